@@ -102,10 +102,10 @@ def test_json_that_vendors_send(name: str):
 
 def test_headers_over_the_limits():
     with pytest.raises(LimitError, match=r"more than 1000 headers; limits\.header_count sets"):
-        check_headers({f"x-{index}": "" for index in range(1001)}, Limits())
+        check_headers([(b"x", b"")] * 1001, Limits())
     with pytest.raises(LimitError, match=r"larger than 102400 bytes; limits\.headers sets"):
-        check_headers({"x": "a" * 102400}, Limits())
-    check_headers({f"x-{index}": "a" * 80 for index in range(1000)}, Limits())
+        check_headers([(b"x", b"a" * 102400)], Limits())
+    check_headers([(b"x-12", b"a" * 80)] * 1000, Limits())
 
 
 # --- Inflater -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The clients under test: three styles, three transports, three ways to the server."""
+"""The clients under test: three styles, four transports, three ways to the server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ except ImportError:
     httpx2 = None  # type: ignore[assignment]
 
 STYLES = ("threads", "asyncio", "trio")
-TRANSPORTS = ("lanes", "httpx", "httpx2")
+TRANSPORTS = ("direct", "lanes", "httpx", "httpx2")
+"""The pool of this library with direct connections and with those of httpx, and the pools of httpx
+and httpx2."""
 WAYS = ("plain", "TLS", "TLS through a proxy")
 
 NEXT = "Next"
@@ -73,11 +75,22 @@ class Cell:
     def __str__(self) -> str:
         return f"{self.style}, {self.transport}, {self.way}"
 
+    @property
+    def exists(self) -> bool:
+        """Direct connections are for threads and asyncio, and use no proxy."""
+        return self.transport != "direct" or (self.style != "trio" and "proxy" not in self.way)
+
+    @property
+    def has_own_pool(self) -> bool:
+        """Whether the pool is that of this library."""
+        return self.transport in ("direct", "lanes")
+
     def http(self, ports: Ports) -> Any:
         """The transport, with room for one connection."""
         threads = self.style == "threads"
-        if self.transport == "lanes":
-            return Lanes(limit=1) if threads else AsyncLanes(limit=1)
+        if self.has_own_pool:
+            connections = "direct" if self.transport == "direct" else "httpx"
+            return (Lanes if threads else AsyncLanes)(limit=1, connections=connections)
         library = httpx if self.transport == "httpx" else httpx2
         kind = library.HTTPTransport if threads else library.AsyncHTTPTransport
         proxy = f"http://127.0.0.1:{ports.proxy}" if "proxy" in self.way else None

@@ -29,7 +29,7 @@ def test_each_fault_once(tmp_path: Path) -> None:
     wires = list(WIRES.values())
     runs = []
     for at, style in enumerate(STYLES):
-        cell = Cell(style, "lanes", "plain")
+        cell = Cell(style, "lanes" if style == "trio" else "direct", "plain")
         for number, fault in list(enumerate(FAULTS.values()))[at :: len(STYLES)]:
             pieces = WIRES.get(fault.only, wires[number // len(STYLES) % len(wires)])
             if (

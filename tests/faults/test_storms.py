@@ -41,13 +41,19 @@ def _options(ports: Ports, fault: str = "good") -> dict[str, Any]:
     return {"api_key": "fake-key", "retry": Retry(base=0), "base_url": url}
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_cancellations(ports: Ports, backend: str) -> None:
+LOOPS = pytest.mark.parametrize(
+    ("backend", "connections"), [("asyncio", "direct"), ("asyncio", "httpx"), ("trio", "httpx")]
+)
+THREADS = pytest.mark.parametrize("connections", ["direct", "httpx"])
+
+
+@LOOPS
+def test_cancellations(ports: Ports, backend: str, connections: Any) -> None:
     """R-21: each at a random moment, on two connections."""
     dice, ended = random.Random(1), []
 
     async def main() -> tuple[str, int]:
-        http = AsyncLanes(limit=2)
+        http = AsyncLanes(limit=2, connections=connections)
         async with AsyncChat("gemini:m", http=http, **_options(ports)) as chat:
 
             async def work(count: int) -> None:
@@ -71,7 +77,8 @@ def test_cancellations(ports: Ports, backend: str) -> None:
     assert after - before < 12  # those of the loop, and of two connections
 
 
-def test_closes_of_clients_in_use_by_threads(ports: Ports) -> None:
+@THREADS
+def test_closes_of_clients_in_use_by_threads(ports: Ports, connections: Any) -> None:
     """R-21, R-24: readers end at once, with an error or the whole text."""
     outcomes: list[str] = []
 
@@ -85,7 +92,8 @@ def test_closes_of_clients_in_use_by_threads(ports: Ports) -> None:
     before = descriptors()
     dice = random.Random(2)
     for _ in range(STORM // 4):
-        client = Client("gemini", http=Lanes(limit=4), **_options(ports))
+        http = Lanes(limit=4, connections=connections)
+        client = Client("gemini", http=http, **_options(ports))
         threads = [threading.Thread(target=read, args=(client,)) for _ in range(4)]
         for thread in threads:
             thread.start()
@@ -100,8 +108,8 @@ def test_closes_of_clients_in_use_by_threads(ports: Ports) -> None:
     assert descriptors() - before < 3
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_closes_of_clients_in_use_by_tasks(ports: Ports, backend: str) -> None:
+@LOOPS
+def test_closes_of_clients_in_use_by_tasks(ports: Ports, backend: str, connections: Any) -> None:
     """R-21, R-24: the same for tasks."""
     outcomes: list[str] = []
     dice = random.Random(3)
@@ -115,7 +123,9 @@ def test_closes_of_clients_in_use_by_tasks(ports: Ports, backend: str) -> None:
 
     async def main() -> None:
         for _ in range(STORM // 4):
-            client = AsyncClient("gemini", http=AsyncLanes(limit=4), **_options(ports))
+            client = AsyncClient(
+                "gemini", http=AsyncLanes(limit=4, connections=connections), **_options(ports)
+            )
             with anyio.fail_after(20):
                 async with anyio.create_task_group() as tasks:
                     for _ in range(4):
@@ -133,12 +143,13 @@ def test_closes_of_clients_in_use_by_tasks(ports: Ports, backend: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_forks(ports: Ports) -> None:
+@THREADS
+def test_forks(ports: Ports, connections: Any) -> None:
     """R-42: parent and child call on a used client; each gets its own answer."""
     pieces = WIRES["gemini"]
     urls = {each: f"{ports.origin('plain')}/{each}/ok/gemini" for each in ("parent", "child")}
     options: dict[str, Any] = {"api_key": "fake-key", "retry": Retry(attempts=1)}
-    http = Lanes(limit=2)
+    http = Lanes(limit=2, connections=connections)
     ours = Client("gemini", base_url=urls["parent"], http=http, **options)
     theirs = Client("gemini", base_url=urls["child"], http=http, **options)
     parent, child = (Chat(pieces.model, client=each) for each in (ours, theirs))

@@ -238,7 +238,8 @@ def applies(fault: Fault, pieces: Pieces, cell: Cell) -> bool:
     return (
         fault.family != "none"
         and fault.only in ("", pieces.wire)
-        and (cell.transport == "lanes" or not fault.own_pool)
+        and cell.exists
+        and (cell.has_own_pool or not fault.own_pool)
         and (cell.style != "threads" or "cancel" not in fault.caller)
     )
 

@@ -16,9 +16,9 @@ from typing import Any
 
 from tests.threads import running
 
-Step = bytes | str
+Step = bytes | str | threading.Event
 """Bytes to send, or what to do: "hold" until the client goes away, "reset" the connection, "close"
-it.
+it, or wait for an event.
 """
 Script = Callable[[int, bytes], Sequence[Step]]
 """From the number of the request and its bytes to what is played."""
@@ -134,6 +134,8 @@ class Loopback:
         for step in steps:
             if isinstance(step, bytes):
                 peer.sendall(step)
+            elif isinstance(step, threading.Event):
+                assert step.wait(10)
             elif step == "hold":
                 peer.recv(1)
             elif step == "reset":

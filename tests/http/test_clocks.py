@@ -34,7 +34,7 @@ from tests.http.loopback import (
 from tests.threads import running
 from wire import Limits, Timeouts, errors
 from wire.http.lanes import AsyncLanes, Lanes
-from wire.http.watchdog import WATCH, Watch, _watchdog
+from wire.http.watchdog import ATTEMPT, Watch, _watchdog
 
 PACE = 0.01
 """Seconds between two pieces of a server that drips."""
@@ -406,7 +406,7 @@ def test_a_head_that_comes_as_its_time_ends_is_the_error_of_its_own_clock() -> N
 
     class Late(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
-            request.extensions[WATCH].fired = True
+            request.extensions[ATTEMPT].watch.fired = True
             return httpx.Response(200, json=ANSWER)
 
     with pytest.raises(errors.FirstByteClock) as caught:

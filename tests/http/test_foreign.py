@@ -8,9 +8,10 @@ import dataclasses
 import gc
 import json
 import pickle
+import threading
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,12 +39,15 @@ def broken(*_: Any) -> Any:
 
 
 class BrokenReader(ChunkReader):
-    """Raises at its second chunk."""
+    """Raises at its second chunk, which the server sends after it has read the first."""
+
+    first_was_read: ClassVar[threading.Event]
 
     def follow(self, chunk: gemini.GenerateContentResponse) -> None:
         super().follow(chunk)
         if self.count == 2:
             broken()
+        self.first_was_read.set()
 
 
 class BrokenClose(ChunkReader):
@@ -119,7 +123,10 @@ def test_a_hook_of_a_stream_that_raises(
 ) -> None:
     """R-36, R-44: what arrived before is handed out, and is the partial result."""
     call = dataclasses.replace(STREAM_CALL, **hooks)
-    with loopback(lambda *_: EVENTS) as server:
+    BrokenReader.first_was_read = go = threading.Event()
+    if "reader" not in hooks or hooks["reader"] is not BrokenReader:
+        go.set()
+    with loopback(lambda *_: [*EVENTS[:2], go, *EVENTS[2:]]) as server:
         got = drive.read(call, base_url=server.url)
     assert got.texts == texts
     is_the_net(got.error)

@@ -30,7 +30,7 @@ from tests.http.loopback import (
     whole,
 )
 from wire import answer_account, errors
-from wire.http import lanes, network
+from wire.http import httpx_lane, lanes, network
 
 FORGED = whole(text("forged", "STOP"))
 
@@ -144,9 +144,9 @@ def test_a_lane_whose_parser_is_not_found_is_not_used_again(
     drive: Drive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without httpcore's parser nobody knows of bytes after a response."""
-    monkeypatch.setattr(lanes, "_parser", lambda transport: None)
+    monkeypatch.setattr(httpx_lane, "_parser", lambda transport: None)
     with loopback([whole(ANSWER)]) as server:
-        assert drive.session(twice, base_url=server.url) == ["Hello.", "Hello."]
+        assert drive.session(twice, base_url=server.url, http="httpx") == ["Hello.", "Hello."]
     assert server.connections == 2
 
 

@@ -34,7 +34,8 @@ STREAMS: dict[str, tuple[list[bytes], Limits]] = {
     "stream": ([HELLO] * 100, Limits(stream=2_000)),
     "line": ([HELLO, deep_event(b'"' + b"x" * 3_000 + b'"')], Limits(line=2_000)),
     "event": ([HELLO, chunked(b"data: xxxxxxxxx\n" * 300)], Limits(event=2_000)),
-    "unused": ([HELLO, *[chunked(b": no event\n\n" * 100)] * 4], Limits(unused=2_000)),
+    # More than one read takes: what comes in one read with an event is not counted.
+    "unused": ([HELLO, *[chunked(b": no event\n\n" * 10_000)] * 10], Limits(unused=2_000)),
 }
 
 
@@ -134,7 +135,7 @@ def test_header_bombs(drive: Drive, status: int) -> None:
     """R-10: a head that never ends, and one of many headers."""
     with loopback(lambda *_: [head(status, x="a" * 300_000)]) as server:
         error = failed(lambda: drive.send(base_url=server.url, retry=NONE))
-    assert error.message == "the response head is larger than the 102400 bytes that h11 buffers"
+    assert error.message == "the response head is larger than the 102400 bytes that are buffered"
     many = whole(text("Hello.", "STOP"), status, **{f"x-{each}": "a" for each in range(1100)})
     with loopback(lambda *_: [many]) as server:
         error = failed(lambda: drive.send(base_url=server.url, retry=NONE))

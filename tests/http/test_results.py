@@ -22,7 +22,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from tests.http.drive import Drive
-from tests.http.loopback import LAST, STREAM, Loopback, chunked, loopback, whole
+from tests.http.loopback import LAST, STREAM, Loopback, Step, chunked, loopback, whole
 from tests.http.loopback import text as gemini_text
 from wire import AsyncClient, Client, Timeouts, anthropic, errors, gemini, notes, openai
 from wire.chat import AsyncChat, Chat
@@ -265,16 +265,17 @@ def wire(request: pytest.FixtureRequest) -> Wire:
     return found
 
 
-def script(wire: Wire) -> list[bytes | str]:
-    return [STREAM, *map(chunked, [*wire.begin, *wire.end]), LAST]
+def script(wire: Wire, *between: threading.Event) -> list[Step]:
+    """The whole answer; an event holds the second half back."""
+    return [STREAM, *map(chunked, wire.begin), *between, *map(chunked, wire.end), LAST]
 
 
-def at_once(wire: Wire) -> list[bytes | str]:
+def at_once(wire: Wire) -> list[Step]:
     """All events in one chunk of HTTP: with the first of them the others are there too."""
     return [STREAM, chunked(b"".join([*wire.begin, *wire.end])), LAST]
 
 
-def parked(wire: Wire) -> list[bytes | str]:
+def parked(wire: Wire) -> list[Step]:
     """The beginning of the answer, and a server that then waits for the client to go."""
     return [STREAM, *map(chunked, wire.begin), "hold"]
 
@@ -308,7 +309,7 @@ def test_result_reads_to_the_end_without_iterating(door: Door, wire: Wire) -> No
 
 
 def test_result_is_what_the_plain_call_gives(door: Door, wire: Wire) -> None:
-    def play(number: int, request: bytes) -> list[bytes | str]:
+    def play(number: int, request: bytes) -> list[Step]:
         return [whole(wire.answer)] if number else script(wire)
 
     with loopback(play) as server:
@@ -336,8 +337,10 @@ def test_result_stays_after_the_block_and_is_the_same_twice(door: Door, wire: Wi
 
 
 def test_result_midway_reads_the_rest(door: Door, wire: Wire) -> None:
-    with loopback(script(wire)) as server, door.opened(server, wire) as stream:
+    go = threading.Event()
+    with loopback(script(wire, go)) as server, door.opened(server, wire) as stream:
         door.begun(stream, wire)
+        go.set()
         assert stream.result().text == "Hello."
         assert stream.rest() == []
         assert stream.result() is stream.result()
@@ -557,10 +560,13 @@ def test_a_call_of_ones_own_may_fold_to_anything(drive: Drive) -> None:
         GEMINI,
         streamed=dataclasses.replace(GEMINI.streamed, fold=len),
     )
-    with loopback(script(GEMINI)) as server:
+    go = threading.Event()
+    with loopback(script(GEMINI, go)) as server:
         with Door(drive.name, False).opened(server, counting) as stream:
             stream.next()
-            assert (stream.partial(), stream.result()) == (1, 2)
+            assert stream.partial() == 1
+            go.set()
+            assert stream.result() == 2
 
 
 # --- several readers ------------------------------------------------------------------------------

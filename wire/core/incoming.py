@@ -103,13 +103,14 @@ class Incoming(Generic[Chunk, Answer]):
         if self.over:
             return False
         try:
-            content = self._inflater.feed(data)
-            self._size += len(content)
-            if self._size > self._limits.stream:
-                raise over("stream", f"the stream is larger than {self._limits.stream} bytes")
-            chunks = self._reader.feed(content)
-            self.account.received = self._inflater.taken
-            self._take(chunks)
+            began = self._kept.count
+            for content in self._inflater.parts(data):
+                left = self._limits.stream - self._size
+                self._size += len(content)
+                self._take(self._reader.feed(content if len(content) <= left else content[:left]))
+                self.account.received = self._inflater.taken
+                if self._size > self._limits.stream:
+                    raise over("stream", f"the stream is larger than {self._limits.stream} bytes")
         except WireError as error:
             self._end(error)
             return False
@@ -119,7 +120,7 @@ class Incoming(Generic[Chunk, Answer]):
         if self._reader.error is not None or self._reader.done:
             self._close()
             self.drains = self.over and self._error is None
-        return bool(chunks)
+        return self._kept.count > began
 
     def end(self) -> None:
         """Process the regular end of the body."""

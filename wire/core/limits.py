@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -18,8 +18,13 @@ from wire.core.secret import quoted, sealed_fields
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
+MAX_FRAMING_BYTES = 100 * 1024
+"""Bytes of a response head, or of a line of the chunked encoding, that may arrive without its end.
+It cannot be set: httpcore lets h11 buffer as much, and direct lanes do the same."""
 _INFLATED_AT_ONCE = 256 * 1024
 """Bytes. zlib holds its output twice, so a larger piece would cost twice its size."""
+_COMPRESSED_AT_ONCE = 16 * 1024
+"""Bytes of a compressed body between two checks of its limit."""
 _UNCHECKED_OUTPUT = 1024 * 1024
 """Bytes that may be inflated at any ratio. Small bodies compress well and are no bomb."""
 
@@ -86,11 +91,11 @@ def over(name: str, problem: str) -> LimitError:
     return LimitError(f"{problem}; limits.{name} sets the limit")
 
 
-def check_headers(headers: Mapping[str, str], limits: Limits) -> None:
+def check_headers(headers: Sequence[tuple[bytes, bytes]], limits: Limits) -> None:
     """Raise `LimitError` for response headers that are too many or too large."""
     if len(headers) > limits.header_count:
         raise over("header_count", f"the response has more than {limits.header_count} headers")
-    if sum(map(len, headers)) + sum(map(len, headers.values())) > limits.headers:
+    if sum(len(name) + len(value) for name, value in headers) > limits.headers:
         raise over("headers", f"the response headers are larger than {limits.headers} bytes")
 
 
@@ -172,6 +177,19 @@ class Inflater:
         self._kind = encoding
         self._zlib = zlib.decompressobj(wbits=47) if encoding not in ("", "identity") else None
 
+    def parts(self, data: bytes) -> Iterable[bytes]:
+        """Return the content that `data` completes, in pieces.
+
+        A caller that stops at a limit does not inflate the rest of a large read.
+        """
+        if self._zlib is None:
+            self.taken += len(data)
+            return (data,)
+        return (
+            self.feed(data[start : start + _COMPRESSED_AT_ONCE])
+            for start in range(0, len(data), _COMPRESSED_AT_ONCE)
+        )
+
     def feed(self, data: bytes) -> bytes:
         """Return the content that `data` completes."""
         self.taken += len(data)
@@ -230,14 +248,14 @@ class BodyReader:
 
     def feed(self, data: bytes) -> bool:
         """Add received bytes; return False if the limit is reached and the rest is not needed."""
-        content = self._inflater.feed(data)
-        self._pieces.append(content)
-        self._size += len(content)
-        if self._size <= self._limit:
-            return True
-        if self._cut:
-            return False
-        raise over("body", f"the body is larger than {self._limit} bytes")
+        for content in self._inflater.parts(data):
+            self._pieces.append(content)
+            self._size += len(content)
+            if self._size > self._limit:
+                if self._cut:
+                    return False
+                raise over("body", f"the body is larger than {self._limit} bytes")
+        return True
 
     @property
     def taken(self) -> int:

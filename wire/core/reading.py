@@ -158,6 +158,8 @@ class FramedReader(Generic[C]):
                     if len(self._head) < _MAX_SHOWN_BYTES:
                         self._head += data[:_MAX_SHOWN_BYTES]
                     self._take(self._events.feed(data))
+                    if self._events.over:  # no further data may come that would raise it
+                        self._events.refuse()
                 if out:
                     self._unused = 0
                 else:

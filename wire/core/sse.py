@@ -23,7 +23,7 @@ State between two calls of `feed`:
   the standard lets an id hold until the next one.
 - `_after_cr`: the last byte was a CR. A LF that follows belongs to it and ends no second line,
   which would be a blank line and would end the event too early.
-- `_over`: the limit that was exceeded. It stays set, so every later call raises the same error.
+- `over`: the limit that was exceeded. It stays set, so every later call raises the same error.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class Decoder:
         self._id = ""
         self._retry: int | None = None
         self._begun = False
-        self._over = ""  # raised by the next call if this one has events to return
+        self.over: str = ""
+        """The limit that was exceeded. The next call raises if this one has events to return."""
         self._after_cr = False
 
     @property
@@ -99,16 +100,16 @@ class Decoder:
             self._after_cr = False
             if data[0] == 10:
                 data = data[1:]
-        if self._over:
-            self._refuse()
+        if self.over:
+            self.refuse()
         if not data:
             return []
         rest = self._rest
         if b"\n" not in data and b"\r" not in data:
             rest += data
             self._check_rest()
-            if self._over:
-                self._refuse()
+            if self.over:
+                self.refuse()
             return []
         if rest:
             data = bytes(rest) + data
@@ -123,14 +124,14 @@ class Decoder:
         events = self._read(lines)
         if rest:
             self._check_rest()
-        if self._over and not events:
-            self._refuse()
+        if self.over and not events:
+            self.refuse()
         return events
 
     def close(self) -> list[Event]:
         """Return the last event, if the stream ended without the blank line after it."""
-        if self._over:
-            self._refuse()
+        if self.over:
+            self.refuse()
         rest = bytes(self._rest)
         self._rest.clear()
         if not self._begun:
@@ -143,10 +144,10 @@ class Decoder:
         for line in lines:
             length = len(line)
             if length > self._line_limit:
-                self._over = "line"
+                self.over = "line"
                 break
             if size + length > self._limit:
-                self._over = "event"
+                self.over = "event"
                 break
             if line[:5] == b"data:" or line == b"data":
                 held.append(line[6:] if line[5:6] == b" " else line[5:])
@@ -197,11 +198,12 @@ class Decoder:
 
     def _check_rest(self) -> None:
         if len(self._rest) > self._line_limit:
-            self._over = "line"
+            self.over = "line"
         elif self._held + len(self._rest) > self._limit:
-            self._over = "event"
+            self.over = "event"
 
-    def _refuse(self) -> NoReturn:
-        limit = self._line_limit if self._over == "line" else self._limit
-        what = "a line" if self._over == "line" else "an event"
-        raise LimitError(f"{what} is larger than {limit} bytes; limits.{self._over} sets the limit")
+    def refuse(self) -> NoReturn:
+        """Raise the `LimitError` of the limit that was exceeded."""
+        limit = self._line_limit if self.over == "line" else self._limit
+        what = "a line" if self.over == "line" else "an event"
+        raise LimitError(f"{what} is larger than {limit} bytes; limits.{self.over} sets the limit")

@@ -36,7 +36,6 @@ from wire.http.sending import (
     StreamState,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
-from wire.http.watchdog import TRACE
 
 T = TypeVar("T")
 
@@ -325,26 +324,15 @@ class AsyncClient(ClientState):
         token = await self._token()
         request = attempt.request(token)
         try:
-            with anyio.fail_after(attempt.until_deadline) as scope:
-
-                async def trace(name: str, info: dict[str, Any]) -> None:
-                    if attempt.trace(name, info):
-                        scope.deadline = anyio.current_time() + attempt.until_deadline
-
-                request.extensions[TRACE] = trace
-                response = await self._handle(request)
+            attempt.watch.start()
+            response = await self._handle(request)
         except BaseException as cause:
-            if attempt.half_open is not None:
-                with anyio.CancelScope(shield=True):
-                    await attempt.half_open.aclose()
+            attempt.watch.end()
             if isinstance(cause, TRANSPORT_ERRORS):
                 raise attempt.lost(cause) from cause
             raise
         try:
-            succeeded = attempt.head(response)
-            if attempt.watch.connection is not None:
-                attempt.watch.start()
-            if succeeded:
+            if attempt.head(response):
                 return await receive(attempt, response)
             raise attempt.refused(response, await self._gather(attempt, response, error=True))
         except BaseException:

@@ -306,8 +306,6 @@ class Client(ClientState):
             response = self._handle(request)
         except BaseException as cause:
             attempt.watch.end()
-            if attempt.half_open is not None:
-                attempt.half_open.close()
             if isinstance(cause, TRANSPORT_ERRORS):
                 raise attempt.lost(cause) from cause
             raise

@@ -1,8 +1,13 @@
-"""A connection pool: an httpx transport made of httpx transports with one connection each.
+"""A connection pool: an httpx transport made of lanes.
 
-A lane is such a one-connection transport. httpx's own pool loses a connection slot for good when a
-call is cancelled while it waits for a connection (encode/httpcore#1093), and its work grows with
-about the cube of the number of streams. Here httpx never has to search a pool.
+A lane has one connection and sends one request at a time. It is an httpx transport with room for
+one connection (`wire.http.httpx_lane`), or a socket (`wire.http.direct`). httpx's own pool loses a
+connection slot for good when a call is cancelled while it waits for a connection
+(encode/httpcore#1093), and its work grows with about the cube of the number of streams. Here httpx
+never has to search a pool.
+
+All lanes have `send`, `is_reusable`, `is_clean`, `was_closed`, `socket` and `cut_off`, and `close`
+or `aclose`.
 
 A lane is in one of three states:
 
@@ -45,23 +50,31 @@ import asyncio
 import math
 import os
 import queue
-import socket
 import ssl
 import threading
 import time
 import weakref
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import anyio.lowlevel
 import httpx
 
 from wire.core.arguments import whole_number
+from wire.core.secret import quoted
 from wire.errors import ConfigurationError, ungrouped
-from wire.http.network import proxy_for, proxy_option, tls
-from wire.http.watchdog import TRACE, WATCH, shut_down
+from wire.http.httpx_lane import AsyncHttpxLane, HttpxLane
+from wire.http.network import direct_problem, is_patched, proxy_for, proxy_option, tls
+from wire.http.sockets import shut_down
+from wire.http.watchdog import ATTEMPT
+
+if TYPE_CHECKING:
+    from wire.http.direct import AsyncDirectLane, DirectLane
+
+    Lane = HttpxLane | DirectLane
+    AsyncLane = AsyncHttpxLane | AsyncDirectLane
 
 Origin = tuple[str, str, int | None]
 
@@ -71,7 +84,6 @@ MAX_IDLE_LANES = 100
 """Default for idle lanes of one origin."""
 _KEPT_SECONDS = 60.0
 """How long an idle lane is kept."""
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=None)
 _BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
 """What httpx raises for a connection that the server has closed."""
 
@@ -85,124 +97,47 @@ def _closed() -> ConfigurationError:
     return ConfigurationError("the client is closed")
 
 
-class _Lane:
-    """A transport with one connection, and the httpcore stream of that connection."""
-
-    __slots__ = ("_inode", "_network", "_parser", "idle_since", "transport")
-
-    def __init__(self, transport: Any) -> None:
-        self.transport = transport
-        self.idle_since = 0.0
-        self._network: Any = None
-        self._parser: Any = None
-        self._inode: int | None = None
-
-    def prepare(self, request: httpx.Request) -> None:
-        """Let the watchdog know the connection that the request takes, or will open."""
-        if self._network is None:
-            if TRACE in request.extensions:
-                request.extensions["trace"] = request.extensions[TRACE]
-        elif WATCH in request.extensions:
-            request.extensions[WATCH].connection = self.socket
-
-    def opened(self, response: httpx.Response) -> None:
-        """Record the connection of a response."""
-        network = response.extensions.get("network_stream")
-        if network is not self._network:
-            self._network, self._parser = network, _parser(self.transport)
-            self._inode = _inode(self.socket)
-
-    def is_clean(self) -> bool:
-        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
-        return (
-            time.monotonic() - self.idle_since < _KEPT_SECONDS
-            and self._parser is not None
-            and not self._parser.trailing_data[0]
-            and not _has_unread(self._network)
-        )
-
-    def was_closed(self, request: httpx.Request) -> bool:
-        """Whether the server had closed this kept lane, so that the request may be sent again."""
-        watch = request.extensions.get(WATCH)
-        return (
-            watch is not None
-            and watch.repeatable
-            and not watch.fired
-            and self._parser is not None
-            and self._parser.their_state.__name__ == "SEND_RESPONSE"
-            and not self._parser.trailing_data[0]
-        )
-
-    @property
-    def socket(self) -> Any:
-        """The socket, or the object with which an event loop represents it."""
-        return self._network.get_extra_info("socket") if self._network is not None else None
-
-    def cut_off(self) -> None:
-        """Close this process's descriptor of the socket, and nothing else.
-
-        Nothing is sent, not even TLS's close_notify, and the connection is not shut down, because
-        another process may still use it.
-        """
-        connection = self.socket
-        if isinstance(connection, socket.socket):
-            connection.close()
-        elif self._inode is not None and self._inode == _inode(connection):
-            # The socket belongs to an event loop that has ended or is the parent's, and cannot
-            # close it now. The loop may still close the descriptor later. /dev/null takes the
-            # number until then; otherwise that close could hit an unrelated new file.
-            null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, connection.fileno(), inheritable=False)
-            os.close(null)
+Connections = Literal["auto", "direct", "httpx"]
+"""How lanes connect: `direct` (`wire.http.direct`), `httpx`, or `auto`, which is direct where that
+can serve and httpx elsewhere."""
 
 
-def _parser(transport: Any) -> Any:
-    """The `h11.Connection` of a transport with one connection, `None` if it cannot be found.
-
-    It alone knows of bytes that arrived together with the end of a response. httpx and httpcore
-    have no public name for it. A lane without it is not used again.
-    """
-    try:
-        (connection,) = transport._pool.connections
-        while (inner := getattr(connection, "_connection", None)) is not None:
-            connection = inner  # of a proxy
-        return connection._h11_state
-    except (AttributeError, ValueError):
-        return None
+_CONNECTIONS = ("auto", "direct", "httpx")
 
 
-def _has_unread(network: Any) -> bool:
-    """Whether a connection holds bytes, or its end, on any layer below the parser."""
-    try:
-        if network.get_extra_info("is_readable"):
-            return True
-        secured = network.get_extra_info("ssl_object")
-        if isinstance(secured, ssl.SSLObject):  # asyncio and trio
-            secured.read(1)
-            return True
-        if secured is not None and secured.pending():
-            return True
-    except ssl.SSLWantReadError:
-        pass
-    except (OSError, ValueError):
-        return True  # closed
-    # anyio reads up to 256 KiB from a socket of asyncio and hands them out in smaller pieces.
-    stream = getattr(network, "_stream", None)
-    stream = getattr(stream, "transport_stream", stream)
-    return bool(getattr(getattr(stream, "_protocol", None), "read_queue", None))
-
-
-def _inode(connection: Any) -> int | None:
-    """Identifies a socket: its descriptor may be reused by another file after it was closed."""
-    try:
-        return os.fstat(connection.fileno()).st_ino if os.name == "posix" else None
-    except (AttributeError, OSError):
-        return None
-
-
-def _check_counts(limit: int, keep: int) -> None:
+def _check_options(limit: int, keep: int, connections: str) -> None:
     whole_number("limit", limit, least=1, error=ConfigurationError)
     whole_number("keep", keep, least=0, error=ConfigurationError)
+    if connections not in _CONNECTIONS:
+        raise ConfigurationError(
+            f"connections: expected 'auto', 'direct' or 'httpx', not {quoted(connections)}"
+        )
+    if connections == "direct" and (problem := direct_problem(None)):
+        raise ConfigurationError(f"connections='direct': {problem}")
+
+
+def _is_direct(connections: str, proxy: str | None, *, on_trio: bool = False) -> bool:
+    """Whether a new lane connects directly. Raises `ConfigurationError` if it has to and cannot."""
+    if connections == "httpx":
+        return False
+    problem = direct_problem(proxy, on_trio=on_trio)
+    if problem and connections == "direct":
+        raise ConfigurationError(f"connections='direct': {problem}")
+    return not problem and not (connections == "auto" and is_patched())
+
+
+def _may_send_again(request: httpx.Request) -> bool:
+    """Whether a request that reached nobody may be sent on another lane."""
+    clocks = request.extensions.get(ATTEMPT)
+    return clocks is not None and clocks.watch.repeatable and not clocks.watch.fired
+
+
+def _is_kept(lane: Lane | AsyncLane, connections: str) -> bool:
+    """Whether an idle lane may send another request (R-25, R-26)."""
+    if time.monotonic() - lane.idle_since >= _KEPT_SECONDS or not lane.is_clean():
+        return False
+    is_direct = not isinstance(lane, (HttpxLane, AsyncHttpxLane))
+    return not (is_direct and connections == "auto" and is_patched())
 
 
 class _Slot:
@@ -264,6 +199,10 @@ class Lanes(httpx.BaseTransport):
     connections are kept for each origin. `trust_env=False` ignores the proxies and TLS settings of
     the environment. Requests to this machine never use a proxy.
 
+    `connections="direct"` connects without httpx, which costs a tenth of the CPU and needs the
+    extra `[fast]`; `"httpx"` connects with it. `"auto"` is direct where httptools is installed, no
+    proxy applies, and no test library such as respx has replaced a part of httpx.
+
     Raises `ConfigurationError` for a request after `close`, `httpx.PoolTimeout` if no connection is
     free within the pool timeout.
     """
@@ -271,11 +210,20 @@ class Lanes(httpx.BaseTransport):
     trust_env: bool
     """Whether the proxies and certificates of the environment are used."""
 
+    connections: Connections
+    """How new lanes connect."""
+
     def __init__(
-        self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
+        self,
+        limit: int = MAX_LANES,
+        keep: int = MAX_IDLE_LANES,
+        *,
+        trust_env: bool = True,
+        connections: Connections = "auto",
     ) -> None:
-        _check_counts(limit, keep)
+        _check_options(limit, keep, connections)
         self._limit, self._keep, self.trust_env = limit, keep, trust_env
+        self.connections = connections
         self._closed = False
         self._start()
         _ALL.add(self)
@@ -283,7 +231,8 @@ class Lanes(httpx.BaseTransport):
     def _start(self) -> None:
         """Set the state of a process that has no connection yet."""
         self._slots, self._lock = _Slots(self._limit), threading.Lock()
-        self._idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
+        self._idle: defaultdict[Origin, list[Lane]] = defaultdict(list)
+        self._sessions: dict[Origin, ssl.SSLSession] = {}
         self._busy: dict[weakref.ref[_Leased], None] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -295,27 +244,25 @@ class Lanes(httpx.BaseTransport):
             if slot is None:
                 raise httpx.PoolTimeout("no free lane", request=request)
             lane = self._take(origin)
-            lane.prepare(request)
             try:
-                response: httpx.Response = lane.transport.handle_request(request)
+                response = lane.send(request)
             except _BROKEN:
-                if not lane.was_closed(request):
+                if not (lane.was_closed() and _may_send_again(request)):
                     raise
-                lane.transport.close()
+                lane.close()
                 lane = self._open(origin)
-                lane.prepare(request)
-                response = lane.transport.handle_request(request)
+                response = lane.send(request)
             leased = _Leased(response, self, origin, lane, slot)
             self._busy[weakref.ref(leased, self._busy.pop)] = None
         except BaseException:
             if lane is not None:
-                lane.transport.close()
+                lane.close()
             slot = None  # the traceback would keep it
             raise
         response.stream = leased
         return response
 
-    def _take(self, origin: Origin) -> _Lane:
+    def _take(self, origin: Origin) -> Lane:
         while True:
             with self._lock:
                 if self._closed:
@@ -324,22 +271,25 @@ class Lanes(httpx.BaseTransport):
                 lane = idle.pop() if idle else None
             if lane is None:
                 return self._open(origin)
-            if lane.is_clean():
+            if _is_kept(lane, self.connections):
                 return lane
-            lane.transport.close()
+            lane.close()
 
-    def _open(self, origin: Origin) -> _Lane:
-        env = self.trust_env
-        verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
-        lane = _Lane(
-            httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
-        )
-        pool: Any = getattr(lane.transport, "_pool", None)
-        if hasattr(pool, "_optional_thread_lock"):
-            # httpcore's own lock is a class of Python. A KeyboardInterrupt between its `acquire`
-            # and the `with` block leaves it locked, and the next step waits for ever (R-43).
-            pool._optional_thread_lock = threading.Lock()
-        return lane
+    def _connections_to(self, origin: Origin) -> str:
+        """How a new lane to an origin would connect: `direct` or `httpx`."""
+        if self.connections != "auto":
+            return self.connections
+        proxy = proxy_for(*origin, self.trust_env)
+        return "direct" if _is_direct("auto", proxy) else "httpx"
+
+    def _open(self, origin: Origin) -> Lane:
+        env, secure = self.trust_env, origin[0] == "https"
+        proxy = proxy_for(*origin, env)
+        if _is_direct(self.connections, proxy):
+            from wire.http.direct import DirectLane  # needs httptools
+
+            return DirectLane(origin, tls("https", env) if secure else None, self._sessions)
+        return HttpxLane(tls(origin[0], env), proxy_option(proxy, env))
 
     def _take_back(self, leased: _Leased, clean: bool) -> bool:
         """Return True if the lane was kept."""
@@ -347,6 +297,7 @@ class Lanes(httpx.BaseTransport):
         with self._lock:
             idle = self._idle[leased.origin]
             kept = clean and not self._closed and len(idle) < self._keep
+            kept = kept and leased.lane.is_reusable()
             if kept:
                 leased.lane.idle_since = time.monotonic()
                 idle.append(leased.lane)
@@ -361,7 +312,7 @@ class Lanes(httpx.BaseTransport):
             self._idle.clear()
             busy = self._leased()
         for lane in idle:
-            lane.transport.close()
+            lane.close()
         for leased in busy:
             leased.abort()
 
@@ -386,11 +337,10 @@ class _Leased(httpx.SyncByteStream):
         response: httpx.Response,
         lanes: Lanes,
         origin: Origin,
-        lane: _Lane,
+        lane: Lane,
         slot: _Slot,
     ) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)
-        lane.opened(response)
         self.origin, self.lane = origin, lane
         self.slot: _Slot | None = slot
         self._body, self._lanes = response.stream, lanes
@@ -409,7 +359,7 @@ class _Leased(httpx.SyncByteStream):
             clean = self._whole and not self._aborted
         finally:
             if not self._lanes._take_back(self, clean):
-                self.lane.transport.close()
+                self.lane.close()
 
     def abort(self) -> None:
         """Shut the socket down, which wakes its reader with an error."""
@@ -425,6 +375,8 @@ class _Leased(httpx.SyncByteStream):
 class AsyncLanes(httpx.AsyncBaseTransport):
     """The connection pool for asyncio and trio; `limit` and `keep` apply to each event loop.
 
+    The other options are those of `Lanes`. On trio all connections are those of httpx.
+
     >>> import anyio
     >>> from wire import AsyncClient
     >>> async def main() -> str:
@@ -438,11 +390,21 @@ class AsyncLanes(httpx.AsyncBaseTransport):
     trust_env: bool
     """Whether the proxies and certificates of the environment are used."""
 
+    connections: Connections
+    """How new lanes connect."""
+
     def __init__(
-        self, limit: int = MAX_LANES, keep: int = MAX_IDLE_LANES, *, trust_env: bool = True
+        self,
+        limit: int = MAX_LANES,
+        keep: int = MAX_IDLE_LANES,
+        *,
+        trust_env: bool = True,
+        connections: Connections = "auto",
     ) -> None:
-        _check_counts(limit, keep)
+        _check_options(limit, keep, connections)
         self._limit, self._keep, self.trust_env = limit, keep, trust_env
+        self.connections = connections
+        self._sessions: dict[Origin, ssl.SSLSession] = {}
         self._loops: dict[object, _LoopLanes] = {}
         self._closed = False
         _ALL.add(self)
@@ -451,26 +413,22 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         """Send on a lane of the request's origin; the lane is held until the response is closed."""
         ours = self._loops.get(_current_loop()) or await self._start()
         origin = _origin(request)
-        await ours.limiter.acquire()
+        await _acquired(ours.limiter, request)
         lane = None
         try:
             lane = await self._take(ours, origin)
-            lane.prepare(request)
             try:
-                response: httpx.Response = await lane.transport.handle_async_request(request)
+                response = await lane.send(request)
             except _BROKEN:
-                if not lane.was_closed(request):
+                if not (lane.was_closed() and _may_send_again(request)):
                     raise
-                with anyio.CancelScope(shield=True):
-                    await lane.transport.aclose()
+                await lane.aclose()
                 lane = self._open(origin)
-                lane.prepare(request)
-                response = await lane.transport.handle_async_request(request)
+                response = await lane.send(request)
         except BaseException as error:
             ours.limiter.release()
             if lane is not None:
-                with anyio.CancelScope(shield=True):
-                    await lane.transport.aclose()
+                await lane.aclose()
             if isinstance(error, BaseExceptionGroup):
                 raise ungrouped(error) from error  # trio connects in a nursery
             raise
@@ -493,7 +451,7 @@ class AsyncLanes(httpx.AsyncBaseTransport):
         await anext(ours.until_the_end)
         return ours
 
-    async def _take(self, ours: _LoopLanes, origin: Origin) -> _Lane:
+    async def _take(self, ours: _LoopLanes, origin: Origin) -> AsyncLane:
         while True:
             if self._closed:
                 raise _closed()
@@ -501,17 +459,25 @@ class AsyncLanes(httpx.AsyncBaseTransport):
             if not idle:
                 return self._open(origin)
             lane = idle.pop()
-            if lane.is_clean():
+            if _is_kept(lane, self.connections):
                 return lane
-            with anyio.CancelScope(shield=True):
-                await lane.transport.aclose()
+            await lane.aclose()
 
-    def _open(self, origin: Origin) -> _Lane:
-        env = self.trust_env
-        verify, proxy = tls(origin[0], env), proxy_option(proxy_for(*origin, env), env)
-        return _Lane(
-            httpx.AsyncHTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False),
-        )
+    def _connections_to(self, origin: Origin) -> str:
+        """How a new lane to an origin would connect: `direct` or `httpx`."""
+        if self.connections != "auto":
+            return self.connections
+        proxy = proxy_for(*origin, self.trust_env)
+        return "direct" if _is_direct("auto", proxy, on_trio=_is_on_trio()) else "httpx"
+
+    def _open(self, origin: Origin) -> AsyncLane:
+        env, secure = self.trust_env, origin[0] == "https"
+        proxy = proxy_for(*origin, env)
+        if _is_direct(self.connections, proxy, on_trio=_is_on_trio()):
+            from wire.http.direct import AsyncDirectLane  # needs httptools
+
+            return AsyncDirectLane(origin, tls("https", env) if secure else None, self._sessions)
+        return AsyncHttpxLane(tls(origin[0], env), proxy_option(proxy, env))
 
     async def aclose(self) -> None:
         """Close idle lanes and those in use; readers of the latter wake up with an error.
@@ -538,7 +504,7 @@ class _LoopLanes:
 
     def __init__(self, limit: int, keep: int) -> None:
         self.limiter, self.keep = anyio.Semaphore(limit), keep
-        self.idle: defaultdict[Origin, list[_Lane]] = defaultdict(list)
+        self.idle: defaultdict[Origin, list[AsyncLane]] = defaultdict(list)
         self.busy: set[_AsyncLeased] = set()
         self.over = False
         self.until_the_end = self._close_at_the_end()
@@ -556,16 +522,15 @@ class _LoopLanes:
             lanes = [lane for idle in self.idle.values() for lane in idle]
             lanes += [leased.lane for leased in self.busy]
             self.idle.clear()
-            with anyio.CancelScope(shield=True):
-                for lane in lanes:
-                    await lane.transport.aclose()
+            for lane in lanes:
+                await lane.aclose()
 
     def take_back(self, leased: _AsyncLeased, clean: bool) -> bool:
         """Return True if the lane was kept. Must not await: see the invariants above."""
         self.busy.discard(leased)
         self.limiter.release()
         idle = self.idle[leased.origin]
-        if clean and not self.over and len(idle) < self.keep:
+        if clean and not self.over and len(idle) < self.keep and leased.lane.is_reusable():
             leased.lane.idle_since = time.monotonic()
             idle.append(leased.lane)
             return True
@@ -589,10 +554,9 @@ class _AsyncLeased(httpx.AsyncByteStream):
         response: httpx.Response,
         lanes: _LoopLanes,
         origin: Origin,
-        lane: _Lane,
+        lane: AsyncLane,
     ) -> None:
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        lane.opened(response)
         self.origin, self.lane = origin, lane
         self._body, self._reads, self._lanes = response.stream, aiter(response.stream), lanes
         self._whole = self._failed = self._ended = False
@@ -638,13 +602,40 @@ class _AsyncLeased(httpx.AsyncByteStream):
         trio warns about a generator that is left to the garbage collector. At most one buffered
         read is left in them.
         """
+        await self.lane.aclose()
         with anyio.CancelScope(shield=True):
-            await self.lane.transport.aclose()
             try:
                 while True:
                     await anext(self)
             except (httpx.TransportError, OSError, RuntimeError, StopAsyncIteration):
                 pass  # RuntimeError: another task is reading; the closed connection wakes it
+
+
+async def _acquired(limiter: anyio.Semaphore, request: httpx.Request) -> None:
+    """Take a slot, within the deadline of the attempt."""
+    try:
+        limiter.acquire_nowait()
+        return
+    except anyio.WouldBlock:
+        clocks = request.extensions.get(ATTEMPT)
+    seconds = (
+        request.extensions.get("timeout", {}).get("pool")
+        if clocks is None
+        else clocks.until_deadline
+    )
+    try:
+        with anyio.fail_after(seconds):
+            await limiter.acquire()
+    except TimeoutError:
+        raise httpx.PoolTimeout("no free lane", request=request) from None
+
+
+def _is_on_trio() -> bool:
+    """Whether the running event loop is trio's; False if none runs."""
+    try:
+        return not isinstance(_current_loop(), asyncio.AbstractEventLoop)
+    except anyio.NoEventLoopError:
+        return False
 
 
 def _current_loop() -> object:

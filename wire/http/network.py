@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import ssl
+import sys
 import urllib.request
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -16,8 +18,8 @@ from wire.core.hosts import Origin, is_loopback
 from wire.core.secret import quoted, sealed_object, type_name, unsealed
 from wire.errors import ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
+from wire.http.httpx_lane import async_send_in_time, send_in_time
 from wire.http.target import TRANSPORT_METHODS
-from wire.http.watchdog import TRACE
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 
@@ -166,22 +168,54 @@ def shown_proxy(origin: Origin, trust_env: bool) -> str | None:
     return f"{shown.scheme}://{user}{host}{port}"
 
 
+_PATCHED = (
+    ("httpx", "HTTPTransport", "handle_request"),
+    ("httpx", "AsyncHTTPTransport", "handle_async_request"),
+    ("httpcore", "ConnectionPool", "handle_request"),
+    ("httpcore", "AsyncConnectionPool", "handle_async_request"),
+)
+"""Methods that test libraries (respx, pytest-httpx, vcrpy) replace to answer requests."""
+
+
+def is_patched() -> bool:
+    """Whether a test library answers the requests of httpx. Direct lanes would pass it by."""
+    return any(
+        not getattr(getattr(sys.modules[library], kind), method).__module__.startswith(library)
+        for library, kind, method in _PATCHED
+        if library in sys.modules
+    )
+
+
+def direct_problem(proxy: str | None, *, on_trio: bool = False) -> str:
+    """Why a direct lane cannot serve, as one sentence; empty if it can."""
+    if importlib.util.find_spec("httptools") is None:
+        return "it needs httptools: pip install 'wire-llm[fast]'"
+    if on_trio:
+        return "it runs on asyncio and in threads, not on trio"
+    if proxy is not None:
+        return "it uses no proxy, and the environment names one for this host"
+    return ""
+
+
 def opened(
     http: Any, trust_env: bool, lanes: type, handle: str, client: type
 ) -> tuple[Any, Callable[[httpx.Request], Any]]:
     """The transport or client to use, and its function that sends a request.
 
-    "auto" and "httpx" both select lanes; transports and clients of httpx2 are taken too. Raises
-    `ConfigurationError` for anything else, and for `trust_env=False` together with a transport,
-    which has its own setting.
+    "auto", "direct" and "httpx" select lanes and how they connect; transports and clients of httpx2
+    are taken too. Raises `ConfigurationError` for anything else, for "direct" where it cannot
+    serve, and for `trust_env=False` together with a transport, which has its own setting.
     """
     http = sealed_object(http, *TRANSPORT_METHODS)
     if isinstance(http, str):
-        if http not in ("auto", "httpx"):
+        if http not in ("auto", "direct", "httpx"):
             raise ConfigurationError(
-                f"http: expected 'auto', 'httpx', a transport or a client, not {quoted(http)}"
+                "http: expected 'auto', 'direct', 'httpx', a transport or a client, "
+                f"not {quoted(http)}"
             )
-        transport = lanes(trust_env=trust_env)
+        if http == "direct" and (problem := direct_problem(None)):
+            raise ConfigurationError(f"http='direct': {problem}")
+        transport = lanes(trust_env=trust_env, connections=http)
         return transport, getattr(transport, handle)
     if not trust_env:
         raise ConfigurationError(
@@ -197,7 +231,10 @@ def opened(
             f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
             f"not {type_name(http)}"
         )
-    return http, send if isinstance(http, lanes) else functools.partial(_traced, send)
+    if isinstance(http, lanes):
+        return http, send
+    in_time = send_in_time if handle == "handle_request" else async_send_in_time
+    return http, functools.partial(in_time, send)
 
 
 def _adapted(http: Any, handle: str) -> Any:
@@ -209,10 +246,3 @@ def _adapted(http: Any, handle: str) -> Any:
     if not callable(getattr(http, handle, None)) and not isinstance(http, getattr(library, kind)):
         return None
     return Httpx2Transport(http) if kind == "Client" else AsyncHttpx2Transport(http)
-
-
-def _traced(send: Callable[[httpx.Request], Any], request: httpx.Request) -> Any:
-    """Send with a trace, which shows the connection before its first response."""
-    if TRACE in request.extensions:
-        request.extensions["trace"] = request.extensions[TRACE]
-    return send(request)

@@ -7,6 +7,7 @@ frames, because they hold the header with the key (R-28, R-36).
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 import ssl
@@ -32,7 +33,7 @@ from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.foreign import frameless, invalid
 from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
-from wire.core.limits import BodyReader, check_headers, check_json
+from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
 from wire.core.masking import MIN_FRAGMENT, Mask
 from wire.core.memory import change_notes
 from wire.core.printable import printable_line
@@ -60,7 +61,7 @@ from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import shown_proxy
 from wire.http.target import Target
 from wire.http.transport_logs import mask_transport_logs
-from wire.http.watchdog import TRACE, WATCH, Watch
+from wire.http.watchdog import ATTEMPT, Watch
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
@@ -71,9 +72,6 @@ end leaves the connection reusable."""
 _AFTER_PATH = re.compile(r"[?#;]")
 _USER = re.compile(r"(?<![^/\\])[^/\\]*@")
 """From a slash, or the beginning, to the last `@` before the next slash."""
-H11_BYTES = 100 * 1024
-"""What httpcore lets h11 buffer of a head that has not ended. It cannot be set."""
-
 TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
@@ -214,46 +212,49 @@ class Attempt:
             "write": first_byte,
             "pool": first_byte,
         }
-        extensions = {"timeout": self._waits, WATCH: self.watch, TRACE: self.trace}
+        extensions = {"timeout": self._waits, ATTEMPT: self}
         try:
-            made = httpx.Request(
-                self.call.method,
+            return _request(
+                self.call,
                 self.target.url(self.call),
-                headers=self.target.send_headers(self.call, token),
-                content=self.call.body,
-                extensions=extensions,
+                self.target.send_headers(self.call, token),
+                extensions,
             )
-            made.stream = _Body(self.call.body)
-            return made
         except Exception as cause:  # any kind, because its frames hold the key
             problem = f"call: httpx cannot build a request from it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
 
-    def trace(self, name: str, info: Mapping[str, Any]) -> bool:
-        """Process an event of httpcore's `trace`; return True if it moved the deadline.
+    def opening(self) -> None:
+        """A connection is being opened: the connect time runs, for TCP, a proxy's CONNECT and TLS
+        together."""
+        self._opening = True
+        self._connect_ends = time.monotonic() + (self.clocks.connect or math.inf)
+        self.watch.deadline = min(self._connect_ends, self._head_ends)
 
-        Until the request is sent the connect time runs: TCP, a proxy's CONNECT and TLS together.
-        """
+    def connected(self, connection: Any) -> None:
+        """Let the watchdog shut the connection down, a lane or a network stream of httpcore."""
+        self.watch.connection = connection.get_extra_info("socket")
+
+    def sending(self) -> None:
+        """The connection is open: the time to the first byte runs."""
+        self._opening, self.half_open = False, None
+        self.watch.deadline = self._head_ends
+
+    def trace(self, name: str, info: Mapping[str, Any]) -> bool:
+        """Process an event of httpcore's `trace`; return True if it moved the deadline."""
         kind, _, event = name.partition(".")
         if event == "connect_tcp.started":
-            self._opening = True
-            self._connect_ends = time.monotonic() + (self.clocks.connect or math.inf)
-            self.watch.deadline = min(self._connect_ends, self._head_ends)
+            self.opening()
             return True
         if event in ("connect_tcp.complete", "start_tls.complete"):
             self.half_open = info["return_value"]
-            self._connected(self.half_open)
+            self.connected(self.half_open)
         elif event == "send_request_headers.started" and info["request"].method != b"CONNECT":
-            self._opening, self.half_open = False, None
-            self.watch.deadline = self._head_ends
+            self.sending()
             if kind == "http2":
                 self.watch.connection = None
             return True
         return False
-
-    def _connected(self, network: Any) -> None:
-        """Let the watchdog shut down a connection of httpcore."""
-        self.watch.connection = network.get_extra_info("socket")
 
     def head(self, response: httpx.Response) -> bool:
         """Record the response headers; return True for a 2xx status.
@@ -262,20 +263,21 @@ class Attempt:
         """
         if self.watch.clear():
             raise self.lost(TimeoutError())
-        check_headers(response.headers, self.target.limits)
+        check_headers(response.headers.raw, self.target.limits)
         self._head, self._headers = True, response.headers
         network = response.extensions.get("network_stream")
         if network is None or response.extensions.get("http_version") == b"HTTP/2":
             self.watch.connection = None  # other calls use the same connection of HTTP/2
         else:
-            self._connected(network)
+            self.connected(network)
         self.account.status = response.status_code
         self.account.first_byte = self.elapsed
         reason = response.extensions.get("reason_phrase", b"")
         if len(reason) >= MIN_FRAGMENT:
             # `repr(response)` shows it, and tracebacks show the response.
             response.extensions["reason_phrase"] = self.mask.value(reason)
-        id, limits = request_id(response.headers), rate_limits(response.headers)
+        headers = dict(response.headers.items())  # a lookup in httpx's own walks all of them
+        id, limits = request_id(headers), rate_limits(headers)
         self.account.request_id = id and self.mask.text(id)
         self.account.rate_limits = self.mask.value(limits) if limits else limits
         if self.log.has_bodies:
@@ -354,9 +356,11 @@ class Attempt:
                 status=status,
                 retryable=retryable_status(status),
             )
-        elif _is_over_h11(cause):
+        elif _is_over_framing(cause):
             what = "a line of the body's framing" if self._head else "the response head"
-            error = LimitError(f"{what} is larger than the {H11_BYTES} bytes that h11 buffers")
+            error = LimitError(
+                f"{what} is larger than the {MAX_FRAMING_BYTES} bytes that are buffered"
+            )
         elif _is_untrusted(cause):
             error = ConnectionLost(f"{host}: the server's certificate is not trusted: {cause}")
         else:
@@ -605,10 +609,36 @@ class ClientState:
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
+            "connections": _connections(self._http, self._target.origin),
             "proxy": _proxy(self._http, self._target.origin)
             if isinstance(self._http, Lanes | AsyncLanes)
             else "as http= decides",
         }
+
+
+def _request(
+    call: AnyCall, target: str, headers: list[tuple[str, str]], extensions: dict[str, Any]
+) -> httpx.Request:
+    """The request as httpx makes it.
+
+    httpx would parse the URL anew for each request and wrap the body twice, which costs half of
+    what sending it costs.
+    """
+    url = httpx.URL(target) if call.url else _parsed(target)
+    body = call.body
+    given = {name.lower() for name, _ in headers}
+    added = [] if "host" in given else [("Host", url.netloc.decode("ascii"))]
+    if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
+        added.append(("Content-Length", str(len(body))))
+    return httpx.Request(
+        call.method, url, headers=[*added, *headers], stream=_Body(body), extensions=extensions
+    )
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(url: str) -> httpx.URL:
+    """A URL without its key: not one that a server returned, which may grant access by itself."""
+    return httpx.URL(url)
 
 
 class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -646,6 +676,13 @@ def _proxy(http: Any, origin: Origin) -> str | None:
     return shown_proxy(origin, http.trust_env) if is_ours else None
 
 
+def _connections(http: Any, origin: Origin) -> str:
+    """How a transport connects to an origin: `direct` or `httpx`."""
+    if not isinstance(http, Lanes | AsyncLanes):
+        return "as http= decides"
+    return http._connections_to((origin.scheme, origin.host, origin.port))
+
+
 def _least(*seconds: float | None) -> float | None:
     """The shortest of several times, `None` meaning no limit."""
     given = [each for each in seconds if each is not None]
@@ -673,12 +710,10 @@ def _shown_location(location: str) -> str:
     return one_line(_USER.sub("***@", base), 200) + hidden
 
 
-def _is_over_h11(cause: BaseException | None) -> bool:
-    """Whether h11 gave up on a head, or on a line of the chunked encoding, that does not end.
-
-    It reports the status with which a server would refuse such a request.
-    """
+def _is_over_framing(cause: BaseException | None) -> bool:
+    """Whether a head, or a line of the chunked encoding, did not end (`MAX_FRAMING_BYTES`)."""
     while cause is not None:
+        # The status with which a server would refuse such a request, as h11 reports it.
         if getattr(cause, "error_status_hint", None) == 431:
             return True
         cause = cause.__cause__ or cause.__context__

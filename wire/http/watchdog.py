@@ -20,17 +20,16 @@ import itertools
 import math
 import os
 import queue
-import socket
 import threading
 import time
 import weakref
 from collections import deque
-from typing import Any
+from typing import Any, Protocol
 
-WATCH = "wire.watch"
-"""Request extension: the `Watch` of the attempt."""
-TRACE = "wire.trace"
-"""Request extension: a callback for httpcore's `trace`, to be set where a connection is opened."""
+from wire.http.sockets import shut_down
+
+ATTEMPT = "wire.attempt"
+"""Request extension: the `Clocks` of the attempt. A request of another client has none."""
 
 _PERIOD = 1.0
 """Seconds after which a watch is looked at again at the latest, and removed if it has ended."""
@@ -45,6 +44,7 @@ class Watch:
         "deadline",
         "ends",
         "fired",
+        "is_watched",
         "over",
         "period",
         "repeatable",
@@ -60,6 +60,8 @@ class Watch:
         self.ends: float = ends
         self.fired: bool = False
         """The connection has been shut down: its end of file is not the server's."""
+        self.is_watched: bool = False
+        """Whether the thread looks at it. It cannot be started while the interpreter ends."""
         self.over: bool = False
         self.repeatable: bool = repeatable
         """Whether the request may be sent a second time."""
@@ -85,6 +87,34 @@ class Watch:
             self.over = True
 
 
+class Clocks(Protocol):
+    """The clocks of one attempt to send a request."""
+
+    watch: Watch
+    half_open: Any
+
+    @property
+    def until_deadline(self) -> float:
+        """Seconds until the deadline of what the attempt waits for now."""
+        ...
+
+    def opening(self) -> None:
+        """A connection is being opened: the connect time runs."""
+        ...
+
+    def connected(self, connection: Any) -> None:
+        """The connection of the attempt is known: the watchdog may shut down its socket."""
+        ...
+
+    def sending(self) -> None:
+        """The connection is open: the time to the first byte runs."""
+        ...
+
+    def trace(self, name: str, info: Any) -> bool:
+        """Process an event of httpcore's `trace`; return True if it moved the deadline."""
+        ...
+
+
 class _Watchdog:
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -98,6 +128,7 @@ class _Watchdog:
     def add(self, watch: Watch) -> None:
         with self.lock:
             self._new.append(watch)
+            watch.is_watched = True
             if self._thread is not None and self._thread.is_alive():
                 if _due(watch, time.monotonic()) < self._wakes:
                     self._calls.put(None)
@@ -105,8 +136,9 @@ class _Watchdog:
             thread = threading.Thread(target=self._run, name="wire watchdog", daemon=True)
             try:
                 thread.start()
-            except RuntimeError:
-                return  # the interpreter is ending, or has no thread left: clocks run between reads
+            except RuntimeError:  # the interpreter is ending, or has no thread left
+                watch.is_watched = False  # clocks run between reads
+                return
             self._thread = thread
 
     def _run(self) -> None:
@@ -149,20 +181,6 @@ def _due(watch: Watch, now: float) -> float:
     """When the watch is to be looked at again."""
     times = (now + watch.period, watch.deadline, watch.ends)
     return min(each for each in times if each > now)
-
-
-def shut_down(connection: Any) -> None:
-    """Shut a socket down: closing it would not wake a thread that waits in `recv`."""
-    try:
-        if isinstance(connection, socket.socket):
-            # Not `SSLSocket.shutdown`, which removes TLS from the socket. A reader would then take
-            # the encrypted bytes that have arrived for the response.
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)
-        elif connection is not None:
-            with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
-                copy.shutdown(socket.SHUT_RDWR)
-    except (OSError, ValueError):
-        pass  # closed already
 
 
 _watchdog = _Watchdog()

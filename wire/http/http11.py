@@ -1,0 +1,273 @@
+"""HTTP/1.1 without a socket: the bytes of a request, and a response from its bytes.
+
+`ResponseReader` wraps the parser of httptools (llhttp, which Node and uvicorn use) and adds what
+the parser leaves open:
+
+- Where a body ends that has neither a length nor chunks: at the end of the connection.
+- Whether the connection can be used again (R-25). Bytes after the end of a response are never part
+  of the next one, so a connection that sent some is closed.
+- A limit for a head, a trailer or a line of the chunked encoding that does not end. The parser has
+  none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import httptools
+import httpx
+
+from wire.core.limits import MAX_FRAMING_BYTES
+
+
+class TooLong(httpx.RemoteProtocolError):
+    """A head, or a line of the chunked encoding, has no end within `MAX_FRAMING_BYTES`."""
+
+    error_status_hint = 431  # as the error of h11 has it
+
+
+class Head(NamedTuple):
+    """The head of a request."""
+
+    data: bytes
+    """The request line and the headers."""
+    is_chunked: bool
+    """Whether the body is sent in chunks, as its length is not known."""
+    expects_continue: bool
+    """Whether the server is asked if it takes the body (`Expect: 100-continue`)."""
+
+
+def head_of(method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> Head:
+    r"""The head of a request.
+
+    >>> head_of("GET", b"/models", [(b"Host", b"localhost")]).data
+    b'GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+    Raises `httpx.LocalProtocolError` for a line break in it: what follows would be a header, or a
+    request, of its own.
+    """
+    lines = [b"%b %b HTTP/1.1" % (method.encode("ascii"), target)]
+    lines += [b"%b: %b" % header for header in headers]
+    lines += [b"", b""]
+    data = b"\r\n".join(lines)
+    breaks = len(lines) - 1
+    if data.count(b"\n") != breaks or data.count(b"\r") != breaks or b"\0" in data:
+        raise httpx.LocalProtocolError("a header has a line break or a NUL byte")
+    lower = data.lower()
+    return Head(
+        data,
+        b"\r\ntransfer-encoding: chunked\r\n" in lower,
+        b"\r\nexpect: 100-continue\r\n" in lower,
+    )
+
+
+def chunk_of(data: bytes) -> bytes:
+    r"""One chunk of a body that is sent in chunks; the last one is empty.
+
+    >>> chunk_of(b"Hi"), chunk_of(b"")
+    (b'2\r\nHi\r\n', b'0\r\n\r\n')
+    """
+    return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+class ResponseReader:
+    r"""Reads one response. Informational responses (1xx) before it are skipped.
+
+    >>> reader = ResponseReader("POST")
+    >>> reader.feed(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nHi")
+    >>> reader.status, reader.take(), reader.is_complete, reader.is_reusable
+    (200, b'Hi', True, True)
+
+    `problem` is set for bytes that are no HTTP/1.1, and `check` raises it. The body before them can
+    still be taken.
+    """
+
+    __slots__ = (
+        "_body",
+        "_framing",
+        "_has_progress",
+        "_interim",
+        "_is_head",
+        "_length",
+        "_parser",
+        "_received",
+        "_until_end",
+        "begun",
+        "can_continue",
+        "has_head",
+        "headers",
+        "is_complete",
+        "is_reusable",
+        "problem",
+        "reason",
+        "size",
+        "status",
+        "version",
+    )
+
+    def __init__(self, method: str) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        # With both a length and chunks the chunks count, as with h11. The connection is not reused.
+        # h11 also takes a bare LF as the end of a line, and blanks after the size of a chunk.
+        self._parser.set_dangerous_leniencies(
+            lenient_chunked_length=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+        self._is_head = method == "HEAD"
+        self._body: list[bytes] = []
+        self._framing = 0  # bytes since the last byte of the body, or since the head began
+        self._has_progress = False  # the last data had bytes of the body, or ended a 1xx
+        self._received = 0  # bytes of the body
+        self._length: int | None = None
+        self._until_end = False
+        self._interim = False
+        self.size: int = 0
+        """Bytes of the body that `take` has not returned."""
+        self.begun: bool = False
+        """Whether a byte arrived."""
+        self.can_continue: bool = False
+        """Whether the server answered `Expect: 100-continue` by 100."""
+        self.status: int = 0
+        self.reason: bytes = b""
+        self.version: bytes = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.has_head: bool = False
+        """Whether `status` and `headers` are those of the final response."""
+        self.is_complete: bool = False
+        self.is_reusable: bool = False
+        """Whether the next request can use the connection."""
+        self.problem: tuple[type[httpx.TransportError], str] | None = None
+        """Why the rest of the response cannot be read: an exception and its message. Each reader
+        gets an exception of its own: one that is raised twice can be its own context."""
+
+    def feed(self, data: bytes | memoryview) -> None:
+        """Read the bytes that arrived."""
+        self.begun = True
+        if self.is_complete:
+            self.is_reusable = False
+            return
+        self._has_progress = False
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.fail(httpx.RemoteProtocolError, "the server changed the protocol")
+        except httptools.HttpParserError as cause:
+            self.fail(httpx.RemoteProtocolError, str(cause))
+        if self.is_complete:
+            if self.is_reusable and self._ends_in_blank_lines(data):
+                self.is_reusable = False
+        elif self._has_progress:
+            self._framing = 0
+        else:
+            self._framing += len(data)
+            if self._framing > MAX_FRAMING_BYTES:
+                self.fail(TooLong, "a head or a line of the chunked encoding does not end")
+
+    def _ends_in_blank_lines(self, data: bytes | memoryview) -> bool:
+        """Whether line breaks follow the complete response, which the parser skips."""
+        tail = bytes(data[-6:])
+        if self._length:
+            piece = self._body[-1][-6:]
+            return not tail.endswith(piece)
+        return len(tail) - len(tail.rstrip(b"\r\n")) > 4
+
+    def end(self) -> None:
+        """Read the end of the connection."""
+        self.is_reusable = False
+        if self.has_head and self._until_end:
+            self.is_complete = True
+        elif not self.has_head:
+            self.fail(httpx.RemoteProtocolError, "the server closed the connection")
+        else:
+            expected = "" if self._length is None else f", expected {self._length}"
+            self.fail(
+                httpx.RemoteProtocolError,
+                "the server closed the connection before the end of the body "
+                f"(received {self._received} bytes{expected})",
+            )
+
+    def take(self) -> bytes:
+        """Return the bytes of the body that have arrived since the last call."""
+        body = self._body
+        data = body[0] if len(body) == 1 else b"".join(body)
+        body.clear()
+        self.size = 0
+        return data
+
+    def fail(self, kind: type[httpx.TransportError], message: str) -> None:
+        """Give the response up, unless it is complete."""
+        self.is_reusable = False
+        if not self.is_complete:  # else these are bytes after the end
+            self.problem = self.problem or (kind, message)
+
+    def check(self) -> None:
+        """Raise the error that ended the response, if any."""
+        if self.problem is not None:
+            kind, message = self.problem
+            raise kind(message)
+
+    # --- called by the parser ---------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """A response begins; after a complete one, these are bytes after its end."""
+        self.is_reusable = False
+
+    def on_status(self, reason: bytes) -> None:
+        """A piece of the reason phrase."""
+        if not self.has_head:
+            self.reason += reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer, which nobody reads."""
+        if not self.has_head:
+            self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The end of a head."""
+        if self.has_head:  # bytes after the end
+            return
+        parser = self._parser
+        status = parser.get_status_code()
+        if status < 200:
+            if status == 101:
+                return  # `HttpParserUpgrade` follows
+            self.can_continue = self.can_continue or status == 100
+            self.headers, self.reason, self._interim, self._has_progress = [], b"", True, True
+            return
+        self._read_framing()
+        if self.problem is not None:
+            return
+        self.status, self.has_head = status, True
+        self.version = b"HTTP/" + parser.get_http_version().encode()
+        if self._is_head:
+            self.is_complete = True  # whatever its headers say of a body
+
+    def _read_framing(self) -> None:
+        coding: bytes | None = None
+        for name, value in self.headers:
+            name = name.lower()
+            if name == b"content-length":
+                self._length = int(value)
+            elif name == b"transfer-encoding":
+                coding = value.strip().lower() if coding is None else b"several"
+        if coding not in (None, b"chunked"):
+            self.fail(httpx.RemoteProtocolError, "the response has an unknown transfer encoding")
+        self._until_end = coding is None and self._length is None
+
+    def on_body(self, data: bytes) -> None:
+        """A piece of the body."""
+        if self.has_head and not self.is_complete:
+            self._body.append(data)
+            self._received += len(data)
+            self.size += len(data)
+            self._has_progress = True
+
+    def on_message_complete(self) -> None:
+        """The end of a response."""
+        if self._interim:
+            self._interim = False
+        elif self.has_head and not self.is_complete:
+            self.is_complete = True
+            self.is_reusable = self._parser.should_keep_alive()

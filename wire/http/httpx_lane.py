@@ -1,0 +1,205 @@
+"""Lanes made of httpx transports with one connection each, and the deadlines of such a transport.
+
+A lane for threads has `send` and `close`, one for asyncio and trio `send` and `aclose`; the other
+methods are common to all lanes (`wire.http.lanes`).
+"""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpx
+
+from wire.http.sockets import cut_off, inode
+from wire.http.watchdog import ATTEMPT, Clocks
+
+_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=None)
+
+
+def send_in_time(
+    send: Callable[[httpx.Request], httpx.Response], request: httpx.Request
+) -> httpx.Response:
+    """Send with a transport or client of httpx, with the clocks of the attempt."""
+    clocks: Clocks | None = request.extensions.get(ATTEMPT)
+    if clocks is None:
+        return send(request)
+    request.extensions["trace"] = clocks.trace
+    try:
+        return send(request)
+    except BaseException:
+        if clocks.half_open is not None:
+            clocks.half_open.close()
+        raise
+
+
+async def async_send_in_time(
+    send: Callable[[httpx.Request], Awaitable[httpx.Response]], request: httpx.Request
+) -> httpx.Response:
+    """Send with a transport or client of httpx, with the clocks of the attempt.
+
+    Raises `TimeoutError` at its deadline.
+    """
+    clocks: Clocks | None = request.extensions.get(ATTEMPT)
+    if clocks is None:
+        return await send(request)
+    try:
+        with anyio.fail_after(clocks.until_deadline) as scope:
+
+            async def trace(name: str, info: dict[str, Any]) -> None:
+                if clocks.trace(name, info):
+                    scope.deadline = anyio.current_time() + clocks.until_deadline
+
+            request.extensions["trace"] = trace
+            return await send(request)
+    except BaseException:
+        if clocks.half_open is not None:
+            with anyio.CancelScope(shield=True):
+                await clocks.half_open.aclose()
+        raise
+
+
+class _Lane:
+    """A transport with one connection, and the httpcore stream of that connection."""
+
+    __slots__ = ("_inode", "_network", "_parser", "_transport", "idle_since")
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+        self.idle_since = 0.0
+        self._network: Any = None
+        self._parser: Any = None
+        self._inode: int | None = None
+
+    def _opened(self, response: httpx.Response) -> httpx.Response:
+        """Record the connection of a response."""
+        network = response.extensions.get("network_stream")
+        if network is not self._network:
+            self._network, self._parser = network, _parser(self._transport)
+            self._inode = inode(self.socket)
+        return response
+
+    def is_reusable(self) -> bool:
+        """httpx closes a connection that is not; the next request opens another."""
+        return True
+
+    def is_clean(self) -> bool:
+        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        return (
+            self._parser is not None
+            and not self._parser.trailing_data[0]
+            and not _has_unread(self._network)
+        )
+
+    def was_closed(self) -> bool:
+        """Whether the server had closed this kept lane, so that no request has reached it."""
+        return (
+            self._parser is not None
+            and self._parser.their_state.__name__ == "SEND_RESPONSE"
+            and not self._parser.trailing_data[0]
+        )
+
+    @property
+    def socket(self) -> Any:
+        """The socket, or the object with which an event loop represents it."""
+        return self._network.get_extra_info("socket") if self._network is not None else None
+
+    def cut_off(self) -> None:
+        """Close this process's descriptor of the socket, and nothing else."""
+        cut_off(self.socket, self._inode)
+
+
+class HttpxLane(_Lane):
+    """A lane for threads."""
+
+    __slots__ = ()
+
+    def __init__(self, verify: ssl.SSLContext, proxy: httpx.Proxy | None) -> None:
+        super().__init__(
+            httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False)
+        )
+        pool: Any = getattr(self._transport, "_pool", None)
+        if hasattr(pool, "_optional_thread_lock"):
+            # httpcore's own lock is a class of Python. A KeyboardInterrupt between its `acquire`
+            # and the `with` block leaves it locked, and the next step waits for ever (R-43).
+            pool._optional_thread_lock = threading.Lock()
+
+    def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; the body of the response is not read."""
+        if self._network is None:
+            response = send_in_time(self._transport.handle_request, request)
+        else:
+            if ATTEMPT in request.extensions:
+                request.extensions[ATTEMPT].connected(self._network)
+            response = self._transport.handle_request(request)
+        return self._opened(response)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._transport.close()
+
+
+class AsyncHttpxLane(_Lane):
+    """A lane for asyncio and trio."""
+
+    __slots__ = ()
+
+    def __init__(self, verify: ssl.SSLContext, proxy: httpx.Proxy | None) -> None:
+        super().__init__(
+            httpx.AsyncHTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False)
+        )
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; the body of the response is not read."""
+        if self._network is None:
+            response = await async_send_in_time(self._transport.handle_async_request, request)
+        else:
+            # The watchdog wakes the read: a timeout scope costs as much as a read.
+            if ATTEMPT in request.extensions:
+                request.extensions[ATTEMPT].connected(self._network)
+            response = await self._transport.handle_async_request(request)
+        return self._opened(response)
+
+    async def aclose(self) -> None:
+        """Close the connection."""
+        with anyio.CancelScope(shield=True):
+            await self._transport.aclose()
+
+
+def _parser(transport: Any) -> Any:
+    """The `h11.Connection` of a transport with one connection, `None` if it cannot be found.
+
+    It alone knows of bytes that arrived together with the end of a response. httpx and httpcore
+    have no public name for it. A lane without it is not used again.
+    """
+    try:
+        (connection,) = transport._pool.connections
+        while (inner := getattr(connection, "_connection", None)) is not None:
+            connection = inner  # of a proxy
+        return connection._h11_state
+    except (AttributeError, ValueError):
+        return None
+
+
+def _has_unread(network: Any) -> bool:
+    """Whether a connection holds bytes, or its end, on any layer below the parser."""
+    try:
+        if network.get_extra_info("is_readable"):
+            return True
+        secured = network.get_extra_info("ssl_object")
+        if isinstance(secured, ssl.SSLObject):  # asyncio and trio
+            secured.read(1)
+            return True
+        if secured is not None and secured.pending():
+            return True
+    except ssl.SSLWantReadError:
+        pass
+    except (OSError, ValueError):
+        return True  # closed
+    # anyio reads up to 256 KiB from a socket of asyncio and hands them out in smaller pieces.
+    stream = getattr(network, "_stream", None)
+    stream = getattr(stream, "transport_stream", stream)
+    return bool(getattr(getattr(stream, "_protocol", None), "read_queue", None))

@@ -1,0 +1,60 @@
+"""Functions on the socket of a connection, whichever event loop owns it."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+from typing import Any
+
+
+def shut_down(connection: Any) -> None:
+    """Shut a socket down: closing it would not wake a thread that waits in `recv`."""
+    try:
+        if isinstance(connection, socket.socket):
+            # Not `SSLSocket.shutdown`, which removes TLS from the socket. A reader would then take
+            # the encrypted bytes that have arrived for the response.
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)
+        elif connection is not None:
+            with socket.fromfd(connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as copy:
+                copy.shutdown(socket.SHUT_RDWR)
+    except (OSError, ValueError):
+        pass  # closed already
+
+
+def has_arrived(connection: Any) -> bool:
+    """Whether a socket has bytes to read, or has reached its end. A closed socket has."""
+    try:
+        descriptor = connection.fileno()
+        if hasattr(select, "poll"):  # `select` refuses descriptors above 1023
+            poll = select.poll()
+            poll.register(descriptor, select.POLLIN)
+            return bool(poll.poll(0))
+        return bool(select.select([descriptor], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
+
+
+def inode(connection: Any) -> int | None:
+    """Identifies a socket: its descriptor may be reused by another file after it was closed."""
+    try:
+        return os.fstat(connection.fileno()).st_ino if os.name == "posix" else None
+    except (AttributeError, OSError):
+        return None
+
+
+def cut_off(connection: Any, known_inode: int | None) -> None:
+    """Close this process's descriptor of a socket, and nothing else.
+
+    Nothing is sent, not even TLS's close_notify, and the connection is not shut down, because
+    another process may still use it.
+    """
+    if isinstance(connection, socket.socket):
+        connection.close()
+    elif known_inode is not None and known_inode == inode(connection):
+        # The socket belongs to an event loop that has ended or is the parent's, and cannot close it
+        # now. The loop may still close the descriptor later. /dev/null takes the number until then;
+        # otherwise that close could hit an unrelated new file.
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, connection.fileno(), inheritable=False)
+        os.close(null)
