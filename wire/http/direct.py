@@ -170,7 +170,8 @@ class DirectLane(_Lane):
         """Send a request; the body of the response is not read."""
         waits = request.extensions.get("timeout") or {}
         if self._socket is None:
-            self._connect(request.extensions.get(ATTEMPT), waits.get("connect"))
+            self._socket = self._connected(request.extensions.get(ATTEMPT), waits.get("connect"))
+            self._inode = inode(self._socket)
         clocks = self._begin(request)
         # A thread that the interpreter cannot start any more, at its end, shuts nothing down.
         watched = clocks is not None and clocks.watch.is_watched
@@ -185,30 +186,31 @@ class DirectLane(_Lane):
             self.read()
         return self._response(_Body(self, reader))
 
-    def _connect(self, clocks: Clocks | None, seconds: float | None) -> None:
+    def _connected(self, clocks: Clocks | None, seconds: float | None) -> Any:
         if clocks is not None:
             clocks.opening()
         try:
-            self._socket = _opened(self._address, clocks, seconds)
+            connection: Any = _opened(self._address, clocks, seconds)
             if self._context is not None:
-                self._secure(self._context, clocks)
+                connection = self._secured(connection, self._context, clocks)
         except TimeoutError as cause:
             raise httpx.ConnectTimeout(str(cause)) from cause
         except OSError as cause:
             raise httpx.ConnectError(str(cause)) from cause
-        self._inode = inode(self._socket)
+        return connection
 
-    def _secure(self, context: ssl.SSLContext, clocks: Clocks | None) -> None:
-        session = self._sessions.get(self._origin)
-        self._socket = context.wrap_socket(
-            self._socket,
+    def _secured(self, connection: Any, context: ssl.SSLContext, clocks: Clocks | None) -> Any:
+        secured = context.wrap_socket(
+            connection,
             server_hostname=self._origin[1],
-            session=session,
+            session=self._sessions.get(self._origin),
             do_handshake_on_connect=False,
         )
+        self._socket = secured  # for `close`, and for the watchdog
         if clocks is not None:
             clocks.connected(self)
-        self._socket.do_handshake()
+        secured.do_handshake()
+        return secured
 
     def _write(self, request: httpx.Request) -> None:
         head, is_chunked, expects = head_of(
@@ -246,7 +248,8 @@ class DirectLane(_Lane):
         A server may answer early, such as by 413, and read no further. A blocking `send` would then
         wait until the deadline.
         """
-        connection, seconds = self._socket, self._socket.gettimeout()
+        connection: Any = self._socket
+        seconds = connection.gettimeout()
         left, reader = memoryview(data), self._reader
         connection.setblocking(False)
         try:
@@ -561,14 +564,14 @@ class _Connection(asyncio.Protocol):
             self.transport.pause_reading()
         self._wake()
 
-    def connection_lost(self, cause: Exception | None) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
         reader = self._reader
         if reader is not None and not reader.is_complete:
-            if cause is None:
+            if exc is None:
                 reader.end()
             else:
-                reader.fail(httpx.ReadError, str(cause))
+                reader.fail(httpx.ReadError, str(exc))
         self._lost.set()
         self._wake()
 
