@@ -541,7 +541,8 @@ class _Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._reader: ResponseReader | None = None
         self._waiter: asyncio.Future[None] | None = None
-        self._lost = asyncio.Event()
+        self._is_lost = False
+        self._when_lost: asyncio.Future[None] | None = None
         self._seconds: float | None = None
         self._is_paused = self._is_full = False
         self.is_open = True
@@ -572,7 +573,9 @@ class _Connection(asyncio.Protocol):
                 reader.end()
             else:
                 reader.fail(httpx.ReadError, str(exc))
-        self._lost.set()
+        self._is_lost = True
+        if self._when_lost is not None:
+            self._when_lost.set_result(None)
         self._wake()
 
     def pause_writing(self) -> None:
@@ -635,7 +638,11 @@ class _Connection(asyncio.Protocol):
     async def close(self) -> None:
         """Close the connection and wait until its socket is closed."""
         self._drop()
-        await self._lost.wait()
+        if self._is_lost:
+            return
+        if self._when_lost is None:
+            self._when_lost = self._loop.create_future()
+        await asyncio.shield(self._when_lost)  # a cancelled future could not be set
 
     def _drop(self) -> None:
         self.is_open = False
