@@ -152,6 +152,8 @@ async def _close(attempt: Attempt, *bodies: Any) -> None:
     trio warns about an iterator that is left to the garbage collector.
     """
     attempt.watch.end()
+    if all(getattr(body, "give_back", _is_open)() for body in bodies):
+        return  # without the scope below, which costs as much as a read
     with anyio.CancelScope(shield=True):
         for body in bodies:
             close = getattr(body, "aclose", None)  # not every iterator has one
@@ -159,6 +161,11 @@ async def _close(attempt: Attempt, *bodies: Any) -> None:
                 await close() if close else None
             except TRANSPORT_ERRORS:
                 pass  # the lane is dropped, so an error while closing it has no effect
+
+
+def _is_open() -> bool:
+    """A body without `give_back` has to be closed."""
+    return False
 
 
 class AsyncClient(ClientState):

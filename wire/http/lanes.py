@@ -529,12 +529,16 @@ class _LoopLanes:
         """Return True if the lane was kept. Must not await: see the invariants above."""
         self.busy.discard(leased)
         self.limiter.release()
-        idle = self.idle[leased.origin]
-        if clean and not self.over and len(idle) < self.keep and leased.lane.is_reusable():
+        if clean and self.keeps(leased):
             leased.lane.idle_since = time.monotonic()
-            idle.append(leased.lane)
+            self.idle[leased.origin].append(leased.lane)
             return True
         return False
+
+    def keeps(self, leased: _AsyncLeased) -> bool:
+        """Whether a lane would be kept if it was given back with a body that was read."""
+        has_room = not self.over and len(self.idle[leased.origin]) < self.keep
+        return has_room and leased.lane.is_reusable()
 
     def cut_off(self) -> None:
         """Close the descriptors of all sockets without the event loop."""
@@ -574,6 +578,12 @@ class _AsyncLeased(httpx.AsyncByteStream):
             # After an exception a generator raises StopAsyncIteration, as at the end of a body.
             self._failed = True
             raise
+
+    def give_back(self) -> bool:
+        """Give the lane back if that needs no `await`; return whether the body is closed."""
+        if not self._ended and self._whole and not isinstance(self.lane, AsyncHttpxLane):
+            self._ended = self._lanes.keeps(self) and self._lanes.take_back(self, clean=True)
+        return self._ended
 
     async def aclose(self) -> None:
         if self._ended:
@@ -640,6 +650,11 @@ def _is_on_trio() -> bool:
 
 def _current_loop() -> object:
     """The running event loop: the loop itself on asyncio, a token on trio."""
+    try:
+        if asyncio.current_task() is not None:  # else a guest of asyncio, such as trio
+            return asyncio.get_running_loop()
+    except RuntimeError:
+        pass
     token = anyio.lowlevel.current_token()
     return getattr(token, "native_token", token)  # since anyio 4.11 wrapped
 
