@@ -237,8 +237,8 @@ def test_lanes_are_limited() -> None:
 def test_only_a_lane_whose_body_was_read_to_its_end_is_kept(drive: Drive) -> None:
     """Another may hold bytes that would become the next answer (R-25)."""
     kind = Lanes if drive.name == "sync" else AsyncLanes
-    with loopback(GOOD_STREAM) as server:
-        for most, kept in ((1, 0), (2, 0), (1000, 1)):
+    for most, kept, sent in ((1, 0, [*GOOD_STREAM[:2], "hold"]), (1000, 1, GOOD_STREAM)):
+        with loopback(sent) as server:
             lanes = kind()
 
             def work(door: Any, lanes: Any = lanes, most: int = most) -> int:

@@ -34,6 +34,7 @@ from wire.http.sending import (
     Attempt,
     ClientState,
     StreamState,
+    second_reader,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
@@ -58,6 +59,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
         self._run = run
         self._body = body
         self._reads = aiter(body)
+        self._is_being_read = False
 
     def __aiter__(self) -> Self:
         return self
@@ -92,7 +94,10 @@ class AsyncStream(StreamState[Chunk, Answer]):
 
     async def _read(self) -> None:
         attempt, incoming = self._attempt, self._incoming
-        with self._one_reader:
+        if self._is_being_read:
+            raise second_reader()
+        self._is_being_read = True
+        try:
             try:
                 data = await _next(attempt, self._reads)
             except TRANSPORT_ERRORS as cause:
@@ -101,6 +106,8 @@ class AsyncStream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, data)
             if incoming.resumption is not None:
                 await self._resume(attempt.resumed(incoming.resumption))
+        finally:
+            self._is_being_read = False
 
     async def _resume(self, call: StreamCall[Any, Any]) -> None:
         """Continue the stream with the body of another call."""
@@ -140,10 +147,13 @@ def _body(response: httpx.Response) -> httpx.AsyncByteStream:
 async def _next(attempt: Attempt, reads: AsyncIterator[bytes]) -> bytes | None:
     """The next data of a body, `None` at its end."""
     attempt.arm()
-    if attempt.watch.connection is not None:  # the watchdog wakes the read
-        return await anext(reads, None)
-    with anyio.fail_after(attempt.until_deadline):
-        return await anext(reads, None)
+    try:
+        if attempt.watch.connection is not None:  # the watchdog wakes the read
+            return await reads.__anext__()
+        with anyio.fail_after(attempt.until_deadline):
+            return await reads.__anext__()
+    except StopAsyncIteration:
+        return None
 
 
 async def _close(attempt: Attempt, *bodies: Any) -> None:

@@ -7,6 +7,7 @@ same client for asyncio and trio.
 from __future__ import annotations
 
 import collections
+import threading
 import time
 from collections.abc import Callable, Iterator
 from random import SystemRandom
@@ -34,6 +35,7 @@ from wire.http.sending import (
     Attempt,
     ClientState,
     StreamState,
+    second_reader,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
@@ -58,6 +60,7 @@ class Stream(StreamState[Chunk, Answer]):
         self._run = run
         self._body = body
         self._reads = iter(body)
+        self._one_reader = _OneReader()
 
     def __iter__(self) -> Self:
         return self
@@ -135,6 +138,23 @@ class Stream(StreamState[Chunk, Answer]):
             collections.deque(self._reads, 0)
         except TRANSPORT_ERRORS:
             pass
+
+
+class _OneReader:
+    """Lets one thread read a stream at a time.
+
+    A second reader would fail inside the transport and break the stream of the first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise second_reader()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def _body(response: httpx.Response) -> httpx.SyncByteStream:

@@ -25,7 +25,7 @@ import selectors
 import socket
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, MutableMapping
 from typing import Any
 
 import httpx
@@ -390,7 +390,7 @@ class AsyncDirectLane(_Lane):
         connection.begin(self._reader, None if watched else waits.get("read"))
         await self._write(request, connection)
         while not self._reader.has_head:
-            await connection.read()
+            await connection.arrival()
         return self._response(_AsyncBody(connection, self._reader))
 
     async def _connected(self, clocks: Clocks | None, seconds: float | None) -> _Connection:
@@ -591,16 +591,25 @@ class _Connection(asyncio.Protocol):
         """Read the next response; `seconds` limits each wait, if the watchdog does not."""
         self._reader, self._seconds = reader, seconds
 
-    async def read(self) -> None:
-        """Wait until something has arrived. Raises the error that ended the connection."""
+    def arrival(self) -> Awaitable[None]:
+        """Return what ends when something has arrived. Raises the error of the connection.
+
+        No coroutine of its own where the watchdog limits the wait: this is called for each read.
+        """
         if self._is_paused:
             self._is_paused = False
             self.transport.resume_reading()
         reader = self._reader
         assert reader is not None
         reader.check()
+        if self._seconds is not None:
+            return self._arrival_in(self._seconds)
+        self._waiter = self._loop.create_future()
+        return self._waiter
+
+    async def _arrival_in(self, seconds: float) -> None:
         try:
-            await self._wait(self._seconds)
+            await self._wait(seconds)
         except TimeoutError as cause:
             raise httpx.ReadTimeout(str(cause)) from cause
 
@@ -649,15 +658,9 @@ class _Connection(asyncio.Protocol):
         self.transport.abort()
 
     async def _wait(self, seconds: float | None) -> None:
-        self._waiter = self._loop.create_future()
-        try:
-            if seconds is None:
-                await self._waiter
-            else:
-                async with asyncio.timeout(seconds):
-                    await self._waiter
-        finally:
-            self._waiter = None
+        self._waiter = waiter = self._loop.create_future()
+        async with asyncio.timeout(seconds):
+            await waiter
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -667,8 +670,19 @@ class _Connection(asyncio.Protocol):
 class _AsyncBody(httpx.AsyncByteStream):
     """The body of a response, its own iterator."""
 
+    __slots__ = ("_connection", "_reader")
+
     def __init__(self, connection: _Connection, reader: ResponseReader) -> None:
         self._connection, self._reader = connection, reader
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the body was read to its end."""
+        return self._reader.is_complete and not self._reader.size
+
+    def give_back(self) -> bool:
+        """Nothing has to be closed: who holds the lane gives it back."""
+        return True
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
@@ -678,5 +692,5 @@ class _AsyncBody(httpx.AsyncByteStream):
         while not reader.size:
             if reader.is_complete:
                 raise StopAsyncIteration
-            await self._connection.read()
+            await self._connection.arrival()
         return reader.take()

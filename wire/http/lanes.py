@@ -566,7 +566,16 @@ class _AsyncLeased(httpx.AsyncByteStream):
         self._whole = self._failed = self._ended = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
+        # The body of a direct lane knows itself whether it was read to its end.
+        return self if isinstance(self.lane, AsyncHttpxLane) else self._reads
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether the body was read to its end."""
+        if isinstance(self.lane, AsyncHttpxLane):
+            return self._whole
+        whole: bool = self._body.is_whole  # type: ignore[attr-defined]
+        return whole
 
     async def __anext__(self) -> bytes:
         try:
@@ -581,7 +590,7 @@ class _AsyncLeased(httpx.AsyncByteStream):
 
     def give_back(self) -> bool:
         """Give the lane back if that needs no `await`; return whether the body is closed."""
-        if not self._ended and self._whole and not isinstance(self.lane, AsyncHttpxLane):
+        if not self._ended and self._is_whole and not isinstance(self.lane, AsyncHttpxLane):
             self._ended = self._lanes.keeps(self) and self._lanes.take_back(self, clean=True)
         return self._ended
 
@@ -589,7 +598,7 @@ class _AsyncLeased(httpx.AsyncByteStream):
         if self._ended:
             return
         self._ended = True
-        if not self._whole:
+        if not self._is_whole:
             self._lanes.take_back(self, clean=False)
             await self._drop()
             return

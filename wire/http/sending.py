@@ -11,7 +11,6 @@ import functools
 import math
 import re
 import ssl
-import threading
 import time
 from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from random import Random
@@ -499,7 +498,6 @@ class StreamState(Generic[Chunk, Answer]):
 
     def __init__(self, attempt: Attempt, incoming: Incoming[Chunk, Answer]) -> None:
         self._attempt, self._incoming = attempt, incoming
-        self._one_reader = _OneReader()
 
     def partial(self) -> Answer:
         """Return the result so far, folded anew each time.
@@ -522,21 +520,9 @@ class StreamState(Generic[Chunk, Answer]):
         incoming.abandon()
 
 
-class _OneReader:
-    """Lets one thread or task read a stream at a time.
-
-    A second reader would fail inside the transport and break the stream of the first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise StreamError("the stream is being read by another thread or task")
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
+def second_reader() -> StreamError:
+    """The error of a second thread or task that reads a stream."""
+    return StreamError("the stream is being read by another thread or task")
 
 
 class ClientState:
