@@ -176,6 +176,8 @@ class OfHttpx:
 
     held = 0
 
+    over = ""  # it has no limits
+
     def __init__(self, limit: int, line: int) -> None:
         self._body = b""
 

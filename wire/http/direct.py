@@ -459,7 +459,9 @@ async def _async_opened(address: tuple[str, int]) -> socket.socket:
     8305). asyncio's own form of it leaves a socket open if it is cancelled at a wrong moment.
     """
     loop = asyncio.get_running_loop()
-    waiting = _alternating(await loop.getaddrinfo(*address, type=socket.SOCK_STREAM))
+    waiting = _literal(*address) or _alternating(
+        await loop.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    )
     if len(waiting) == 1:
         return await _tcp(loop, waiting[0])
     running: set[asyncio.Task[socket.socket]] = set()
@@ -488,6 +490,17 @@ async def _async_opened(address: tuple[str, int]) -> socket.socket:
     if not opened:
         raise problem
     return opened[0]
+
+
+def _literal(host: str, port: int) -> deque[Any]:
+    """The address of a host that is one, for which asyncio would start a thread; else empty."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except OSError:
+            continue
+        return deque([(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))])
+    return deque()
 
 
 def _alternating(found: list[Any]) -> deque[Any]:

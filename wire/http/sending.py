@@ -616,9 +616,11 @@ def _request(
     added = [] if "host" in given else [("Host", url.netloc.decode("ascii"))]
     if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
         added.append(("Content-Length", str(len(body))))
-    return httpx.Request(
+    request = httpx.Request(
         call.method, url, headers=[*added, *headers], stream=_Body(body), extensions=extensions
     )
+    request.read()  # for transports that read `request.content`
+    return request
 
 
 @functools.lru_cache(maxsize=256)
@@ -627,13 +629,14 @@ def _parsed(url: str) -> httpx.URL:
     return httpx.URL(url)
 
 
-class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+class _Body(httpx.ByteStream):
     """A request body.
 
     httpx's own is an async generator; trio warns about one that a cancelled send leaves behind.
     """
 
     def __init__(self, data: bytes) -> None:
+        super().__init__(data)
         self._data = data
 
     def __iter__(self) -> Iterator[bytes]:
