@@ -19,7 +19,7 @@ import anyio
 import httpx
 
 import wire
-from wire import Chat, Message, Reply, gemini, openai, tool
+from wire import Chat, Message, Reply, Text, anthropic, gemini, openai, tool
 from wire.core.account import Account
 from wire.core.call import StreamCall
 from wire.core.incoming import Incoming
@@ -28,6 +28,7 @@ from wire.gemini.reader import parse_response
 from wire.neutral.messages import ToolCall
 from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
+from wire.providers import PROVIDERS
 
 PACKAGE = str(Path(wire.__file__).parent)
 GEMINI, OPENAI, CLAUDE = "gemini-3.8-flash", "gpt-4.1", "claude-opus-4-8"
@@ -159,6 +160,53 @@ def ten_tools(model: str) -> Frames:
     return added(counted(answered_call(model)), counted(answered_call(model, tools=11)))
 
 
+def raw_calls(texts: list[tuple[str, str]]) -> dict[str, Callable[[], object]]:
+    """The call of each wire with these texts of user and model, judged as a client does."""
+    chats = [openai.Message(role=role, content=text) for role, text in texts]
+    items = [openai.responses.Item(type="message", role=role, content=text) for role, text in texts]
+    turns = [anthropic.Message(role=role, content=text) for role, text in texts]
+    contents = [
+        gemini.Content(role=role.replace("assistant", "model"), parts=[gemini.Part(text=text)])
+        for role, text in texts
+    ]
+    row = {name: PROVIDERS[name] for name in ("gemini", "openai", "anthropic")}
+    return {
+        "Gemini": lambda: gemini.generate_content(
+            GEMINI, gemini.GenerateContentRequest(contents=contents)
+        ).judge(row["gemini"]),
+        "chat completions": lambda: openai.chat_completions(
+            openai.ChatCompletionRequest(model=OPENAI, messages=chats)
+        ).judge(row["openai"]),
+        "Responses": lambda: openai.responses.create_response(
+            openai.responses.ResponseRequest(model=OPENAI, input=items)
+        ).judge(row["openai"]),
+        "Messages": lambda: anthropic.create_message(
+            anthropic.MessageRequest(model=CLAUDE, max_tokens=9, messages=turns)
+        ).judge(row["anthropic"]),
+    }
+
+
+def texts(count: int) -> list[tuple[str, str]]:
+    """So many texts of user and model, and one of the user."""
+    return [*[("user", "Hi"), ("assistant", "Hello.")] * (count // 2), ("user", "Well?")]
+
+
+def ten_raw_messages(wire: str) -> Frames:
+    """What ten more messages add to a request of the raw door."""
+    return added(counted(raw_calls(texts(10))[wire]), counted(raw_calls(texts(20))[wire]))
+
+
+def ten_messages(model: str) -> Frames:
+    """What ten more messages add to a request of the neutral door."""
+    asking = chat(model)
+    less, more = (
+        [Message(role, (Text(text),)) for role, text in texts(count)] for count in (10, 20)
+    )
+    return added(
+        counted(lambda: asking.call(messages=less)), counted(lambda: asking.call(messages=more))
+    )
+
+
 def event(call: StreamCall[Any, Any], data: bytes) -> Callable[[], object]:
     """One SSE event of a stream that goes on."""
     incoming: Incoming[Any, Any] = Incoming(call, "", Limits(), Account(), lambda error: error)
@@ -212,6 +260,14 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
     "neutral result, chat completions": lambda: counted(answered_call(f"openai:{OPENAI}")),
     "neutral result, Responses": lambda: counted(answered_call(RESPONSES)),
     "neutral result, Messages": lambda: counted(answered_call(f"anthropic:{CLAUDE}")),
+    "ten more messages, raw, Gemini": lambda: ten_raw_messages("Gemini"),
+    "ten more messages, raw, chat completions": lambda: ten_raw_messages("chat completions"),
+    "ten more messages, raw, Responses": lambda: ten_raw_messages("Responses"),
+    "ten more messages, raw, Messages": lambda: ten_raw_messages("Messages"),
+    "ten more messages, Gemini": lambda: ten_messages(f"gemini:{GEMINI}"),
+    "ten more messages, chat completions": lambda: ten_messages(f"openai:{OPENAI}"),
+    "ten more messages, Responses": lambda: ten_messages(RESPONSES),
+    "ten more messages, Messages": lambda: ten_messages(f"anthropic:{CLAUDE}"),
     "ten more tools, Gemini": lambda: ten_tools(f"gemini:{GEMINI}"),
     "ten more tools, chat completions": lambda: ten_tools(f"openai:{OPENAI}"),
     "ten more tools, Responses": lambda: ten_tools(RESPONSES),
@@ -225,7 +281,7 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
 def main(names: list[str]) -> None:
     for name, count in JOURNEYS.items():
         frames = count()
-        print(f"{name:36} {frames.calls:4} calls {frames.files:3} files")
+        print(f"{name:42} {frames.calls:4} calls {frames.files:3} files")
         if name in names:
             for (file, function), times in sorted(frames.items()):
                 print(f"    {times:3}  {file.lstrip('/')}:{function}")

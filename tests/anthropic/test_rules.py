@@ -20,7 +20,9 @@ from wire.anthropic import (
     check,
 )
 from wire.anthropic.families import Family, family
-from wire.anthropic.rules import CHECKED, RULES
+from wire.anthropic.rows import ROWS
+from wire.anthropic.rules import CHECKED, RULES, check_body
+from wire.anthropic.rules.rule_input import Body
 
 from .neutral import text, thinking, tool_result, tool_use
 
@@ -501,6 +503,13 @@ def test_a_rule_is_found_where_it_is_broken(
     assert (found[0].status, found[0].code) == (400, "invalid_request_error")
     as_bytes = check(json.dumps(request_).encode())
     assert as_bytes == check(request_)
+
+
+@pytest.mark.parametrize("request_", [each[1] for each in BROKEN])
+def test_a_body_is_judged_for_one_host_after_another(request_: dict[str, Any]):
+    checked = Body(request_)
+    for provider in ("", *ROWS, "anthropic"):
+        assert check_body(checked, "", provider) == check(request_, "", provider)
 
 
 KEPT = [

@@ -105,7 +105,7 @@ KEYS: tuple[bytes, ...] = (
     b'"message"',
     b'"delta"',
     b'"new"',
-    b'"*extra*"',
+    b'"\x7fextra"',
     b'"__class__"',
     b'"a.b[0]"',
     b'"0"',

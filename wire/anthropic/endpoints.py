@@ -17,7 +17,8 @@ import msgspec
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.fold import TextEvent, fold
 from wire.anthropic.reader import ChunkReader, parse_message, parse_plain
-from wire.anthropic.rules import check
+from wire.anthropic.rules import check_body
+from wire.anthropic.rules.rule_input import Body
 from wire.anthropic.types import (
     ContentBlock,
     CountTokensRequest,
@@ -30,10 +31,10 @@ from wire.anthropic.types import (
     TokenCount,
 )
 from wire.core.arguments import checked_arguments, path_segment
-from wire.core.bodies import checked_body, wrong_type
+from wire.core.bodies import checked_body, texts_only, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.extra_keys import narrowed
-from wire.core.memory import RAW, WireStruct, notes
+from wire.core.memory import WireStruct, notes, raw_of
 from wire.core.provider import Provider
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation, refuse
@@ -265,14 +266,14 @@ def _body(
     body, encoded = checked_body(request, "messages", _needs_no_check)
     if not checked:
         return body, None
-    refuse(check(encoded, "", ""))
-    return body, functools.partial(_judged, encoded)
+    endpoint = "count_tokens" if isinstance(encoded, CountTokensRequest) else "messages"
+    content = Body(encoded)
+    refuse(check_body(content, "", "", endpoint))
+    return body, functools.partial(_judged, content, endpoint)
 
 
-def _judged(
-    request: MessageRequest | CountTokensRequest, call: AnyCall, provider: Provider
-) -> AnyCall:
-    refuse(check(request, "", provider, version=provider.version))
+def _judged(body: Body, endpoint: str, call: AnyCall, provider: Provider) -> AnyCall:
+    refuse(check_body(body, "", provider, endpoint, provider.version))
     return call
 
 
@@ -283,12 +284,22 @@ def _needs_no_check(message: object) -> bool:
     """
     if type(message) is not Message:
         return False
-    if RAW in message.__dict__:
+    if raw_of(message) is not None:
         return True
     content = message.content
     if type(message.role) is not str:
         return False
     return type(content) is str or (
-        isinstance(content, list)
-        and all(type(block) is ContentBlock and RAW in block.__dict__ for block in content)
+        isinstance(content, list) and all(map(_is_received_or_text, content))
     )
+
+
+def _is_received_or_text(block: object) -> bool:
+    return type(block) is ContentBlock and (raw_of(block) is not None or _has_texts_only(block))
+
+
+_has_texts_only = texts_only(
+    ContentBlock,
+    *("type", "text", "thinking", "signature", "data"),
+    *("id", "name", "tool_use_id", "content"),
+)

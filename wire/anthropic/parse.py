@@ -19,7 +19,7 @@ from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import check_inside, checked_arguments
-from wire.core.lenient import Halves, odd_text, plain, portable, well_formed
+from wire.core.lenient import Halves, odd_text, plain, portable, portable_json, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
@@ -122,7 +122,7 @@ def _part(block: ContentBlock, ids: ReplyIds) -> Part:
         return Thought(slot="redacted_thinking", details=({"data": well_formed(block.data or "")},))
     if block.type == "tool_use":
         return _tool_call(block, ids.own(block.id))
-    return Other(well_formed(block.type or ""), portable(plain(encode(block))))
+    return Other(well_formed(block.type or ""), portable_json(encode(block)))
 
 
 def _tool_call(block: ContentBlock, id: str) -> ToolCall:

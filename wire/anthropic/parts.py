@@ -22,7 +22,7 @@ from wire.anthropic.types import ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import checked_arguments
 from wire.core.lenient import Unreadable, decoded
-from wire.core.memory import Note, WireStruct, freeze, remember
+from wire.core.memory import Note, WireStruct, freeze, raw_of, remember
 from wire.core.provider import Provider
 from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.neutral.ids import CallIds, LegalIds
@@ -36,6 +36,7 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     ToolResult,
+    own_text,
 )
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names
@@ -57,8 +58,9 @@ def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note
     texts = [system] if system.strip() else []
     has_begun = False
     for path, message in conversation:
-        has_begun = has_begun or not message.instructs
-        if message.instructs:
+        is_turn = not message.instructs
+        has_begun = has_begun or is_turn
+        if not is_turn:
             own_texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]
@@ -87,7 +89,12 @@ def wire_messages(
     the tool names in use, which a renamed call must not get. Raises `HistoryError` or `RuleError`
     that names the part which the wire cannot express.
     """
-    calls = ((path, call.name) for path, message in conversation for call in message.tool_calls)
+    calls = (
+        (path, part.name)
+        for path, message in conversation
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    )
     writer = _Writer(safe_names(calls, tools, _TOOL_NAMES, notes), notes)
     turns: list[tuple[str, list[ContentBlock]]] = []
     for role, blocks in writer.turns(conversation, answers):
@@ -112,7 +119,11 @@ def wire_messages(
 def _message(role: str, blocks: list[ContentBlock]) -> WireMessage:
     """A message; one text block becomes a plain text, unless it remembers received bytes."""
     only = blocks[0]
-    if len(blocks) == 1 and only == ContentBlock(type="text", text=only.text) and only.raw is None:
+    if (
+        len(blocks) == 1
+        and only == ContentBlock(type="text", text=only.text)
+        and raw_of(only) is None
+    ):
         return WireMessage(role=role, content=only.text)
     return WireMessage(role=role, content=blocks)
 
@@ -143,9 +154,13 @@ class _Writer:
     ) -> Iterator[tuple[str, list[ContentBlock]]]:
         """Role and blocks of each message. The results of a turn come directly after its calls."""
         for path, message in conversation:
-            if message.role == "user":
+            text = own_text(message)
+            role = message.role
+            if text and not text.isspace() and (role == "user" or role == "assistant"):
+                yield role, [ContentBlock(type="text", text=text)]
+            elif role == "user":
                 yield "user", self._user(message, path)
-            elif message.role == "assistant":
+            elif role == "assistant":
                 yield "assistant", self._assistant(message, path)
                 if path in answers:
                     yield "user", self._result_blocks(answers[path])

@@ -27,7 +27,8 @@ from wire.anthropic.families import (
 from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.rows import provider_row
-from wire.anthropic.rules import check
+from wire.anthropic.rules import check_body
+from wire.anthropic.rules.rule_input import Body
 from wire.anthropic.schemas import closed, schema_problem
 from wire.anthropic.types import (
     ContentBlock,
@@ -178,7 +179,7 @@ def _wire_call(
 
 
 def _check(model: str, built: MessageRequest, row: Provider) -> list[Violation]:
-    return check(built, model, row, version=row.version)
+    return check_body(Body(built), model, row, version=row.version)
 
 
 def _reader(
@@ -226,7 +227,7 @@ def _thinking(
     if (
         thinking_settings is not None
         and thinking_settings.type == "enabled"
-        and any(each.rule == "A17" for each in check(changed, built.model, row))
+        and any(each.rule == "A17" for each in check_body(Body(changed), built.model, row))
     ):
         notes.append(
             Note(

@@ -8,6 +8,7 @@ need no decoding, so a long history costs little.
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -71,6 +72,24 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
             except msgspec.ValidationError:
                 continue
     return msgspec.structs.replace(built, **known) if known else built
+
+
+def texts_only(cls: type[WireStruct], *names: str) -> Callable[..., bool]:
+    """A test of structs of a class: whether they have texts in these fields, and nothing in others.
+
+    Most messages of a long history are such structs. The types of their fields are then right, and
+    encoding refuses the only texts that JSON cannot represent, those with lone surrogates. The
+    second argument of the test is a number of fields that the caller has checked.
+    """
+    fields_of, named = msgspec.structs.astuple, operator.attrgetter(*names)
+    count = len(cls.__struct_fields__)
+    assert fields_of(cls()).count(None) == count, "each field is `None` by default"
+
+    def has_texts_only(struct: Any, checked: int = 0) -> bool:
+        texts = list(map(type, named(struct))).count(str)
+        return texts + checked + fields_of(struct).count(None) == count
+
+    return has_texts_only
 
 
 def _as_read(turn: object, read: Any) -> Any:

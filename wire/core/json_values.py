@@ -137,12 +137,18 @@ def expands(values: Iterable[Any], limit: int = MAX_VALUES) -> bool:
     """
     level, count = list(values), 0
     for _ in range(_MAX_LEVELS):
-        count += sum([len(each) for each in level if issubclass(type(each), _CONTAINERS)])
+        # A level has thousands of values and few types, so types are compared and not values.
+        kinds: list[type] = [
+            kind for kind in set(map(type, level)) if issubclass(kind, _CONTAINERS)
+        ]
+        count += sum([len(each) for each in level if type(each) in kinds]) if kinds else 0
         if count > limit:
             return True
-        level = [each for each in gc.get_referents(*level) if issubclass(type(each), _EXPANDABLE)]
-        if not level:
+        inner = gc.get_referents(*level)
+        kinds = [kind for kind in set(map(type, inner)) if issubclass(kind, _EXPANDABLE)]
+        if not kinds:
             break
+        level = [each for each in inner if type(each) in kinds]
         if len(level) > _MANY:
             times = Counter(map(id, level))
             if 2 * len(times) < len(level):

@@ -13,7 +13,7 @@ import msgspec
 
 from wire.core.decoders import convert, decoder
 from wire.core.json_values import are_sound
-from wire.core.limits import depth_of
+from wire.core.limits import is_deeper
 from wire.core.memory import PICKLED_DEPTH, WireStruct, integer, remember, well_formed_utf8
 from wire.errors import LimitError
 
@@ -200,13 +200,23 @@ def portable(value: Any) -> Any:
     if are_sound((value,)) and not _is_deep(value):
         return value
     data = well_formed_utf8(json.dumps(value, ensure_ascii=False))
-    if depth_of(data) > PICKLED_DEPTH:
+    if is_deeper(data, PICKLED_DEPTH):
         return data.decode()
     return json.loads(data, parse_int=_finite_integer, parse_float=_finite, parse_constant=_null)
 
 
+def portable_json(data: bytes) -> Any:
+    """`portable(plain(data))`. JSON that msgspec reads needs only the check of its depth."""
+    if not is_deeper(data, PICKLED_DEPTH):
+        try:
+            return msgspec.json.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+    return portable(plain(data))
+
+
 def _is_deep(value: Any) -> bool:
-    return isinstance(value, (dict, list)) and depth_of(msgspec.json.encode(value)) > PICKLED_DEPTH
+    return isinstance(value, (dict, list)) and is_deeper(msgspec.json.encode(value), PICKLED_DEPTH)
 
 
 def number(digits: str) -> float:
@@ -312,12 +322,17 @@ class Halves:
 
 def well_formed(text: str) -> str:
     """Replace lone surrogates by U+FFFD, so that UTF-8 can encode the text (R-08)."""
-    return text if _is_well_formed(text) else well_formed_utf8(text).decode()
+    return text if text.isascii() or _is_well_formed(text) else well_formed_utf8(text).decode()
 
 
 def _is_well_formed(text: str) -> bool:
     try:
-        text.encode()
+        # In pieces: the UTF-8 of megabytes is memory that nobody needs.
+        for start in range(0, len(text), _ENCODED_CHARACTERS):
+            text[start : start + _ENCODED_CHARACTERS].encode()
     except UnicodeEncodeError:
         return False
     return True
+
+
+_ENCODED_CHARACTERS = 64 * 1024

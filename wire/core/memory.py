@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import json
 import operator
 import re
 import threading
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.limits import depth_of
+from wire.core.limits import is_deeper
 from wire.core.printable import printable_line
 
 T = TypeVar("T")
@@ -33,8 +34,17 @@ B = TypeVar("B", bound="MetadataStruct")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES, FINDINGS = "_raw", "_account", "_notes", "_findings"
+COMPLETE = "_complete"
+"""Metadata key of a received struct whose fields hold all of its JSON: it has no unknown keys and
+no nulls.
+"""
 _PLAIN_KEY = re.compile(r"[^.\[\]\"\\]+")
-_METADATA_OF, _RAW_OF = operator.attrgetter("__dict__"), operator.itemgetter(RAW)
+
+raw_of: Callable[[WireStruct], msgspec.Raw | Slice | None] = operator.attrgetter(RAW)
+"""The received bytes of a struct, or where to copy them from; `None` if it was not received.
+
+Most structs of a request have no metadata. To look into `__dict__` would make a dict for each.
+"""
 
 
 class MetadataStruct(
@@ -86,21 +96,22 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     """Whether a struct of this class may keep its own bytes inside a larger struct. `encode`
     searches for such structs.
     """
+    _raw: ClassVar[msgspec.Raw | Slice | None] = None
 
     @property
     def raw(self) -> bytes | None:
         """The received bytes of this struct; `None` if it was not received."""
-        return bytes(kept_bytes(self)) if RAW in self.__dict__ else None
+        return bytes(kept_bytes(self)) if self._raw is not None else None
 
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
-        if RAW in self.__dict__:  # read-only, so a copy could not differ
+        if self._raw is not None:  # read-only, so a copy could not differ
             return self
         fields = {name: copy.deepcopy(getattr(self, name), memo) for name in self.__struct_fields__}
         return _restore(type(self), fields, dict(self.__dict__))
 
     def __reduce__(self) -> tuple[Any, ...]:
         raw = self.raw
-        if raw is not None and depth_of(raw) > PICKLED_DEPTH:
+        if raw is not None and is_deeper(raw, PICKLED_DEPTH):
             metadata = {name: value for name, value in self.__dict__.items() if name != RAW}
             return _restore_deep, (type(self), raw, metadata)
         return super().__reduce__()
@@ -164,7 +175,7 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
         own = value.__dict__.get(NOTES)
         if own is not None:
             yield from (Note(_joined(path, each.path), each.message) for each in own)
-        elif isinstance(value, WireStruct) and RAW not in value.__dict__:
+        elif isinstance(value, WireStruct) and raw_of(value) is None:
             for name, field in zip(
                 value.__struct_encode_fields__, value.__struct_fields__, strict=True
             ):
@@ -315,7 +326,7 @@ def _pickled(value: Any) -> tuple[Any, ...]:
         data = json.dumps(plain)
     except (TypeError, ValueError):  # it has structs, whose own pickles decide
         return freeze, (plain,)
-    return (_frozen, (data,)) if depth_of(data.encode()) > PICKLED_DEPTH else (freeze, (plain,))
+    return (_frozen, (data,)) if is_deeper(data.encode(), PICKLED_DEPTH) else (freeze, (plain,))
 
 
 def _frozen(data: str) -> Any:
@@ -406,42 +417,80 @@ def encode(value: Any) -> bytes:
 
     Raises `TypeError` or `UnicodeEncodeError` for a value that JSON cannot represent.
     """
-    try:
-        data = _encoder.encode(_lowered(value))
-    except TypeError:  # a `Slice` that is not copied yet, or a value that JSON cannot represent
-        data = _encoder.encode(_lowered(value, cut=True))
-    # Extra keys are rare. The search for their mark is cheap; a walk through all structs is not.
-    return _encoder.encode(_with_extra_keys(value)) if _EXTRA_MARK in data else data
+    data = _encoder.encode(_lowered(value))
+    # Extra keys are rare. The search for their mark is cheap, that for its first character cheaper
+    # still; a walk through all structs is neither.
+    if _EXTRA_CHARACTER in data and _EXTRA_MARK in data:
+        return _encoder.encode(_with_extra_keys(value))
+    return data
 
 
-def _lowered(value: Any, cut: bool = False) -> Any:
+def _lowered(value: Any) -> Any:
     """Replace received structs in `value` by their bytes; `value` itself if it contains none."""
     if isinstance(value, WireStruct):
-        if RAW in value.__dict__:
+        if raw_of(value) is not None:
             return kept_bytes(value)
         changed = {}
         for name in _holders(type(value)):
             item = getattr(value, name)
             if item is not None:
-                lowered = _lowered(item, cut)
+                lowered = _lowered(item)
                 if lowered is not item:
                     changed[name] = lowered
         return msgspec.structs.replace(value, **changed) if changed else value
     if isinstance(value, (list, tuple)):
-        try:  # the fast path for a history in which all messages were received
-            if not cut:
-                return list(map(_RAW_OF, map(_METADATA_OF, value)))
-        except (AttributeError, KeyError):
-            pass
-        items = [_lowered(item, cut) if isinstance(item, _HOLDERS) else item for item in value]
+        if all(issubclass(each, WireStruct) for each in set(map(type, value))):
+            return _lowered_structs(value)
+        items = [_lowered(item) if isinstance(item, _HOLDERS) else item for item in value]
         return items if any(map(operator.is_not, items, value)) else value
     if isinstance(value, dict):
         entries = {
-            key: _lowered(item, cut) if isinstance(item, _HOLDERS) else item
+            key: _lowered(item) if isinstance(item, _HOLDERS) else item
             for key, item in value.items()
         }
         return entries if any(map(operator.is_not, entries.values(), value.values())) else value
     return value
+
+
+def _lowered_structs(structs: Sequence[WireStruct]) -> Sequence[Any]:
+    """As `_lowered`, for a list of structs, such as a history: with no call for most of them."""
+    raws = list(map(raw_of, structs))
+    kinds = set(map(type, raws))
+    if kinds == {msgspec.Raw}:
+        return raws
+    if kinds <= {types.NoneType}:
+        return list(map(_lowered, structs)) if _hold_received(structs) else structs
+    built = [struct for struct, raw in zip(structs, raws, strict=True) if raw is None]
+    lowered = map(_lowered, built) if _hold_received(built) else iter(built)
+    return [
+        next(lowered) if raw is None else raw if type(raw) is msgspec.Raw else kept_bytes(struct)
+        for struct, raw in zip(structs, raws, strict=True)
+    ]
+
+
+def _hold_received(values: Sequence[Any]) -> bool:
+    """Whether one of the values is a received struct or contains one.
+
+    Searched field by field for all values at once: a search in each value would take longer than
+    encoding it.
+    """
+    kinds = set(map(type, values))
+    for kind in kinds:
+        if not issubclass(kind, _HOLDERS):
+            continue
+        own: Sequence[Any] = values
+        if len(kinds) > 1:
+            own = [value for value in values if type(value) is kind]
+        if issubclass(kind, WireStruct):
+            if set(map(type, map(raw_of, own))) != {types.NoneType} or any(
+                _hold_received(list(map(get, own))) for get in _holder_getters(kind)
+            ):
+                return True
+        else:
+            inner: Iterable[Any] = map(dict.values, own) if issubclass(kind, dict) else own
+            if _hold_received(list(itertools.chain.from_iterable(inner))):
+                return True
+    return False
 
 
 _HOLDERS = (WireStruct, list, tuple, dict)
@@ -456,6 +505,12 @@ def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
         for name in cls.__struct_fields__
         if any(_reaches(inner, {cls}) for inner in _structs(hints[name]))
     )
+
+
+@functools.cache
+def _holder_getters(cls: type[WireStruct]) -> tuple[Callable[[Any], Any], ...]:
+    """The getters of these fields."""
+    return tuple(map(operator.attrgetter, _holders(cls)))
 
 
 def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:
@@ -480,9 +535,10 @@ def _structs(hint: Any) -> Iterator[type[WireStruct]]:
 
 # --- extra keys -----------------------------------------------------------------------------------
 
-EXTRA_KEY = "*extra*"
+_EXTRA_CHARACTER = b"\x7f"
+EXTRA_KEY = f"{_EXTRA_CHARACTER.decode()}extra"
 """Key under which msgspec encodes the extra keys of a struct. It is not sent: `encode` writes the
-extra keys in its place.
+extra keys in its place. Its first character is in hardly any text.
 """
 _EXTRA_MARK = msgspec.json.encode(EXTRA_KEY) + b":"
 _extending = threading.Lock()

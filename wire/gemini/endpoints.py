@@ -21,14 +21,15 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, WireStruct, notes
+from wire.core.memory import RAW, WireStruct, notes, raw_of
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
 from wire.gemini.reader import ChunkReader, parse_response
-from wire.gemini.rules import check
+from wire.gemini.rules import check_encoded
+from wire.gemini.rules.turns import Conversation, read
 from wire.gemini.types import (
     Content,
     CountTokensRequest,
@@ -224,15 +225,21 @@ def _generate_body(
     if not checked:
         return body, None
     # The host is unknown here. Rules of one host are checked by the client (`host_rules`).
-    refuse(check(decoded, model, "", endpoint=endpoint))
-    return body, functools.partial(_refuse_on_host, decoded, model, endpoint)
+    conversation = read(decoded.contents or ())
+    refuse(check_encoded(decoded, model, "", endpoint, conversation))
+    return body, functools.partial(_refuse_on_host, decoded, model, endpoint, conversation)
 
 
 def _refuse_on_host(
-    request: GenerateContentRequest, model: str, endpoint: str, call: AnyCall, provider: Provider
+    request: GenerateContentRequest,
+    model: str,
+    endpoint: str,
+    conversation: Conversation,
+    call: AnyCall,
+    provider: Provider,
 ) -> AnyCall:
     """Raises `RuleError` for a request that the provider's host refuses."""
-    refuse(check(request, model, provider, endpoint=endpoint))
+    refuse(check_encoded(request, model, provider, endpoint, conversation))
     return call
 
 
@@ -265,7 +272,7 @@ def _is_valid(turn: object) -> bool:
     """
     if type(turn) is not Content:
         return False
-    if RAW in turn.__dict__:
+    if raw_of(turn) is not None:
         return True
     return (
         type(turn.role) is str
@@ -276,5 +283,5 @@ def _is_valid(turn: object) -> bool:
 
 def _is_valid_part(part: object) -> bool:
     return type(part) is Part and (
-        RAW in part.__dict__ or (type(part.text) is str and part == Part(text=part.text))
+        raw_of(part) is not None or (type(part.text) is str and part == Part(text=part.text))
     )

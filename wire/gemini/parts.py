@@ -35,7 +35,17 @@ from wire.gemini.types import (
     VideoMetadata,
 )
 from wire.neutral.media_types import media_type_of
-from wire.neutral.messages import Media, Message, Origin, Other, Text, Thought, ToolCall, ToolResult
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Origin,
+    Other,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+    own_text,
+)
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names
@@ -127,6 +137,10 @@ def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> Histo
     return HistoryError(violations=[Violation(path, problem, rule, remedy=remedy)])
 
 
+_ROLES = {"user": "user", "assistant": "model"}
+"""Roles of messages that become a Content of their own -> the role of that Content."""
+
+
 class _Renderer:
     """Renders messages as Contents, and remembers the calls for their results."""
 
@@ -150,6 +164,11 @@ class _Renderer:
         """
         contents: list[Content] = []
         for index, message in enumerate(messages):
+            role = _ROLES.get(message.role)
+            text = own_text(message) if role is not None else None
+            if text is not None:
+                contents.append(Content(role=role, parts=[Part(text=text)]))
+                continue
             path = f"messages[{index}]"
             if message.role == "user":
                 contents.append(Content(role="user", parts=self._user(message, path)))

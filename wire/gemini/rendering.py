@@ -27,7 +27,7 @@ from wire.gemini.parse import WIRE, EventReader, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
-from wire.gemini.rules import check
+from wire.gemini.rules import check_encoded
 from wire.gemini.schemas import RAW_FIELDS, schema
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
@@ -105,7 +105,8 @@ def render_request(
     sendable, report, answers = history.sendable(request.messages, row.name, name)
     # Empty messages fill the positions of those that are not sent, so that the index of a message,
     # which notes and errors name, stays that of the caller. An empty message becomes no Content.
-    messages = [sendable.get(index, Message("assistant")) for index in range(len(request.messages))]
+    empty = Message("assistant")
+    messages = [sendable.get(index, empty) for index in range(len(request.messages))]
     note_names(((f"messages[{index}]", each) for index, each in enumerate(messages)), report)
     system = system_instruction(request.system, messages, report)
     names = [tool.name for tool in request.tools]
@@ -162,7 +163,7 @@ def _wire_call(
 def _check(
     model: str, endpoint: str, rendered: GenerateContentRequest, row: Provider
 ) -> list[Violation]:
-    return check(rendered, model, row, endpoint=endpoint)
+    return check_encoded(rendered, model, row, endpoint)  # building the call has encoded it
 
 
 def _reader(

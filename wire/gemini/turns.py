@@ -24,7 +24,7 @@ import msgspec
 from wire.core import json_values
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert, decoder
-from wire.core.memory import RAW, Note, Noted, unknown, with_notes
+from wire.core.memory import Note, Noted, raw_of, unknown, with_notes
 from wire.core.secret import quoted
 from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
@@ -124,10 +124,13 @@ def _ordered(
         raise _refused("contents[0]", "a conversation must begin with a user turn", "G10")
     result: list[Content] = []
     for index, group in enumerate(groups):
-        path = f"contents[{len(result)}]"
         if group.role == "model":
             result.append(group.content(group.parts))
             continue
+        if group.is_text and (not index or groups[index - 1].is_text):
+            result.append(group.content(group.parts))  # as most turns of a long history
+            continue
+        path = f"contents[{len(result)}]"
         calls = _open_calls(groups[index - 1].parts) if index else []
         results = [part for part in group.parts if part.function_response is not None]
         others = [part for part in group.parts if part.function_response is None]
@@ -255,8 +258,8 @@ def _flat(turn: Any, path: str, report: list[Note], flat: list[Content]) -> None
         # Responses may lack the role. Without it the server would read the Content as a user turn,
         # so that a received Content, and one with calls, gets the role of the model.
         is_models = turn.role is None and (
-            RAW in turn.__dict__
-            or any(RAW in part.__dict__ or part.function_call for part in content.parts or ())
+            raw_of(turn) is not None
+            or any(raw_of(part) is not None or part.function_call for part in content.parts or ())
         )
         flat.append(msgspec.structs.replace(content, role="model") if is_models else content)
     elif isinstance(turn, GenerateContentResponse):
@@ -300,10 +303,14 @@ def _typed(content: Content, path: str) -> Content:
 class _Group:
     """Adjacent Contents of one role."""
 
+    __slots__ = ("is_text", "parts", "role", "sources")
+
     def __init__(self, role: str) -> None:
         self.role = role
         self.parts: list[Part] = []
         self.sources: list[Content] = []
+        self.is_text: bool = True
+        """Whether all parts are texts without signatures."""
 
     def content(self, parts: Sequence[Part]) -> Content:
         """The Content with these parts: the original if nothing changed, else a new one.
@@ -326,8 +333,9 @@ def _grouped(turns: list[Content], report: list[Note]) -> list[_Group]:
     groups: list[_Group] = []
     for index, content in enumerate(turns):
         # A part that has only unknown keys is not empty: it is of a kind newer than this library.
-        parts = [part for part in content.parts or () if part != Part() or unknown(part)]
-        dropped = len(content.parts or ()) - len(parts)
+        own = content.parts or ()
+        parts = [part for part in own if part.text or part != Part() or unknown(part)]
+        dropped = len(own) - len(parts)
         if dropped or not parts:
             report.append(
                 Note(
@@ -340,9 +348,20 @@ def _grouped(turns: list[Content], report: list[Note]) -> list[_Group]:
         role = str(content.role or "user")
         if not groups or groups[-1].role != role:
             groups.append(_Group(role))
-        groups[-1].parts += parts
-        groups[-1].sources.append(content)
+        group = groups[-1]
+        group.parts += parts
+        group.sources.append(content)
+        group.is_text = group.is_text and all(map(_is_text, parts))
     return groups
+
+
+def _is_text(part: Part) -> bool:
+    return (
+        part.text is not None
+        and part.thought_signature is None
+        and part.function_call is None
+        and part.function_response is None
+    )
 
 
 # --- calls and their results ----------------------------------------------------------------------
@@ -506,16 +525,18 @@ def _signed(
     """
     result = list(turns)
     for index, content in enumerate(turns):
+        if content.role != "model" or all(map(_is_text, content.parts or ())):
+            continue
         parts = list(content.parts or ())
         # A call that the server ran has its result in the same Content, and goes back unchanged.
-        calls = _open_calls(parts) if content.role == "model" else []
+        calls = _open_calls(parts)
         if not calls:
             continue
         first = next(
             position for position, part in enumerate(parts) if part.function_call is calls[0]
         )
         part = parts[first]
-        if part.thought_signature is None and (received or RAW not in part.__dict__):
+        if part.thought_signature is None and (received or raw_of(part) is None):
             parts[first] = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
             result[index] = Content(role="model", parts=parts)
             report.append(

@@ -16,7 +16,16 @@ from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, HistoryError, refuse
 from wire.history.order import listed, violations
-from wire.neutral.messages import Message, Other, Part, Text, Thought, ToolCall, with_origin
+from wire.neutral.messages import (
+    Message,
+    Other,
+    Part,
+    Text,
+    Thought,
+    ToolCall,
+    origin_of,
+    with_origin,
+)
 from wire.neutral.pairing import Answers, Turn, answers, turns
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
@@ -70,10 +79,10 @@ def _handed(
 ) -> dict[int, Message]:
     result: dict[int, Message] = {}
     for index, message in messages:
-        path = f"messages[{index}]"
-        if message.role != "assistant" or _is_own(message, provider, model):
+        if message.role != "assistant" or _is_unread(message) or _is_own(message, provider, model):
             result[index] = message
             continue
+        path = f"messages[{index}]"
         parts = tuple(
             kept
             for position, part in enumerate(message.parts)
@@ -135,6 +144,11 @@ def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable
     notes: list[Note] = []
     remaining = _handed(_grouped(history, paired, notes).items(), provider, model, notes)
     return Sendable(remaining, notes, answers(paired))
+
+
+def _is_unread(message: Message) -> bool:
+    """Whether no model wrote the message or one of its parts."""
+    return origin_of(message) is None and not any(map(origin_of, message.parts))
 
 
 def _is_own(message: Message, provider: str, model: str) -> bool:

@@ -87,13 +87,12 @@ _Located = tuple[tuple[int, int], Violation]
 
 
 def _ends(history: list[Message]) -> Iterator[_Located]:
-    roles = [
-        (index, message.role) for index, message in enumerate(history) if not message.instructs
-    ]
-    if not roles:
+    last = len(history) - 1
+    first = next((at for at, message in enumerate(history) if not message.instructs), None)
+    if first is None:
         yield (-1, -1), Violation("messages", "there is no user message", "H1")
         return
-    index, role = roles[0]
+    index, role = first, history[first].role
     if role != "user":
         remedy = "begin with a user message"
         yield (
@@ -102,7 +101,8 @@ def _ends(history: list[Message]) -> Iterator[_Located]:
                 f"messages[{index}]", f"the first message has the role {role}", "H1", remedy=remedy
             ),
         )
-    index, role = roles[-1]
+    index = next(last - at for at, each in enumerate(reversed(history)) if not each.instructs)
+    role = history[index].role
     if role == "assistant":
         remedy = "end with a user message, or with the results of calls"
         yield (
@@ -115,14 +115,17 @@ def _ends(history: list[Message]) -> Iterator[_Located]:
 
 def _each(history: list[Message]) -> Iterator[_Located]:
     for index, message in enumerate(history):
-        if not message.parts:
+        parts = message.parts
+        if len(parts) == 1 and type(parts[0]) is Text and message.role != "tool":
+            continue  # as most messages
+        if not parts:
             yield (
                 (index, -1),
                 Violation(
                     f"messages[{index}]", "the message has no parts", "H8", remedy="leave it out"
                 ),
             )
-        for position, part in enumerate(message.parts):
+        for position, part in enumerate(parts):
             if not isinstance(part, ALLOWED[message.role]):
                 path = f"messages[{index}].parts[{position}]"
                 problem = f"a message of role {message.role} cannot contain {NAMES[type(part)]}"

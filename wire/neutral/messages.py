@@ -7,18 +7,20 @@ A copy made by `msgspec.structs.replace` has no origin, so an origin always matc
 
 from __future__ import annotations
 
-import base64
-import binascii
+import functools
+import itertools
+import operator
 import os
 import secrets
 import urllib.parse
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
+from wire.core.decoders import from_base64
 from wire.core.files import read_whole
 from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
@@ -94,10 +96,16 @@ class Origin:
 class Value(MetadataStruct, frozen=True):
     """Base of messages and parts, which may have come from a model."""
 
+    _origin: ClassVar[Origin | None] = None
+
     @property
     def origin(self) -> Origin | None:
         """Where it came from; `None` if it was not received."""
-        return self.__dict__.get(_ORIGIN)
+        return self._origin
+
+
+origin_of: Callable[[Value], Origin | None] = operator.attrgetter(_ORIGIN)
+"""`value.origin`, without a call."""
 
 
 def with_origin(value: V, origin: Origin | None) -> V:
@@ -289,11 +297,11 @@ def _inline(url: str) -> tuple[str, bytes]:
     if comma:
         try:
             data = (
-                base64.b64decode(body, validate=True)
+                from_base64(body)
                 if rest.endswith("base64")
                 else urllib.parse.unquote_to_bytes(body)
             )
-        except (binascii.Error, ValueError):
+        except ValueError:
             pass
     if data is None:
         raise RuleError(
@@ -460,6 +468,23 @@ class Message(Value, frozen=True):
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The tool results, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+def own_text(message: Message) -> str | None:
+    """The text of a message that is one text with nothing beside it, and that no model wrote;
+    `None` for any other. Most messages of a long history are such ones.
+
+    >>> own_text(Message.user("Hi")), own_text(Message.user("Hi", "there"))
+    ('Hi', None)
+    """
+    parts = message.parts
+    if len(parts) != 1 or type(part := parts[0]) is not Text:
+        return None
+    if origin_of(message) is not None or origin_of(part) is not None:
+        return None
+    if part.signature or part.refusal or part.extra is not None:
+        return None
+    return part.text
 
 
 def _is_part(part: object) -> bool:
@@ -685,17 +710,28 @@ def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any
     parts: list[Any] = [
         part
         for message in messages
-        if received or message.role != "assistant" or message.__dict__.get(_ORIGIN) is None
+        if received or message.role != "assistant" or message.origin is None
         for part in message.parts
     ]
-    for part in parts:  # grows by the media of results
-        fields = msgspec.structs.asdict(part)
-        if isinstance(part, ToolResult):
-            parts += fields.pop("media") or ()
-        elif isinstance(part, Media):
-            del fields["data"]
-        values += fields.values()
+    parts += [each for part in parts if isinstance(part, ToolResult) for each in part.media or ()]
+    # Field by field for all parts of a type: most parts have the default in most fields.
+    for kind in set(map(type, parts)):
+        own = [part for part in parts if type(part) is kind]
+        for name, default in _fields_with_values(kind):
+            column = list(map(operator.attrgetter(name), own))
+            if any(map(operator.is_not, column, itertools.repeat(default))):
+                values += column
     return values
+
+
+@functools.cache
+def _fields_with_values(kind: type[Part]) -> list[tuple[str, Any]]:
+    """The fields of a part that hold JSON values, and their defaults."""
+    names, defaults = kind.__struct_fields__, kind.__struct_defaults__
+    required = len(names) - len(defaults)
+    fields = zip(names, [msgspec.NODEFAULT] * required + list(defaults), strict=True)
+    nested = "media" if issubclass(kind, ToolResult) else "data" if issubclass(kind, Media) else ""
+    return [(name, default) for name, default in fields if name != nested]
 
 
 def _check_part(part: Part, path: str, plain: bool) -> None:

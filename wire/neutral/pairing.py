@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from wire.neutral.messages import Message, ToolCall, ToolResult
+from wire.neutral.messages import Message, Text, ToolCall, ToolResult
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -182,37 +182,51 @@ NO_ANSWERS = Answers()
 
 
 def turns(messages: Iterable[Message]) -> list[Turn]:
-    """The turns of a conversation, with each call's result."""
-    turn = Turn()
-    all_turns = [turn]
+    """The turns of a conversation that have calls or results, with each call's result."""
+    all_turns: list[Turn] = []
+    begin = -1  # of the current turn
+    turn: Turn | None = None  # created for its first call or result
     responses: set[str] = set()  # of the calls of the turn
     for index, message in enumerate(messages):
-        role = message.role
+        role, parts = message.role, message.parts
         if role == "user" or role == "assistant":
+            # Most messages of a long history are one text.
+            is_text = len(parts) == 1 and type(parts[0]) is Text
             calls = [
                 Call(index, position, part)
-                for position, part in enumerate(message.parts if role == "assistant" else ())
+                for position, part in enumerate(() if is_text or role == "user" else parts)
                 if isinstance(part, ToolCall)
             ]
+            if not calls:
+                begin, turn = index, None
+                continue
             new = {each.call.response for each in calls}
-            if calls and turn.calls and of_one_response(responses | new):
+            if turn is not None and turn.calls and of_one_response(responses | new):
                 turn.joined.append(index)
                 turn.calls += calls
                 continue
-            turn, responses = Turn(index, calls=calls), new
+            begin, turn, responses = index, Turn(index, calls=calls), new
             all_turns.append(turn)
         elif role == "tool":
-            for position, part in enumerate(message.parts):
+            for position, part in enumerate(parts):
                 if isinstance(part, ToolResult):
+                    if turn is None:
+                        turn = Turn(begin)
+                        all_turns.append(turn)
                     turn.results.append(Result(index, position, part))
     for turn in all_turns:
         if turn.calls:
-            turn.pairs = pair_by_key(
-                [each.call for each in turn.calls],
-                [each.result for each in turn.results],
-                by_id,
-            )
+            turn.pairs = _paired(turn)
     return all_turns
+
+
+def _paired(turn: Turn) -> list[int | None]:
+    """For each call the position of its result."""
+    call_ids = [each.call.id for each in turn.calls]
+    if call_ids == [each.result.id for each in turn.results]:  # as in almost all turns
+        return list(range(len(call_ids)))
+    calls = [each.call for each in turn.calls]
+    return pair_by_key(calls, [each.result for each in turn.results], by_id)
 
 
 def answers(turns: Iterable[Turn]) -> dict[str, Answers]:

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from wire.core.memory import remember
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.openai import responses
 from wire.openai.responses import ROWS, check
-from wire.openai.responses.rules import CHECKED, RULES
+from wire.openai.responses.rules import CHECKED, RULES, check_body
+from wire.openai.responses.rules.rule_input import Body
 from wire.openai.responses.types import ContentPart, Item, ResponseRequest, Tool
 from wire.providers import PROVIDERS
 
@@ -849,6 +851,22 @@ def test_a_request_that_breaks_a_rule(case: Broken) -> None:
         field=param,
     )
     assert check(case.body, provider=case.provider) == [found]
+
+
+@pytest.mark.parametrize("case", BROKEN, ids=lambda case: f"{case.rule} {case.path}"[:60])
+def test_a_body_is_judged_for_one_host_after_another(case: Broken) -> None:
+    body = Body(case.body)
+    for provider in ("", case.provider, "openai@responses", ""):
+        assert check_body(body, "", provider) == check(case.body, "", provider)
+
+
+def test_a_received_item_is_judged_alike_each_time() -> None:
+    data = [b'{"type":"reasoning","summary":[],"status":null}', json.dumps(HI).encode()]
+    items = [remember(msgspec.json.decode(each, type=Item), each) for each in data]
+    request = ResponseRequest(model="gpt-5.6", input=items)
+    first = check(request)
+    assert [(each.rule, each.path) for each in first] == [("P14", "input[0].status")]
+    assert check(request) == first
 
 
 KEPT: tuple[tuple[str, Json, str], ...] = (

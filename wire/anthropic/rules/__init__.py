@@ -13,20 +13,15 @@ server's words, the rule's id and a remedy. Conventions of this folder:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
-from wire.anthropic.families import family
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import settings, turns
-from wire.anthropic.rules.rule_input import RuleInput, violation
+from wire.anthropic.rules.rule_input import Body, RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.arguments import checked_arguments
 from wire.core.json_values import expands, too_large
-from wire.core.memory import RAW, kept_bytes
 from wire.core.provider import Provider
 from wire.errors import Violation
 
@@ -105,22 +100,34 @@ def check(
         endpoint = "count_tokens"
     if expands((request,)):
         return [too_large(request, "")]
+    return check_body(Body(request), model, provider, endpoint, version)
+
+
+def check_body(
+    body: Body,
+    model: str,
+    provider: Provider | str,
+    endpoint: str = "messages",
+    version: str = "",
+) -> list[Violation]:
+    """As `check`, for a request that was encoded before. A body that is checked for several hosts
+    is read once.
+    """
     try:
-        plain = _plain(request)
-        if not isinstance(plain, Mapping):
+        if not isinstance(body.plain, Mapping):
             return [violation("", "expected a JSON object", "A1")]
-        model = model or str(plain.get("model") or "")
+        model = model or str(body.plain.get("model") or "")
         dialect = provider_row(provider).dialect
-        rule_input = RuleInput(plain, model, family(model), dialect, endpoint, version)
-        return [each for _, rule in RULES for each in rule(rule_input)]
+        request = RuleInput(body, model, dialect, endpoint, version)
+        violations: list[Violation] = []
+        for names, rule in RULES:
+            found = body.found.get((names, model, endpoint))
+            if found is None:
+                request.has_read_host = False
+                found = tuple(rule(request))
+                if not request.has_read_host:  # then it finds the same for each host
+                    body.found[names, model, endpoint] = found
+            violations += found
+        return violations
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "A1")]
-
-
-def _plain(request: MessageRequest | CountTokensRequest | bytes | Mapping[str, Any]) -> Any:
-    if isinstance(request, (MessageRequest, CountTokensRequest)):
-        if RAW not in vars(request):
-            return msgspec.to_builtins(request)
-        # A received struct is sent with its bytes, so these are checked and not its fields.
-        request = bytes(kept_bytes(request))
-    return json.loads(request) if isinstance(request, bytes) else request

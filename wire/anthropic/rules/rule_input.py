@@ -5,13 +5,18 @@ family, and the host's dialect.
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from wire.anthropic.dialect import Dialect
-from wire.anthropic.families import Family
+from wire.anthropic.families import Family, family
+from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.core.memory import kept_bytes, raw_of
 from wire.errors import Violation
 
 Plain = Mapping[str, Any]
@@ -38,62 +43,94 @@ class Block:
         return self.type in ("thinking", "redacted_thinking")
 
 
+TEXT_ONLY = frozenset({"text"})
+"""The types of the blocks of most messages."""
+
+
 class Turn:
-    """A message, with its path in the request."""
+    """A message, with its index in the request."""
 
-    path: str
+    index: int
     role: str
+    types: Set[str]
+    """The types of its blocks."""
+    text: str | None
+    """The content if it is a text, in place of a list of blocks."""
 
-    __slots__ = ("_types", "blocks", "is_empty", "path", "role")
+    __slots__ = ("_blocks", "_content", "index", "role", "text", "types")
 
-    def __init__(self, path: str, message: Plain) -> None:
-        content = message.get("content")
-        self.path, self.role = path, str(message.get("role") or "")
-        self.blocks: list[Block] = list(_blocks(f"{path}.content", content))
-        self.is_empty: bool = content is None or content in ("", [])
-        self._types = {block.type for block in self.blocks}
+    def __init__(self, index: int, message: Plain) -> None:
+        role, content = message.get("role"), message.get("content")
+        self.index = index
+        self.role = role if type(role) is str else str(role or "")
+        self._content = content
+        self.text = content if isinstance(content, str) else None
+        self._blocks: list[Block] | None = None
+        if self.text is not None:
+            self.types = TEXT_ONLY if content else frozenset()
+        else:
+            self.types = {block.type for block in self.blocks}
+
+    @property
+    def path(self) -> str:
+        """Its path in the request."""
+        return f"messages[{self.index}]"
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The blocks; a text is one block."""
+        if self._blocks is None:  # most messages are a text, whose block no rule needs
+            self._blocks = list(_blocks(f"{self.path}.content", self._content))
+        return self._blocks
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no content."""
+        return not self.types and (self._content is None or self._content in ("", []))
 
     def of(self, *types: str) -> list[Block]:
         """Its blocks of these types."""
-        # Every rule calls this for every message, and most messages have no such block: without
-        # the set a long conversation is slow to check.
-        return (
-            []
-            if self._types.isdisjoint(types)
-            else [block for block in self.blocks if block.type in types]
-        )
+        if self.types.isdisjoint(types):
+            return []
+        return [block for block in self.blocks if block.type in types]
 
 
 @dataclass(frozen=True)
-class RuleInput:
-    """A request, with the model and the host that it is for."""
+class Body:
+    """The body of a request. It is read once, and may be checked for one host after another."""
 
-    plain: Plain
-    model: str
-    family: Family
-    dialect: Dialect
-    endpoint: str
-    version: str = ""
-    """Version of the API that the host is asked for; empty if it is unknown."""
+    request: MessageRequest | CountTokensRequest | bytes | Plain
+    found: dict[tuple[str, ...], tuple[Violation, ...]] = field(default_factory=dict)
+    """What rules have found in it that depend on no host, by their ids and the model."""
 
-    @property
-    def at_anthropic(self) -> bool:
-        """Whether the host enforces the rules of Anthropic's own API."""
-        return self.dialect.vendor_rules
-
-    @property
-    def continues_thread(self) -> bool:
-        """Whether the server holds the messages before these, with their tools and system text."""
-        thread = self.plain.get("thread")
-        return isinstance(thread, Mapping) and thread.get("type") == "continue"
+    @functools.cached_property
+    def plain(self) -> Plain:
+        """The body as plain JSON; of another type if the request is no object."""
+        request: Any = self.request
+        if isinstance(request, (MessageRequest, CountTokensRequest)):
+            # A received struct is sent with its bytes, so these are checked and not its fields.
+            is_built = raw_of(request) is None
+            request = msgspec.to_builtins(request) if is_built else bytes(kept_bytes(request))
+        plain: Plain = json.loads(request) if isinstance(request, bytes) else request
+        return plain
 
     @functools.cached_property
     def turns(self) -> list[Turn]:
         """The messages."""
         return [
-            Turn(f"messages[{index}]", message)
+            Turn(index, message)
             for index, message in enumerate(as_objects(self.plain.get("messages")))
         ]
+
+    @functools.cached_property
+    def turns_with_blocks(self) -> list[Turn]:
+        """The messages whose content is no text. A text has neither citations nor breakpoints."""
+        return [turn for turn in self.turns if turn.text is None]
+
+    @functools.cached_property
+    def turns_beyond_text(self) -> list[Turn]:
+        """The messages that have other blocks than texts. A long history has few of them."""
+        return [turn for turn in self.turns if turn.types != TEXT_ONLY]
 
     @functools.cached_property
     def tools(self) -> list[Block]:
@@ -108,10 +145,50 @@ class RuleInput:
         """The blocks of the system text."""
         return list(_blocks("system", self.plain.get("system")))
 
-    @property
-    def thinking(self) -> Plain:
+
+class RuleInput:
+    """A request, with the model and the host that it is for."""
+
+    def __init__(
+        self, body: Body, model: str, dialect: Dialect, endpoint: str, version: str
+    ) -> None:
+        self.body, self.model, self.endpoint = body, model, endpoint
+        self.family: Family = family(model)
+        self.plain: Plain = body.plain
+        self.turns: list[Turn] = body.turns
+        self.thinking: Plain = as_object(body.plain.get("thinking"))
         """The thinking settings; empty if the request has none."""
-        return as_object(self.plain.get("thinking"))
+        self._dialect, self._version = dialect, version
+        self.has_read_host: bool = False
+        """Whether a rule has read what depends on the host."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the host differs from others."""
+        self.has_read_host = True
+        return self._dialect
+
+    @property
+    def version(self) -> str:
+        """Version of the API that the host is asked for; empty if it is unknown."""
+        self.has_read_host = True
+        return self._version
+
+    @property
+    def at_anthropic(self) -> bool:
+        """Whether the host enforces the rules of Anthropic's own API."""
+        self.has_read_host = True
+        return self._dialect.vendor_rules
+
+    @property
+    def continues_thread(self) -> bool:
+        """Whether the server holds the messages before these, with their tools and system text."""
+        thread = self.plain.get("thread")
+        return isinstance(thread, Mapping) and thread.get("type") == "continue"
+
+    def turns_with(self, *types: str) -> list[Turn]:
+        """The messages that have blocks of these types, which are no texts."""
+        return [turn for turn in self.body.turns_beyond_text if not turn.types.isdisjoint(types)]
 
     @property
     def config(self) -> Plain:

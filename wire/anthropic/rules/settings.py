@@ -38,7 +38,7 @@ Violations = Iterator[Violation]
 def tools_valid(request: RuleInput) -> Violations:
     """A24, A25, A26: tools have unique legal names, and an object as their input schema."""
     seen: set[str] = set()
-    for index, tool in enumerate(request.tools):
+    for index, tool in enumerate(request.body.tools):
         at = f"tools.{index}.custom"
         name = tool.plain.get("name")
         if isinstance(name, str):
@@ -106,15 +106,15 @@ def tool_choice_valid(request: RuleInput) -> Violations:
         )
     elif (
         kind == "tool"
-        and request.tools
-        and choice.get("name") not in [tool.plain.get("name") for tool in request.tools]
+        and request.body.tools
+        and choice.get("name") not in [tool.plain.get("name") for tool in request.body.tools]
     ):
         yield violation(
             "tool_choice.name", f"Tool '{choice.get('name')}' not found in provided tools", "A27"
         )
     elif (
         kind != "none"
-        and not request.tools
+        and not request.body.tools
         and not request.plain.get("mcp_servers")
         and not request.continues_thread
     ):
@@ -144,7 +144,9 @@ def strict_schemas_within_limits(request: RuleInput) -> Violations:
     The limits are those of the server's schema compiler, and hold for all strict tools together.
     """
     strict = [
-        tool for tool in request.tools if tool.plain.get("strict") and tool.type in ("", "custom")
+        tool
+        for tool in request.body.tools
+        if tool.plain.get("strict") and tool.type in ("", "custom")
     ]
     if len(strict) > _MAX_STRICT_TOOLS:
         message = (
@@ -471,13 +473,11 @@ def tools_given_with_calls(request: RuleInput) -> Violations:
 
     A warning: Anthropic does not enforce it, some other hosts do.
     """
-    if not request.plain.get("tools") and not request.continues_thread:
-        call = next(
-            (block for turn in request.turns for block in turn.of("tool_use", "tool_result")), None
-        )
-        if call is not None:
-            message = "tools: some hosts refuse tool calls in the history without tools"
-            yield violation("tools", message, "A40", "send the tools that were called", "warning")
+    if request.plain.get("tools") or request.continues_thread:
+        return
+    if request.turns_with("tool_use", "tool_result"):
+        message = "tools: some hosts refuse tool calls in the history without tools"
+        yield violation("tools", message, "A40", "send the tools that were called", "warning")
 
 
 # --- what the server keeps ------------------------------------------------------------------------

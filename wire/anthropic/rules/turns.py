@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from wire.anthropic.dialect import API_VERSION_2026
 from wire.anthropic.families import pairs_calls, takes_prefill
 from wire.anthropic.rules.rule_input import (
+    TEXT_ONLY,
     Block,
     RuleInput,
     Turn,
@@ -42,13 +43,15 @@ def messages_present(request: RuleInput) -> Violations:
 def roles_valid(request: RuleInput) -> Violations:
     """A2: the role is `user` or `assistant`; newer models also accept `system`."""
     for turn in request.turns:
+        if turn.role == "user" or turn.role == "assistant":
+            continue
         path = f"{turn.path}.role"
-        if turn.role not in ("user", "assistant", "system"):
+        if turn.role != "system":
             message = (
                 f'messages: Unexpected role "{turn.role}". Allowed roles are "user" or "assistant"'
             )
             yield violation(path, message, "A2", "send tool results as blocks of a user message")
-        elif turn.role == "system" and request.family.before(4, 8):
+        elif request.family.before(4, 8):
             message = (
                 'messages: Unexpected role "system". The Messages API accepts a '
                 "top-level `system` parameter, "
@@ -87,8 +90,9 @@ def roles_alternate(request: RuleInput) -> Violations:
 
 def contents_not_empty(request: RuleInput) -> Violations:
     """A5: only the last message may be empty, and only if it is the assistant's."""
-    for index, turn in enumerate(request.turns):
-        if turn.is_empty and not (turn.role == "assistant" and index == len(request.turns) - 1):
+    last = len(request.turns) - 1
+    for turn in request.body.turns_beyond_text:
+        if turn.is_empty and not (turn.role == "assistant" and turn.index == last):
             message = (
                 f"{server_path(turn.path)}: all messages must have non-empty content except for "
                 "the optional final assistant message"
@@ -103,13 +107,16 @@ def texts_not_blank(request: RuleInput) -> Violations:
     received history may contain them.
     """
     for turn in request.turns:
+        text = turn.text
+        if text and not text.isspace():
+            continue
         for block in turn.of("text"):
             yield from _text(block, "messages", from_model=turn.role == "assistant")
         for result in turn.of("tool_result"):
             for index, inner in enumerate(as_objects(result.plain.get("content"))):
                 if inner.get("type") == "text":
                     yield from _text(Block(f"{result.path}.content[{index}]", inner), "messages")
-    for block in request.system:
+    for block in request.body.system:
         if block.path != "system":
             yield from _text(block, "system")
 
@@ -129,7 +136,7 @@ def _text(block: Block, field: str, from_model: bool = False) -> Violations:
                 "A6",
                 "remove the block",
             )
-    elif isinstance(text, str) and not text.strip():
+    elif isinstance(text, str) and text.isspace():
         severity = "warning" if from_model else "error"
         yield violation(
             block.path,
@@ -149,9 +156,9 @@ def calls_have_results(request: RuleInput) -> Violations:
     Results behind a text do not count, hence `_leading_results`.
     """
     severity = "error" if pairs_calls(request.family) else "warning"
-    for index, turn in enumerate(request.turns):
+    for turn in request.turns_with("tool_use"):
         calls = turn.of("tool_use") if turn.role == "assistant" else []
-        following = _user_blocks_after(request.turns, index) if calls else []
+        following = _user_blocks_after(request.turns, turn.index) if calls else []
         result_ids = {
             str(block.plain.get("tool_use_id") or "") for block in _leading_results(following)
         }
@@ -179,7 +186,8 @@ def _user_blocks_after(turns: list[Turn], index: int) -> list[Block]:
     Several messages count as one, because the server merges adjacent messages of one role (A4).
     """
     joined: list[Block] = []
-    for turn in turns[index + 1 :]:
+    for at in range(index + 1, len(turns)):
+        turn = turns[at]
         if turn.role == "user":
             joined += turn.blocks
         elif turn.role == "assistant" and joined:
@@ -208,8 +216,11 @@ def results_have_calls(request: RuleInput) -> Violations:
             in_thread = False
             if before != "assistant":
                 calls, answered = set(), set()
-            calls |= {str(block.plain.get("id") or "") for block in turn.of("tool_use")}
         before = before if turn.role == "system" else turn.role
+        if turn.types == TEXT_ONLY:
+            continue
+        if turn.role == "assistant":
+            calls |= {str(block.plain.get("id") or "") for block in turn.of("tool_use")}
         for block in turn.of("tool_result"):
             id = str(block.plain.get("tool_use_id") or "")
             if id in answered:
@@ -238,7 +249,7 @@ def results_have_calls(request: RuleInput) -> Violations:
 def server_results_have_calls(request: RuleInput) -> Violations:
     """A11: the result of a server tool comes after its call."""
     seen: set[str] = set()
-    for turn in request.turns:
+    for turn in request.body.turns_beyond_text:
         for block in turn.blocks:
             if block.type in ("server_tool_use", "mcp_tool_use"):
                 seen.add(str(block.plain.get("id") or ""))
@@ -264,7 +275,7 @@ def call_ids_valid(request: RuleInput) -> Violations:
     traffic. Within one message the results could not be told apart.
     """
     earlier: set[str] = set()
-    for turn in request.turns:
+    for turn in request.turns_with("tool_use", "tool_result"):
         here: set[str] = set()
         for block in turn.of("tool_use", "tool_result"):
             key = "id" if block.type == "tool_use" else "tool_use_id"
@@ -296,7 +307,7 @@ def call_ids_valid(request: RuleInput) -> Violations:
 
 def arguments_are_objects(request: RuleInput) -> Violations:
     """A14, A24: the input of a call is an object, and its name is a legal tool name."""
-    for turn in request.turns:
+    for turn in request.turns_with("tool_use"):
         for block in turn.of("tool_use"):
             name = block.plain.get("name")
             if not isinstance(block.plain.get("input"), Mapping):
@@ -326,7 +337,7 @@ def tool_name_problem(name: object) -> str:
 
 def error_results_are_text(request: RuleInput) -> Violations:
     """A15: the result of a failed call has text blocks only."""
-    for turn in request.turns:
+    for turn in request.turns_with("tool_result"):
         for block in turn.of("tool_result"):
             if block.plain.get("is_error") and any(
                 each.get("type") != "text" for each in as_objects(block.plain.get("content"))
@@ -348,7 +359,7 @@ def error_results_are_text(request: RuleInput) -> Violations:
 
 def thinking_is_signed(request: RuleInput) -> Violations:
     """A16: a thinking block has a signature. Other hosts send none, so none is required there."""
-    for turn in request.turns if request.at_anthropic else ():
+    for turn in request.turns_with("thinking") if request.at_anthropic else ():
         for block in turn.of("thinking"):
             if not block.plain.get("signature"):
                 message = f"{server_path(block.path)}.thinking.signature: Field required"
@@ -428,7 +439,7 @@ def blocks_are_of_their_role(request: RuleInput) -> Violations:
     """
     if not request.dialect.vendor_rules or request.version < API_VERSION_2026:
         return
-    for turn in request.turns:
+    for turn in request.body.turns_with_blocks:
         if turn.role == "assistant":
             for block in turn.of("document"):
                 yield violation(
@@ -465,8 +476,10 @@ def system_messages_placed(request: RuleInput) -> Violations:
     A warning elsewhere than after a user message and before an assistant message or the end: the
     documentation allows it only there, or after a call of a server tool.
     """
+    if not request.at_anthropic or request.family.before(4, 8):
+        return
     for index, turn in enumerate(request.turns):
-        if turn.role != "system" or not request.at_anthropic or request.family.before(4, 8):
+        if turn.role != "system":
             continue
         if index == 0 and not request.continues_thread:
             message = (
@@ -564,9 +577,9 @@ def cache_breakpoints_valid(request: RuleInput) -> Violations:
 
 def _cacheable_blocks(request: RuleInput) -> Iterator[Block]:
     """Everything that can have a cache breakpoint, in the order in which the server reads it."""
-    yield from request.tools
-    yield from request.system
-    for turn in request.turns:
+    yield from request.body.tools
+    yield from request.body.system
+    for turn in request.body.turns_with_blocks:
         for block in turn.blocks:
             if block.type == "tool_result":
                 for index, inner in enumerate(as_objects(block.plain.get("content"))):

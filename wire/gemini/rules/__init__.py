@@ -26,15 +26,16 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
-from wire.core.memory import RAW, WireStruct, kept_bytes
+from wire.core.memory import RAW, WireStruct, kept_bytes, raw_of
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import contents, generation, known, schemas, tools
-from wire.gemini.rules.parser import is_plain_result, parsed
+from wire.gemini.rules.parser import is_plain, parsed
 from wire.gemini.rules.refusals import error_response as error_response
 from wire.gemini.rules.rule_input import Plain, RuleInput
+from wire.gemini.rules.turns import Conversation
 from wire.gemini.rules.words import STATE as STATE
 from wire.gemini.rules.words import WORDS as WORDS
 from wire.gemini.rules.words import server_text as server_text
@@ -148,15 +149,32 @@ def check(
     that the parser refuses is not checked further, as on the server. `endpoint` is the name of the
     REST method; countTokens and the methods of embeddings and caches have only a few rules.
     """
-    row = provider_row(provider)
-    host, version = row.dialect.api, row.version or "v1beta"
-    if isinstance(request, GenerateContentRequest) and RAW in request.__dict__:
+    if isinstance(request, GenerateContentRequest) and raw_of(request) is not None:
         # Encoding a received request sends its remembered bytes, not its fields.
         request = bytes(kept_bytes(request))
+    if isinstance(request, GenerateContentRequest):
+        turns: Sequence[Content] = request.contents or ()
+        if expands([each for each in turns if RAW not in getattr(each, "__dict__", ())]):
+            return [too_large(request, "", MAX_SCHEMA_VALUES)]
+    return check_encoded(request, model, provider, endpoint)
+
+
+def check_encoded(
+    request: GenerateContentRequest | bytes | Mapping[str, Any],
+    model: str,
+    provider: Provider | str,
+    endpoint: str,
+    conversation: Conversation | None = None,
+) -> list[Violation]:
+    """As `check`, for a request that was encoded before. `conversation` is its conversation, if the
+    caller has read it.
+    """
+    row = provider_row(provider)
+    host, version = row.dialect.api, row.version or "v1beta"
     struct = request if isinstance(request, GenerateContentRequest) else None
     key = None if struct is None else known.key_of(struct, model, host, version)
     violations, rule_input = (
-        _check_struct(request, key, model, host, version, endpoint)
+        _check_struct(request, key, model, host, version, endpoint, conversation)
         if isinstance(request, GenerateContentRequest)
         else _check_body(request, model, host, version, endpoint)
     )
@@ -179,6 +197,7 @@ def _check_struct(
     host: str,
     version: str,
     endpoint: str,
+    conversation: Conversation | None,
 ) -> tuple[list[Violation], RuleInput]:
     """The parser's violations of a struct, and the input for the other rules.
 
@@ -191,8 +210,7 @@ def _check_struct(
     rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
     violations: list[Violation] = []
-    sent = [content for content in turns if RAW not in getattr(content, "__dict__", ())]
-    if expands((rest,), MAX_SCHEMA_VALUES) or expands(sent):
+    if expands((rest,), MAX_SCHEMA_VALUES):
         found = too_large(request, "", MAX_SCHEMA_VALUES)
         return [found], _rule_input((), plain, model, host, version, endpoint)
     try:
@@ -204,11 +222,15 @@ def _check_struct(
             known.put(plain, rows)
         else:
             plain = _with_set_nulls(plain, request)
-        rule_input = _rule_input(turns, plain, model, host, version, endpoint, known=bool(rows))
+        rule_input = _rule_input(
+            turns, plain, model, host, version, endpoint, bool(rows), conversation
+        )
         for index in rule_input.conversation.beyond_text:
             content = turns[index]
-            for position, part in enumerate(() if RAW in content.__dict__ else content.parts or ()):
-                if RAW not in part.__dict__ and not is_plain_result(part):
+            for position, part in enumerate(
+                () if raw_of(content) is not None else content.parts or ()
+            ):
+                if raw_of(part) is None and not is_plain(part):
                     at = f"contents[{index}].parts[{position}]"
                     violations += parsed(msgspec.to_builtins(part), Part, host, version, at, at)[1]
     except (TypeError, ValueError, RecursionError) as cause:
@@ -268,12 +290,11 @@ def _rule_input(
     host: str,
     version: str,
     endpoint: str,
-    *,
     known: bool = False,
+    conversation: Conversation | None = None,
 ) -> RuleInput:
-    return RuleInput(
-        turns, plain, model, family(model) if model else UNKNOWN, host, version, endpoint, known
-    )
+    of = family(model) if model else UNKNOWN
+    return RuleInput(turns, plain, model, of, host, version, endpoint, known, conversation)
 
 
 def _batch(value: Any) -> list[Violation]:

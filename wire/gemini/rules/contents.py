@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.core.memory import RAW
+from wire.core.memory import raw_of
 from wire.errors import Violation
 from wire.gemini.families import ends_with_user, is_of, signs_calls
 from wire.gemini.rules.fields import fields, one_of_groups, snake
@@ -47,10 +47,10 @@ def parts_have_data(request: RuleInput) -> Violations:
     """
     for index in request.conversation.beyond_text:
         content = request.contents[index]
-        if RAW in content.__dict__:
+        if raw_of(content) is not None:
             continue
         for position, part in enumerate(content.parts or ()):
-            if part.text is None and RAW not in part.__dict__ and is_empty(part):
+            if part.text is None and raw_of(part) is None and is_empty(part):
                 yield request.violation("G6", f"contents[{index}].parts[{position}].data")
 
 
@@ -58,6 +58,8 @@ def is_empty(part: Part) -> bool:
     """Whether a part has no data field. A signature alone counts as data, since models send such
     parts.
     """
+    if part.function_call is not None or part.function_response is not None:
+        return False  # as most parts that are no texts
     return all(getattr(part, name) is None for name in _content_fields())
 
 
@@ -257,7 +259,7 @@ def results_are_named(request: RuleInput) -> Violations:
     """G16: each result has the name of its call."""
     for turn in request.conversation.turns:
         for result in turn.results:
-            if not result.response.name and RAW not in result.part.__dict__:
+            if not result.response.name and raw_of(result.part) is None:
                 yield request.violation("G16", f"{result.path}.functionResponse.name")
 
 
@@ -455,7 +457,7 @@ def signatures_are_from_gemini(request: RuleInput) -> Violations:
             if (
                 signed
                 and part.thought_signature
-                and RAW not in part.__dict__
+                and raw_of(part) is None
                 and is_foreign(part.thought_signature)
             ):
                 yield request.violation(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from types import NoneType
 from typing import Any
 
 from wire.core.memory import EXTRA_KEY, WireStruct
@@ -16,7 +17,7 @@ from wire.errors import Violation
 from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
 from wire.gemini.rules.words import WORDS, server_text
 from wire.gemini.schema_values import TYPES
-from wire.gemini.types import FunctionResponse, Part
+from wire.gemini.types import FunctionCall, FunctionResponse, Part
 
 _MAX_QUOTED_CHARACTERS = 200
 """Longer values are cut in error texts."""
@@ -62,27 +63,25 @@ def parsed(
     return parser.message(value, struct, at), parser.violations
 
 
-def is_plain_result(part: Part) -> bool:
-    """Whether a part is a function response of the usual form, in which the parser finds no
-    violations. Such a part need not be converted to plain JSON.
+def is_plain(part: Part) -> bool:
+    """Whether a part is a function call or a function response of the usual form, in which the
+    parser of each host finds no violations. Such a part need not be converted to plain JSON.
     """
-    response = part.function_response
-    return (
-        type(response) is FunctionResponse
-        and type(response.response) is dict
-        and type(response.name) is str
-        and (response.id is None or type(response.id) is str)
-        and not any(
-            (
-                response.parts,
-                response.scheduling,
-                response.will_continue,
-                part.thought_signature,
-                part.function_call,
-            )
-        )
-        and (part.text, part.inline_data, part.file_data) == (None, None, None)
-    )
+    call, response, signature = part.function_call, part.function_response, part.thought_signature
+    usual: FunctionCall | FunctionResponse
+    if response is not None:
+        if type(response) is not FunctionResponse or type(response.response) is not dict:
+            return False
+        usual = FunctionResponse(name=response.name, response=response.response, id=response.id)
+        same = part == Part(function_response=usual)
+    else:
+        if type(call) is not FunctionCall or type(call.args) not in (dict, NoneType):
+            return False
+        if signature is not None and not (type(signature) is str and is_base64(signature)):
+            return False
+        usual = FunctionCall(name=call.name, args=call.args, id=call.id)
+        same = part == Part(function_call=usual, thought_signature=signature)
+    return same and type(usual.name) is str and type(usual.id) in (str, NoneType)
 
 
 def is_base64(text: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wire.core.memory import RAW
+from wire.core.memory import raw_of
 from wire.errors import Violation
 from wire.gemini.families import Family
 from wire.gemini.rules.fields import snake
@@ -60,6 +60,8 @@ class RuleInput:
     endpoint: str
     known: bool = False
     """Whether all declarations were checked before and have no violations (`rules.known`)."""
+    read_conversation: Conversation | None = None
+    """The conversation, if it was read for another host before."""
 
     @property
     def vertex(self) -> bool:
@@ -79,7 +81,7 @@ class RuleInput:
     @functools.cached_property
     def conversation(self) -> Conversation:
         """The turns of the contents."""
-        return read(self.contents)
+        return self.read_conversation or read(self.contents)
 
     @functools.cached_property
     def config(self) -> Plain:
@@ -145,7 +147,7 @@ class RuleInput:
             media
             for index in self.conversation.beyond_text
             for position, part in enumerate(self.contents[index].parts or ())
-            if part.text is None and part.function_call is None and RAW not in part.__dict__
+            if part.text is None and part.function_call is None and raw_of(part) is None
             for media in _media_of(part, index, position)
         ]
 

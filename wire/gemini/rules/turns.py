@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from wire.core.memory import RAW
+from wire.core.memory import raw_of
 from wire.gemini.pairing import unanswered
 from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
 
@@ -120,32 +120,28 @@ def read(contents: Sequence[Content]) -> Conversation:
             conversation.roles.append(index)
         parts = content.parts
         if not parts:
-            if RAW not in content.__dict__:
+            if raw_of(content) is None:
                 conversation.empty.append(index)
             continue
         for part in parts:
-            if part.text is None:
+            if part.text is None or (
+                part.thought_signature is not None
+                or part.speech_metadata is not None
+                or part.function_call is not None
+                or part.function_response is not None
+                or part.inline_data is not None
+                or part.file_data is not None
+            ):
                 break
         else:
-            if RAW in content.__dict__ or not any(map(_is_more, parts)):
-                continue
+            continue
+        if raw_of(content) is not None and all(part.text is not None for part in parts):
+            continue  # the parser checks the other fields of a text, but not in received bytes
         conversation.beyond_text.append(index)
         has_calls = has_calls or any(part.function_call or part.function_response for part in parts)
     if has_calls:
         _read_turns(conversation, contents)
     return conversation
-
-
-def _is_more(part: Part) -> bool:
-    """Whether a text part has other fields that the parser checks."""
-    return (
-        part.thought_signature is not None
-        or part.speech_metadata is not None
-        or part.function_call is not None
-        or part.function_response is not None
-        or part.inline_data is not None
-        or part.file_data is not None
-    )
 
 
 def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None:

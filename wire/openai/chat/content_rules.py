@@ -36,7 +36,7 @@ def media_from_users_only(request: ChatCompletionRequest, dialect: Dialect) -> I
     if not dialect.media_from_users_only:
         return
     for index, message in enumerate(request.messages):
-        if message.role in ("user", None):
+        if message.role in ("user", None) or type(message.content) is str:
             continue
         for path, part in _parts(message, index):
             for kind in _MEDIA:
@@ -72,6 +72,8 @@ def media_are_data_urls(request: ChatCompletionRequest, dialect: Dialect) -> Ite
     if not dialect.media_are_data_urls:
         return
     for index, message in enumerate(request.messages):
+        if type(message.content) is str:
+            continue
         for path, part in _parts(message, index):
             if part.file is not None and isinstance(part.file.file_data, str):
                 yield from _file(part.file.file_data, f"{path}.file.file_data", request.model or "")

@@ -29,6 +29,7 @@ from wire.neutral.messages import (
     Text,
     Thought,
     ToolCall,
+    own_text,
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
 from wire.neutral.rendering import note_names
@@ -77,6 +78,10 @@ def wire_messages(
     while index < len(conversation):
         path, message = conversation[index]
         index += 1
+        text = own_text(message)
+        if text is not None and (message.role == "user" or message.role == "assistant"):
+            turns.append(WireMessage(role=message.role, content=text, name=message.name or None))
+            continue
         if message.role != "assistant":
             turns += _user_or_system(message, path, dialect, notes)
             continue

@@ -36,7 +36,7 @@ from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.parts import one_system, wire_messages
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.rules import check
-from wire.openai.chat.turns import messages
+from wire.openai.chat.turns import arranged
 from wire.openai.chat.types import (
     AllowedTools,
     ChatCompletion,
@@ -120,9 +120,8 @@ def render_request(
     turns = wire_messages(conversation, answers, custom, dialect, notes)
     if request.system.strip():
         turns.insert(0, WireMessage(role="system", content=request.system))
-    rendered = messages(
-        *one_system(_with_instruction(turns, instruction), dialect, notes), dialect=dialect
-    )
+    turns = one_system(_with_instruction(turns, instruction), dialect, notes)
+    rendered = arranged(turns, dialect)
     built = ChatCompletionRequest(
         model=model,
         messages=list(rendered),

@@ -92,7 +92,8 @@ def _calls_have_results(request: ChatCompletionRequest, dialect: Dialect) -> Ite
                     remedy="use the id of a call of the previous message",
                 )
             continue
-        yield from _calls_without_results(calls, result_ids, "error")
+        if calls:
+            yield from _calls_without_results(calls, result_ids, "error")
         calls = [
             (call.id or "", f"messages[{index}].tool_calls[{position}]")
             for position, call in enumerate(message.tool_calls or ())

@@ -15,11 +15,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.bodies import texts_only
 from wire.core.decoders import decoder
 from wire.core.facts import facts_of
 from wire.core.json_values import checked, json_text
 from wire.core.lenient import decoded, portable
-from wire.core.memory import RAW, Note, Noted, encode
+from wire.core.memory import Note, Noted, encode, raw_of
 from wire.errors import HistoryError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.ids import LegalIds, made_id
@@ -53,13 +54,18 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
     Raises `HistoryError` if the last turn has calls without results, `RuleError` for a value that
     is not a turn.
     """
-    notes: list[Note] = []
     flat = [Message(role="system", content=system)] if system else []
     flat += _flat(turns, "turns")
+    return arranged(flat, dialect)
+
+
+def arranged(flat: Sequence[Message], dialect: Dialect) -> Noted[Message]:
+    """As `messages`, for messages with a role whose values JSON can represent."""
     if not flat:
         raise HistoryError(
             violations=[Violation("messages", "a conversation needs at least one turn", "O1")]
         )
+    notes: list[Note] = []
     ids = LegalIds(dialect.call_ids)
     rendered: list[Message] = []
     position = 0
@@ -70,7 +76,7 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
         if message.role == "tool":
             rendered.append(_as_user_text(message, path, notes))
             continue
-        if message.role != "assistant":
+        if message.role != "assistant" or _is_own_text(message):
             rendered.append(message)
             continue
         results = []
@@ -180,13 +186,15 @@ def needs_no_check(message: object) -> bool:
     """
     if type(message) is not Message:
         return False
-    if RAW in message.__dict__:
-        return True
-    texts = message.role, message.content, message.tool_call_id
-    plain_fields = Message(
-        role=message.role, content=message.content, tool_call_id=message.tool_call_id
-    )
-    return all(type(text) is str or text is None for text in texts) and message == plain_fields
+    return raw_of(message) is not None or _has_texts_only(message)
+
+
+_has_texts_only = texts_only(Message, "role", "content", "name", "tool_call_id")
+
+
+def _is_own_text(message: Message) -> bool:
+    """Whether no host would refuse anything in it: it was not received, and has a text only."""
+    return bool(message.content) and raw_of(message) is None and _has_texts_only(message)
 
 
 def _paired(
@@ -260,7 +268,7 @@ def _assistant_message(
     after = dict(before)
     # Only received keys are removed. What the caller wrote is sent as written, and the server
     # judges it.
-    received = RAW in vars(message)
+    received = raw_of(message) is not None
     if received:
         allowed = (*_MESSAGE_KEYS, *_REASONING_SLOTS, *dialect.takes, "refusal")
         for key in [key for key in after if key in _single_host_keys() or not dialect.verbatim]:
@@ -386,7 +394,7 @@ def _call(
                     f"changed from {call.id} to {id}: this host refuses the original id",
                 )
             )
-    if received or RAW in vars(call):
+    if received or raw_of(call) is not None:
         for key in [key for key in after if key in _single_host_keys() or not dialect.verbatim]:
             if key == "index":
                 del after[key]

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.arguments import checked_arguments, path_segment, whole_number
-from wire.core.bodies import checked_body, wrong_type
+from wire.core.bodies import checked_body, texts_only, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.memory import RAW, notes
+from wire.core.memory import notes, raw_of
 from wire.core.provider import Provider
 from wire.errors import ConfigurationError, RuleError, Violation, refuse
 from wire.openai.common.endpoints import JSON
@@ -25,8 +25,9 @@ from wire.openai.responses.fold import TextEvent, fold
 from wire.openai.responses.parse import WIRE
 from wire.openai.responses.reader import ChunkReader, parse_response
 from wire.openai.responses.rows import provider_row
-from wire.openai.responses.rules import check
-from wire.openai.responses.types import Item, Response, ResponseRequest, StreamEvent
+from wire.openai.responses.rules import check_body
+from wire.openai.responses.rules.rule_input import Body
+from wire.openai.responses.types import ContentPart, Item, Response, ResponseRequest, StreamEvent
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 HostRules = Callable[[Any, Provider], Any]
@@ -173,15 +174,35 @@ def _body(request: ResponseRequest, checked: bool) -> tuple[bytes, HostRules | N
     body, encoded = checked_body(request, "input", needs_no_check)
     if not checked:
         return body, None
-    refuse(check(encoded, "", ""))
-    return body, functools.partial(_judged, encoded)
+    content = Body(encoded)
+    refuse(check_body(content, "", ""))
+    return body, functools.partial(_judged, content)
 
 
-def _judged(request: ResponseRequest, call: AnyCall, provider: Provider) -> AnyCall:
-    refuse(check(request, "", provider))
+def _judged(body: Body, call: AnyCall, provider: Provider) -> AnyCall:
+    refuse(check_body(body, "", provider))
     return call
 
 
 def needs_no_check(item: object) -> bool:
-    """Whether it is a received item, which JSON can encode."""
-    return type(item) is Item and RAW in item.__dict__
+    """Whether it is a received item, or has texts only: then JSON can encode it."""
+    if type(item) is not Item:
+        return False
+    if raw_of(item) is not None:
+        return True
+    parts = item.content
+    if type(parts) is list:
+        return all(map(_is_text_part, parts)) and _has_texts_only(item, 1)
+    return _has_texts_only(item)
+
+
+def _is_text_part(part: object) -> bool:
+    return type(part) is ContentPart and _part_has_texts_only(part)
+
+
+_has_texts_only = texts_only(
+    Item,
+    *("type", "id", "status", "role", "content", "phase"),
+    *("call_id", "name", "namespace", "arguments", "input", "output"),
+)
+_part_has_texts_only = texts_only(ContentPart, "type", "text", "refusal")

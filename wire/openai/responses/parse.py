@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import check_inside, checked_arguments
-from wire.core.lenient import Halves, plain, portable, well_formed
+from wire.core.lenient import Halves, portable_json, well_formed
 from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
@@ -129,7 +129,7 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
                 return [(_text(content[0], item), item)]
             # A text has bytes of its own, so that one of several can be sent without the others.
             return [(_text(part, item), _with_content(item, part)) for part in content]
-    return [(Other(well_formed(item.type or ""), portable(plain(encode(item)))), item)]
+    return [(Other(well_formed(item.type or ""), portable_json(encode(item))), item)]
 
 
 _TEXTS = ("output_text", "refusal")
@@ -144,7 +144,7 @@ def _text(part: ContentPart, item: Item) -> Text:
     if part.type == "refusal":
         return Text(well_formed(part.refusal or ""), refusal=True, extra=extra)
     if part.annotations:
-        annotations = [portable(plain(encode(each))) for each in part.annotations]
+        annotations = [portable_json(encode(each)) for each in part.annotations]
         extra = {**(extra or {}), "annotations": annotations}
     return Text(well_formed(part.text or ""), extra=extra)
 
@@ -156,7 +156,7 @@ _KEYS_OF_CALLS = ("namespace", "caller")
 def _extra(item: Item, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """The values of keys that a neutral part has no field for; `None` if the item has none."""
     given = {key: value for key in keys if (value := getattr(item, key)) is not None}
-    return portable(plain(encode(given))) if given else None
+    return portable_json(encode(given)) if given else None
 
 
 _SEPARATOR = "\n\n"

@@ -31,6 +31,7 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     ToolResult,
+    own_text,
 )
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names
@@ -84,14 +85,25 @@ def input_items(
     the tool names in use, which a renamed call must not get. Raises `HistoryError` or `RuleError`
     that names the part which the wire cannot express.
     """
-    calls = ((path, call.name) for path, message in conversation for call in message.tool_calls)
+    calls = (
+        (path, part.name)
+        for path, message in conversation
+        for part in message.parts
+        if isinstance(part, ToolCall)
+    )
     writer = _Writer(dialect, accepted, safe_names(calls, tools, _TOOL_NAMES, notes), notes)
     items: list[Item] = []
     for path, message in conversation:
-        if message.role == "assistant":
+        role, text = message.role, own_text(message)
+        if role == "user" and text is not None:
+            items.append(Item(type="message", role=role, content=text))
+        elif role == "assistant" and text and dialect.ids != "messages":
+            part = ContentPart(type="output_text", text=text)
+            items.append(Item(type="message", role=role, content=[part]))
+        elif role == "assistant":
             items += writer.assistant(message, path)
             items += writer.results(answers[path]) if path in answers else ()
-        elif message.role != "tool":
+        elif role != "tool":
             items += writer.message(message, path)
     if not items:
         problem = "no part of it can be sent to this model"

@@ -42,7 +42,8 @@ from wire.openai.responses.parts import (
     without_reasoning,
 )
 from wire.openai.responses.rows import provider_row
-from wire.openai.responses.rules import check
+from wire.openai.responses.rules import check, check_body
+from wire.openai.responses.rules.rule_input import Body
 from wire.openai.responses.types import (
     ContentPart,
     CustomFormat,
@@ -179,7 +180,7 @@ def _wire_call(
 def _check(
     model: str, stream: bool | None, built: ResponseRequest, row: Provider
 ) -> list[Violation]:
-    return check(msgspec.structs.replace(built, stream=stream), model, row)
+    return check_body(Body(msgspec.structs.replace(built, stream=stream)), model, row)
 
 
 def _neutral(raw: Any, model: str, provider: Provider | str) -> Any:

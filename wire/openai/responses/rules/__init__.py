@@ -13,21 +13,17 @@ server's words, the rule's id and a remedy. Conventions of this folder:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from wire.core.arguments import checked_arguments
 from wire.core.json_values import expands, too_large
-from wire.core.memory import RAW, kept_bytes
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.rules import items, pairs, parts, settings
-from wire.openai.responses.rules.rule_input import RuleInput, violation
-from wire.openai.responses.types import Item, ResponseRequest
+from wire.openai.responses.rules.rule_input import Body, RuleInput, violation
+from wire.openai.responses.types import ResponseRequest
 
 Rule = Callable[[RuleInput], Iterator[Violation]]
 
@@ -79,32 +75,27 @@ def check(
     """
     if expands((request,)):
         return [too_large(request, "")]
+    return check_body(Body(request), model, provider)
+
+
+def check_body(body: Body, model: str, provider: Provider | str) -> list[Violation]:
+    """As `check`, for a request that was encoded before. A body that is checked for several hosts
+    is read once.
+    """
     try:
-        plain = _plain(request)
-        if not isinstance(plain, Mapping):
+        if not isinstance(body.plain, Mapping):
             return [violation("", "expected a JSON object", "P1")]
-        model = model or str(plain.get("model") or "")
-        rule_input = RuleInput(plain, model, provider_row(provider).dialect)
-        return [each for _, rule in RULES for each in rule(rule_input)]
+        model = model or str(body.plain.get("model") or "")
+        request = RuleInput(body, model, provider_row(provider).dialect)
+        violations: list[Violation] = []
+        for names, rule in RULES:
+            found = body.found.get((names, model))
+            if found is None:
+                request.has_read_host = False
+                found = tuple(rule(request))
+                if not request.has_read_host:  # then it finds the same for each host
+                    body.found[names, model] = found
+            violations += found
+        return violations
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "P1")]
-
-
-def _plain(request: ResponseRequest | bytes | Mapping[str, Any]) -> Any:
-    if isinstance(request, bytes):
-        return json.loads(request)
-    if not isinstance(request, ResponseRequest):
-        return request
-    if RAW in vars(request):
-        return json.loads(bytes(kept_bytes(request)))
-    if not isinstance(request.input, (list, tuple)):
-        return msgspec.to_builtins(request)
-    rest = msgspec.to_builtins(msgspec.structs.replace(request, input=None))
-    return {**rest, "input": [_plain_item(item) for item in request.input]}
-
-
-def _plain_item(item: object) -> Any:
-    # A received item is sent with its bytes. They have what the fields do not show, such as nulls.
-    if isinstance(item, Item) and RAW in vars(item):
-        return json.loads(bytes(kept_bytes(item)))
-    return msgspec.to_builtins(item)

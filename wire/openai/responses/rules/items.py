@@ -58,6 +58,7 @@ ITEM_TYPES = (
     "web_search_call",
 )
 """Types that OpenAI's refusal of an unknown one lists, as of August 2026."""
+_ALL_TYPES = frozenset({*ITEM_TYPES, "configuration_update"})
 ROLES = ("assistant", "system", "developer", "user")
 _REQUIRED = {
     "function_call": ("call_id", "name", "arguments"),
@@ -107,7 +108,7 @@ def types_known(request: RuleInput) -> Violations:
 
     A type that is not known here is a warning at OpenAI: it may be newer than this list.
     """
-    known = request.dialect.item_types
+    known, at_openai = request.dialect.item_types, request.at_openai
     for item, value in zip(request.items, as_list(request.plain.get("input")), strict=True):
         if not item.plain and value != {}:
             message = (
@@ -121,7 +122,7 @@ def types_known(request: RuleInput) -> Violations:
             words = request.dialect.unknown_item_words
             words = words.replace("{path}", item.path).replace("{type}", item.type)
             yield violation(item.path, words, "P2", _remedy(item))
-        elif request.at_openai and item.type not in (*ITEM_TYPES, "configuration_update"):
+        elif at_openai and item.type not in _ALL_TYPES:
             found = invalid_value(item.path, item.type, ITEM_TYPES, "P2")
             yield Violation(
                 found.path, found.message, "P2", "warning", code=found.code, field=found.field
@@ -159,8 +160,9 @@ def roles_valid(request: RuleInput) -> Violations:
 
 def required_keys_present(request: RuleInput) -> Violations:
     """P5: an item has the keys that its type requires, the output of a call even if it is empty."""
+    at_openai = request.at_openai
     for item in request.items:
-        if item.type == "message" and request.at_openai:
+        if item.type == "message" and at_openai:
             if "content" not in item.plain:
                 yield missing(f"{item.path}.content", "P5", 'set it, if only to ""')
             elif item.plain["content"] is None:
@@ -189,10 +191,11 @@ def required_keys_present(request: RuleInput) -> Violations:
 
 def ids_valid(request: RuleInput) -> Violations:
     """P6: ids have legal characters, a legal length, and the prefix of their type."""
+    at_openai = request.at_openai
     for item in request.items:
         if item.type in CALL_NAMES or item.type in OUTPUT_OF:
             yield from _call_id(item, request)
-        if item.id is not None and request.at_openai:
+        if item.id is not None and at_openai:
             yield from _id(item, item.id)
 
 
@@ -259,7 +262,7 @@ def ids_are_stored(request: RuleInput) -> Violations:
     """
     if not request.at_openai or request.plain.get("store") is not False:
         return
-    for item in request.items:
+    for item in request.body.items_beyond_messages:
         is_lookup = item.type == "item_reference" or (
             item.type == "reasoning"
             and not item.plain.get("encrypted_content")
@@ -290,7 +293,7 @@ def ids_are_stored(request: RuleInput) -> Violations:
 
 def no_null_keys(request: RuleInput) -> Violations:
     """P14: reasoning has no keys that are null. SDKs write them when they dump an item."""
-    for item in request.items if request.at_openai else ():
+    for item in request.body.items_beyond_messages if request.at_openai else ():
         for key in ("status", "encrypted_content") if item.type == "reasoning" else ():
             if key in item.plain and item.plain[key] is None:
                 path = f"{item.path}.{key}"
@@ -300,7 +303,7 @@ def no_null_keys(request: RuleInput) -> Violations:
 
 def reasoning_readable(request: RuleInput) -> Violations:
     """P24: reasoning has the text that llama.cpp reads."""
-    for item in request.items if request.dialect.reasoning_content_words else ():
+    words = request.dialect.reasoning_content_words
+    for item in request.body.items_beyond_messages if words else ():
         if item.type == "reasoning" and not as_list(item.plain.get("content")):
-            words = request.dialect.reasoning_content_words
             yield violation(f"{item.path}.content", words, "P24", "leave the item out")

@@ -27,10 +27,10 @@ Violations = Iterator[Violation]
 
 def outputs_have_calls(request: RuleInput) -> Violations:
     """P8: an output follows the call that it answers, unless the server may hold the call."""
-    if request.continues or request.has_references:
+    if request.continues or request.body.has_references:
         return
     calls: set[str] = set()
-    for item in request.items:
+    for item in request.body.items_beyond_messages:
         # A shell call may be answered by the output of another type, so only ids are compared.
         if item.type.endswith("_call"):
             calls.add(item.call_id)
@@ -47,11 +47,11 @@ def calls_have_outputs(request: RuleInput) -> Violations:
     if request.dialect.adjacent_results:
         yield from _adjacent(request)
         return
-    if request.has_references:
+    if request.body.has_references:
         return
     answered: set[str] = set()
     unanswered: list[Entry] = []
-    for item in reversed(request.items):
+    for item in reversed(request.body.items_beyond_messages):
         if item.type in OUTPUT_OF or item.type.endswith("_call_output"):
             answered.add(item.call_id)
         elif item.type in CALL_NAMES and item.call_id and item.call_id not in answered:

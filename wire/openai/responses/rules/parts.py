@@ -42,12 +42,14 @@ _UNREADABLE_NAME = re.compile(
     r"[^?#]*\.(wav|mp3|ogg|flac|m4a|mp4|mov|webm|mpe?g|avi)([?#]|$)", re.IGNORECASE
 )
 
+_ALL_PARTS = frozenset({*_PARTS, "scoped_content"})
+
 Violations = Iterator[Violation]
 
 
 def parts_fit_their_item(request: RuleInput) -> Violations:
     """P4: a message has the parts of its role, and an output has parts of input."""
-    for item in request.items if request.at_openai else ():
+    for item in request.body.items_with_parts if request.at_openai else ():
         if item.type == "message" and item.role in _BY_ROLE:
             yield from _parts(f"{item.path}.content", item.plain.get("content"), item.role)
         elif item.type in ("function_call_output", "custom_tool_call_output"):
@@ -57,8 +59,8 @@ def parts_fit_their_item(request: RuleInput) -> Violations:
 def _parts(path: str, value: object, role: str) -> Violations:
     fitting = _BY_ROLE.get(role, _IN_OUTPUTS)
     for index, each in enumerate(as_list(value)):
-        part = Entry(f"{path}[{index}]", each)
-        if part.type not in (*_PARTS, "scoped_content"):
+        part = Entry(path, index, each)
+        if part.type not in _ALL_PARTS:
             # Audio is neither in the reference, as of 2026-08-21, nor in any answered request.
             remedy = "use a model of chat completions that hears" if "audio" in part.type else ""
             remedy = remedy or f"use one of {', '.join(fitting[:3])}"
@@ -75,10 +77,10 @@ def media_readable(request: RuleInput) -> Violations:
     """P23: the data of a file is a data URL, an image is a data URL or an http(s) URL; neither is
     sound or video.
     """
-    for item in request.items if request.at_openai else ():
+    for item in request.body.items_with_parts if request.at_openai else ():
         for key in ("content", "output"):
             for index, each in enumerate(as_list(item.plain.get(key))):
-                part = Entry(f"{item.path}.{key}[{index}]", each)
+                part = Entry(f"{item.path}.{key}", index, each)
                 if part.type == "input_file":
                     yield from _file(part)
                 elif part.type == "input_image":

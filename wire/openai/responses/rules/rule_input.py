@@ -5,13 +5,19 @@ host's dialect.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
 
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.core.memory import COMPLETE, WireStruct, kept_bytes, raw_of
 from wire.errors import Violation
 from wire.openai.common.dialect import matches_model
 from wire.openai.responses.dialect import Dialect
+from wire.openai.responses.types import Item, ResponseRequest
 
 Plain = Mapping[str, Any]
 
@@ -28,18 +34,22 @@ CALL_NAMES = {output.removesuffix("_output"): name for output, name in OUTPUT_OF
 
 
 class Entry:
-    """An item of the input or a tool, with its path in the request."""
+    """An item of the input or a tool, with its position in the request."""
 
-    __slots__ = ("id", "path", "plain", "role", "type")
+    __slots__ = ("_index", "_list", "id", "plain", "role", "type")
 
-    def __init__(self, path: str, value: Any) -> None:
-        self.path = path
-        self.plain: Plain = as_object(value)
-        role, type = self.plain.get("role"), self.plain.get("type")
+    def __init__(self, path: str, index: int, value: Any) -> None:
+        self._list, self._index = path, index
+        self.plain: Plain = value if isinstance(value, Mapping) else {}
+        role, type, id = self.plain.get("role"), self.plain.get("type"), self.plain.get("id")
         self.role: str = role if isinstance(role, str) else ""
         self.type: str = type if isinstance(type, str) else "message" if self.role else ""
-        id = self.plain.get("id")
         self.id: str | None = id if isinstance(id, str) else None
+
+    @property
+    def path(self) -> str:
+        """Its path in the request."""
+        return f"{self._list}[{self._index}]"
 
     @property
     def call_id(self) -> str:
@@ -61,27 +71,43 @@ _CALLERS_ITEMS = frozenset(
 
 
 @dataclass(frozen=True)
-class RuleInput:
-    """A request, with the model and the host that it is for."""
+class Body:
+    """The body of a request. It is read once, and may be checked for one host after another."""
 
-    plain: Plain
-    model: str
-    dialect: Dialect
+    request: ResponseRequest | bytes | Plain
+    found: dict[tuple[str, str], tuple[Violation, ...]] = field(default_factory=dict)
+    """What rules have found in it that depend on no host, by their ids and the model."""
 
-    @property
-    def at_openai(self) -> bool:
-        """Whether the host enforces the rules of OpenAI's own API."""
-        return self.dialect.vendor_rules
-
-    @property
-    def severity(self) -> str:
-        """Severity of a rule that other hosts may not enforce."""
-        return "error" if self.at_openai else "warning"
+    @functools.cached_property
+    def plain(self) -> Plain:
+        """The body as plain JSON; of another type if the request is no object."""
+        request = plain = self.request
+        if isinstance(request, bytes):
+            plain = json.loads(request)
+        elif isinstance(request, ResponseRequest):
+            plain = _plain_request(request)
+        return cast(Plain, plain)
 
     @functools.cached_property
     def items(self) -> list[Entry]:
         """The items of the input; none if the input is a text."""
-        return list(_entries("input", self.plain.get("input")))
+        return _entries("input", self.plain.get("input"))
+
+    @functools.cached_property
+    def items_beyond_messages(self) -> list[Entry]:
+        """The items that are no messages. A long history has few of them."""
+        return [item for item in self.items if item.type != "message"]
+
+    @functools.cached_property
+    def items_with_parts(self) -> list[Entry]:
+        """The items with a list of parts in place of a text."""
+        lists = (list, tuple)
+        return [
+            item
+            for item in self.items
+            if isinstance(item.plain.get("content"), lists)
+            or isinstance(item.plain.get("output"), lists)
+        ]
 
     @functools.cached_property
     def tools(self) -> list[Entry]:
@@ -89,7 +115,7 @@ class RuleInput:
         lists = [("tools", self.plain.get("tools"))]
         lists += [
             (f"{item.path}.tools", item.plain.get("tools"))
-            for item in self.items
+            for item in self.items_beyond_messages
             if item.type == "additional_tools"
         ]
         tools = [tool for path, value in lists for tool in _entries(path, value)]
@@ -101,15 +127,74 @@ class RuleInput:
         ]
         return tools + inner
 
+    @functools.cached_property
+    def has_references(self) -> bool:
+        """Whether the input names items that the server holds."""
+        return any(item.type == "item_reference" for item in self.items_beyond_messages)
+
+
+def _plain_request(request: ResponseRequest) -> Any:
+    if raw_of(request) is not None:
+        return _received(request)
+    if not isinstance(request.input, (list, tuple)):
+        return msgspec.to_builtins(request)
+    rest = msgspec.to_builtins(msgspec.structs.replace(request, input=None))
+    # A received item is sent with its bytes. They have what the fields do not show, such as nulls.
+    items = [
+        _received(item)
+        if isinstance(item, Item) and raw_of(item) is not None
+        else msgspec.to_builtins(item)
+        for item in request.input
+    ]
+    return {**rest, "input": items}
+
+
+def _received(struct: WireStruct) -> Any:
+    """The received JSON of a struct."""
+    raw = kept_bytes(struct)
+    if vars(struct).get(COMPLETE):
+        return msgspec.to_builtins(struct)
+    try:
+        plain = decoder(Any).decode(raw)
+    except ValueError:  # lone surrogates and numbers that are too large for msgspec
+        return json.loads(bytes(raw))
+    # A history is sent again with each request: the next time nothing of it is decoded.
+    if isinstance(struct, Item) and plain == msgspec.to_builtins(struct):
+        vars(struct)[COMPLETE] = True
+    return plain
+
+
+class RuleInput:
+    """A request, with the model and the host that it is for."""
+
+    def __init__(self, body: Body, model: str, dialect: Dialect) -> None:
+        self.body, self.model, self._dialect = body, model, dialect
+        self.plain: Plain = body.plain
+        self.items: list[Entry] = body.items
+        self.has_read_host: bool = False
+        """Whether a rule has read what depends on the host."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How the host differs from others."""
+        self.has_read_host = True
+        return self._dialect
+
+    @property
+    def at_openai(self) -> bool:
+        """Whether the host enforces the rules of OpenAI's own API."""
+        self.has_read_host = True
+        return self._dialect.vendor_rules
+
+    @property
+    def severity(self) -> str:
+        """Severity of a rule that other hosts may not enforce."""
+        return "error" if self.at_openai else "warning"
+
     @property
     def continues(self) -> bool:
         """Whether the server holds items before these."""
         return bool(self.plain.get("previous_response_id") or self.plain.get("conversation"))
-
-    @functools.cached_property
-    def has_references(self) -> bool:
-        """Whether the input names items that the server holds."""
-        return any(item.type == "item_reference" for item in self.items)
 
     @property
     def effort(self) -> str | None:
@@ -147,9 +232,8 @@ def as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
-def _entries(path: str, value: Any) -> Iterator[Entry]:
-    for index, each in enumerate(as_list(value)):
-        yield Entry(f"{path}[{index}]", each)
+def _entries(path: str, value: Any) -> list[Entry]:
+    return [Entry(path, index, each) for index, each in enumerate(as_list(value))]
 
 
 def violation(

@@ -237,7 +237,7 @@ def format_valid(request: RuleInput) -> Violations:
     if kind not in _FORMATS:
         yield invalid_value("text.format.type", str(kind or ""), _FORMATS, "P21")
     elif kind == "json_object":
-        held = request.continues or request.has_references or request.plain.get("prompt")
+        held = request.continues or request.body.has_references or request.plain.get("prompt")
         if not held and not _says_json(request):
             message = (
                 "Response input messages must contain the word 'json' in some form to use "
@@ -278,7 +278,7 @@ def tools_valid(request: RuleInput) -> Violations:
     """
     if not request.at_openai:
         return
-    for tool in request.tools:
+    for tool in request.body.tools:
         if not tool.type:
             yield missing(f"{tool.path}.type", "P22", 'set it, to "function" for a function')
         elif tool.type in ("function", "custom", "namespace") and not tool.plain.get("name"):
@@ -294,13 +294,13 @@ def tools_valid(request: RuleInput) -> Violations:
                 "P22",
                 "invalid_function_parameters",
             )
-    deferred = [tool for tool in request.tools if tool.plain.get("defer_loading")]
-    searches = [tool for tool in request.tools if tool.type == "tool_search"]
+    deferred = [tool for tool in request.body.tools if tool.plain.get("defer_loading")]
+    searches = [tool for tool in request.body.tools if tool.type == "tool_search"]
     if deferred and not searches:
         message = "Invalid Value: 'tools.defer_loading'. Deferred tools require tools.tool_search."
         remedy = 'add a tool of type "tool_search", or remove defer_loading'
         yield violation(f"{deferred[0].path}.defer_loading", message, "P22", remedy, field="tools")
-    searchable = deferred or any(tool.type in ("namespace", "mcp") for tool in request.tools)
+    searchable = deferred or any(tool.type in ("namespace", "mcp") for tool in request.body.tools)
     if searches and not searchable and not request.continues:
         message = (
             "Invalid Value: 'tools.tool_search'. tools.tool_search requires at least one deferred "
