@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 import subprocess
 import sys
 import typing
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,8 +16,10 @@ import anyio
 import httpx
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from wire import AsyncClient, Client, gemini, openai
+from wire import AsyncClient, Client, gemini, openai, providers
 from wire.core.call import Call, StreamCall
 from wire.core.provider import base_url_variable_of
 from wire.core.secret import Secret
@@ -283,7 +285,7 @@ def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
 def test_a_region_differs_in_its_url_only(name: str):
     row = PROVIDERS[name]
     for region, url in row.regions.items():
-        expected = dataclasses.replace(
+        expected = msgspec.structs.replace(
             row, name=f"{name}@{region}", base_url=url, regions={}, key_required=True
         )
         assert PROVIDERS[f"{name}@{region}"] == expected
@@ -291,9 +293,9 @@ def test_a_region_differs_in_its_url_only(name: str):
 
 def test_the_rows_load_no_types_and_no_http_library():
     """A client of one wire does not pay for the types of another."""
-    program = "import sys, wire.providers; print(json.dumps(sorted(sys.modules)))"
+    program = "import sys, wire.providers as rows; len(rows.PROVIDERS)"
     run = subprocess.run(
-        [sys.executable, "-c", f"import json; {program}"],
+        [sys.executable, "-c", f"import json; {program}; print(json.dumps(sorted(sys.modules)))"],
         capture_output=True,
         text=True,
         check=True,
@@ -1000,7 +1002,7 @@ def fields_unlike_plain(name: str) -> dict[str, Any]:
         PROVIDERS[name].dialect,
         {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses"},
     )
-    names = [each.name for each in dataclasses.fields(Dialect) if each.name not in shared]
+    names = [name for name in Dialect.__struct_fields__ if name not in shared]
     return {
         each: getattr(dialect, each)
         for each in names
@@ -1124,7 +1126,9 @@ def rejecting(what: Any, provider: Any) -> Any:
 
 
 def adding(what: Any, provider: Any) -> Any:
-    return dataclasses.replace(what, body=b'{"slots":%d}' % len(provider.dialect.reasoning_slots))
+    return msgspec.structs.replace(
+        what, body=b'{"slots":%d}' % len(provider.dialect.reasoning_slots)
+    )
 
 
 def answering(request: httpx.Request) -> httpx.Response:
@@ -1173,8 +1177,8 @@ def test_a_clients_row_has_its_version():
     """Some rules hold for one version of the API alone."""
     row = PROVIDERS["gemini"]
     with Client("gemini", api_key=KEY) as client, Client("gemini", version="v1") as stable:
-        assert client.row == dataclasses.replace(row, prefix="/v1beta")
-        assert stable.row == dataclasses.replace(row, prefix="/v1", version="v1")
+        assert client.row == msgspec.structs.replace(row, prefix="/v1beta")
+        assert stable.row == msgspec.structs.replace(row, prefix="/v1", version="v1")
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -1249,3 +1253,28 @@ def test_a_dialect_of_the_callers_counts_in_place_of_the_rows():
 )
 def test_what_is_no_dialect_is_refused(name: str, dialect: Any, problem: str):
     assert refused(name, api_key=KEY, dialect=dialect) == problem
+
+
+# --- names of hosts -------------------------------------------------------------------------------
+
+LABELS = st.text("ab.-", max_size=6)
+
+
+@given(LABELS, st.lists(LABELS, min_size=1, max_size=3).map("*".join))
+def test_a_star_in_the_name_of_a_host_stands_for_any_text(host: str, name: str):
+    assert providers._fits(host, name) == fnmatchcase(host, name)
+
+
+def test_rows_are_replaced_added_and_removed():
+    rows = providers.Rows()
+    names = list(rows)
+    assert names == list(PROVIDERS)
+    assert len(set(names)) == len(names) == len(rows)
+    rows["groq"] = rows["tides"] = changed = msgspec.structs.replace(rows["groq"], prefix="/v9")
+    assert rows["groq"] is rows["tides"] is changed
+    assert list(rows) == [*names, "tides"]
+    del rows["tides"], rows["groq"]
+    assert list(rows) == [each for each in names if each != "groq"]
+    with pytest.raises(KeyError):
+        rows["groq"]
+    assert PROVIDERS["groq"] != changed

@@ -5,7 +5,6 @@ asks the rules of its own host before it sends.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import json
 import pickle
@@ -136,7 +135,7 @@ def test_a_wire_has_the_functions_of_the_contract(name: str):
         for extra in list(given.values())[len(own) :]:
             assert extra.default is not extra.empty, (member, extra)
     assert isinstance(WIRES[name].endpoint_paths, re.Pattern)
-    assert dataclasses.is_dataclass(WIRES[name].Dialect)
+    assert issubclass(WIRES[name].Dialect, msgspec.Struct)
 
 
 @wire_of

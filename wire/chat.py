@@ -6,7 +6,6 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -40,7 +39,6 @@ from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request, Tool
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
-from wire.tools import Toolbox
 from wire.wires import WIRES
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
@@ -414,6 +412,8 @@ def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
         if parameters[name] is not None:
             given[name] = parameters[name]
     if "tools" in given:
+        from wire.tools import Toolbox  # many chats have none
+
         given["tools"] = Toolbox(given["tools"]).definitions
     if isinstance(given.get("stop"), str):
         given["stop"] = (given["stop"],)
@@ -973,10 +973,10 @@ def with_output(call: AnyCall, output_type: OutputType) -> AnyCall:
     """
     if isinstance(call, Call):
         parse = functools.partial(_parsed, call.parse, output_type)
-        return cast(AnyCall, dataclasses.replace(call, parse=parse))
+        return cast(AnyCall, msgspec.structs.replace(call, parse=parse))
     assert call.events is not None
     events = functools.partial(_OutputEvents, call.events, output_type)
-    return cast(AnyCall, dataclasses.replace(call, events=events))
+    return cast(AnyCall, msgspec.structs.replace(call, events=events))
 
 
 def _parsed(parse: Callable[[bytes], Reply], output_type: OutputType, body: bytes) -> Reply:

@@ -34,13 +34,13 @@ R-34). No name shadows a built-in one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wire.core.credentials import without_known
+from wire.core.lazy import lazy_pattern
 from wire.core.printable import UNSAFE, printable_line
 
 if TYPE_CHECKING:  # these modules import this one
@@ -91,7 +91,7 @@ end.
 _KEPT_AT_EACH_END = 32 * 1024
 """Characters of a message that are stored. They are masked before the message is cut further."""
 
-_CONTROL = re.compile(f"[{UNSAFE}]+")
+_CONTROL = lazy_pattern(f"[{UNSAFE}]+")
 
 
 def _text(value: object) -> str:
@@ -119,7 +119,7 @@ def _cleaned(text: str) -> str:
     kept = _KEPT_AT_EACH_END
     if len(text) > 2 * kept:
         text = text[:kept] + text[-kept:]
-    return _CONTROL.sub(" ", text).strip()
+    return _CONTROL().sub(" ", text).strip()
 
 
 def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:

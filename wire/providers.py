@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,10 +27,57 @@ __all__ = [
     "unlisted",
 ]
 
-PROVIDERS: dict[str, Provider] = {
-    each.name: each for wire in WIRES.values() for row in wire.ROWS for each in with_regions(row)
-}
-"""Name to row, for all wires. Each wire defines its rows in `rows.py`."""
+
+class Rows(MutableMapping[str, Provider]):
+    """Rows by name. Those of a wire are imported when a name is looked up that may be one of them.
+
+    Threads may use it at the same time: the first that has imported the rows of a wire puts them
+    here, at once, and all others use the same.
+    """
+
+    def __init__(self) -> None:
+        self._of_wire: dict[str, dict[str, Provider]] = {}
+        self._of_user: dict[str, Provider] = {}
+
+    def _rows(self, wire: str) -> dict[str, Provider]:
+        if wire not in self._of_wire:
+            rows = {each.name: each for row in WIRES[wire].ROWS for each in with_regions(row)}
+            self._of_wire.setdefault(wire, rows)
+        return self._of_wire[wire]
+
+    def _home(self, name: object) -> dict[str, Provider]:
+        """The rows among which a name is, or those of the user."""
+        if not isinstance(name, str):
+            return self._of_user
+        family = name.partition("@")[0]
+        # First the wire of that name, then the one that most providers speak.
+        wires = sorted(WIRES, key=lambda wire: (wire != family, wire != "openai"))
+        return next((rows for rows in map(self._rows, wires) if name in rows), self._of_user)
+
+    def __getitem__(self, name: str) -> Provider:
+        return self._home(name)[name]
+
+    def __setitem__(self, name: str, row: Provider) -> None:
+        self._home(name)[name] = row
+
+    def __delitem__(self, name: str) -> None:
+        del self._home(name)[name]
+
+    def __iter__(self) -> Iterator[str]:
+        for wire in WIRES:
+            yield from list(self._rows(wire))
+        yield from list(self._of_user)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+PROVIDERS = Rows()
+"""Name to row, for all wires. Each wire defines its rows in `rows.py`. Add a row of your own before
+the first client."""
 
 
 @checked_arguments(ConfigurationError)
@@ -70,11 +116,6 @@ _OTHER_NAMES = {
 }
 """Name of a provider -> what else people call it, without the marks between words: company, product
 and model names, and the prefixes of litellm, LangChain and pydantic-ai."""
-
-_ROW_OF_NAME = {
-    **{re.sub(r"[^a-z0-9@]", "", name): name for name in PROVIDERS},
-    **{other: name for name, others in _OTHER_NAMES.items() for other in others.split()},
-}
 
 _ROW_OF_MODEL = (
     ("gemini-", "gemini"),
@@ -182,6 +223,8 @@ def nearest_providers(name: str, others: Iterable[str] = ()) -> list[str]:
         known = {each for each in known if family_of(each) == family}
     elif not at:
         known = {each for each in known if "@" not in each}
+    import difflib  # for errors only
+
     return difflib.get_close_matches(name, sorted(known), n=3)
 
 
@@ -189,7 +232,9 @@ def row_called(name: str) -> str:
     """The provider that is called by another name, as in `_OTHER_NAMES`; empty if there is none."""
     plain = re.sub(r"[^a-z0-9@]", "", name.lower())
     family, _, region = plain.partition("@")
-    row = _ROW_OF_NAME.get(plain) or _ROW_OF_NAME.get(family, "")
+    rows = {re.sub(r"[^a-z0-9@]", "", name): name for name in PROVIDERS}
+    rows |= {other: name for name, others in _OTHER_NAMES.items() for other in others.split()}
+    row = rows.get(plain) or rows.get(family, "")
     regional = f"{row}@{region}"
     row = regional if regional in PROVIDERS else row
     return "" if row == family_of(name).lower() else row
@@ -229,6 +274,14 @@ def owner_of(host: str) -> Provider | None:
         for name in (_host_of(row.base_url), *row.hosts)
         if name
     ]
-    exact = (row for row, name in own if fnmatchcase(host, name))
-    below = (row for row, name in own if fnmatchcase(host, f"*.{name.removeprefix('api.')}"))
+    exact = (row for row, name in own if _fits(host, name))
+    below = (row for row, name in own if _fits(host, f"*.{name.removeprefix('api.')}"))
     return next(exact, None) or next(below, None)
+
+
+def _fits(host: str, name: str) -> bool:
+    """Whether a host has a name, in which `*` is a wildcard."""
+    end = name.removeprefix("*")
+    if "*" in end:  # `fnmatch` compiles a regular expression for each name, so few are left to it
+        return fnmatchcase(host, name)
+    return host == name if end == name else host.endswith(end)

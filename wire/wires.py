@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wire import anthropic, gemini, openai
-from wire.core.call import Call, StreamCall
-from wire.core.provider import Provider
-from wire.errors import APIError, Violation, WireError
-from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.request import Request
 from wire.openai import responses
+
+if TYPE_CHECKING:  # a client that sends no neutral request does without their modules
+    from wire.core.call import Call, StreamCall
+    from wire.core.provider import Provider
+    from wire.errors import APIError, Violation, WireError
+    from wire.neutral.messages import Event, Message, Reply
+    from wire.neutral.request import Request
 
 
 class Wire(Protocol):

@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import anyio.lowlevel
@@ -601,7 +601,7 @@ def test_an_on_error_that_fails_costs_the_others_nothing(style: str, broken: str
 class Broken(Guard):
     """A guard of one's own with a mistake in it."""
 
-    fails: tuple[str, str] = ("", "")
+    fails: ClassVar[tuple[str, str]] = ("", "")
 
     def counted(self, calls: Any, before: Any) -> dict[str, int]:
         self._fail("counted", calls)

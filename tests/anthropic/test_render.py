@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
 import pickle
 import random
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -485,7 +485,7 @@ def test_fields(settings: Any, wanted: Any):
 def test_sampling_parameters_are_sent_where_the_version_has_them():
     hot = {"temperature": 0.0, "top_p": 0.5}
     row = PROVIDERS["anthropic"]
-    for provider in ("minimax@anthropic", dataclasses.replace(row, version="2023-06-01")):
+    for provider in ("minimax@anthropic", msgspec.structs.replace(row, version="2023-06-01")):
         body = body_of(asked(**hot), BUDGETS, provider=provider)
         assert {name: body[name] for name in hot} == hot
     assert not hot.keys() & body_of(asked(**hot), BUDGETS, provider=row).keys()
@@ -497,7 +497,7 @@ def test_sampling_parameters_are_sent_where_the_version_has_them():
 
 
 def test_what_the_vendor_alone_refuses_is_refused_of_its_own_requests():
-    older = dataclasses.replace(PROVIDERS["anthropic"], version="2023-06-01")
+    older = msgspec.structs.replace(PROVIDERS["anthropic"], version="2023-06-01")
     assert refused(model="claude-next", temperature=1.5, provider=older) == [("temperature", "A38")]
     assert (
         body_of(asked(temperature=1.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"]

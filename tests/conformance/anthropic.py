@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import re
@@ -116,7 +115,7 @@ def check_request(record: Record) -> None:
             raise Mismatch(f"{call.path} is not {record['url']}")
         version = str(_header(record, "anthropic-version") or "2023-06-01")
         # Raises what Anthropic would refuse under the version of the request.
-        call.judge(dataclasses.replace(PROVIDERS["anthropic"], version=version))
+        call.judge(msgspec.structs.replace(PROVIDERS["anthropic"], version=version))
         # What no field holds cannot be sent without the bytes that it came in.
         sent = decoded(call.body, type(request))
         typed(sent, json.loads(call.body), "sent")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import re
@@ -197,7 +196,7 @@ def check_request(record: Record) -> None:
         return
     row = row_of(record, "gemini")
     if isinstance(row, Provider) and row.name == "gemini" and "/v1/" in record["url"]:
-        row = dataclasses.replace(row, version="v1")
+        row = msgspec.structs.replace(row, version="v1")
     model = str(record["model"]).removeprefix("models/")
     for found in gemini.check(body, model, row, endpoint=endpoint):
         if found.severity == "error":

@@ -7,7 +7,6 @@ A case is one JSON object a line: `id`, `sse` (the body), `expect`, and maybe `s
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -183,15 +182,15 @@ def dialect_of_case(case: Case) -> Dialect:
     """The dialect of the case's profile, and whether its vendor sends damaged chunks (Q3)."""
     vendor = PROVIDERS.get(case["vendor"], PROVIDERS["openai"])
     damaged = getattr(vendor.dialect, "sends_damaged_chunks", False)
-    return dataclasses.replace(PROFILES[case.get("profile")], sends_damaged_chunks=damaged)
+    return msgspec.structs.replace(PROFILES[case.get("profile")], sends_damaged_chunks=damaged)
 
 
 @functools.cache
 def _asked(dialect: Dialect) -> Any:
     """The call that every case answers, as it is sent to a host of this dialect."""
     call: Any = openai.stream_chat_completions(REQUEST)
-    row = dataclasses.replace(PROVIDERS["openai"], dialect=dialect)
-    return dataclasses.replace(call.judge(row), host_rules=None)
+    row = msgspec.structs.replace(PROVIDERS["openai"], dialect=dialect)
+    return msgspec.structs.replace(call.judge(row), host_rules=None)
 
 
 def _text(reply: Reply) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from collections import Counter
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.conformance.records import Record, lines, path_of, row_of
@@ -42,7 +42,7 @@ def of_gemini(record: Record, model: str) -> list[Violation]:
         return []
     row = row_of(record, "gemini")
     if isinstance(row, Provider) and row.name == "gemini" and "/v1/" in record["url"]:
-        row = dataclasses.replace(row, version="v1")
+        row = msgspec.structs.replace(row, version="v1")
     body = json.dumps(record["request_body"]).encode()
     return gemini.check(body, model, row, endpoint=endpoint[1])
 

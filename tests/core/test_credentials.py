@@ -6,7 +6,10 @@ import random
 import string
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from wire.core import credentials
 from wire.core.credentials import (
     hidden,
     hidden_in_url,
@@ -72,6 +75,17 @@ def test_keys_of_vendors_are_recognised(text: str):
     assert known_credential(text)
     assert looks_secret(f"x ({text})")
     assert "ake" not in hidden(f"no model {text!r}").replace("***", "")[9:]
+
+
+@settings(max_examples=300)
+@given(st.from_regex(credentials._KNOWN()))
+def test_no_credential_is_too_short_to_be_searched_for(text: str):
+    assert known_credential(text)
+
+
+def test_the_shortest_credential_is_recognised():
+    assert known_credential("eyJfakefake")
+    assert len("eyJfakefake") == credentials._MIN_LENGTH
 
 
 @pytest.mark.parametrize("text", ORDINARY)

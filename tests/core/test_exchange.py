@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import dataclasses
 import pickle
 import threading
 from contextlib import suppress
 from random import Random
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -147,7 +147,7 @@ def test_the_error_itself_is_raised_when_the_wait_does_not_fit(
 
 
 def test_the_waits_double_up_to_the_cap():
-    policy = dataclasses.replace(PLAIN, attempts=9)
+    policy = msgspec.structs.replace(PLAIN, attempts=9)
     assert [policy.wait(lost(), n, Random(0)) for n in range(1, 10)] == [
         1.0,
         2.0,
@@ -186,7 +186,7 @@ PRESETS = [
 
 @pytest.mark.parametrize("preset", PRESETS, ids=[row[0] for row in PRESETS])
 def test_s4_04_s4_27_numbers_of_the_presets(preset: tuple):
-    assert dataclasses.astuple(getattr(retry, preset[0])) == (*preset[1:], 500)
+    assert msgspec.structs.astuple(getattr(retry, preset[0])) == (*preset[1:], 500)
 
 
 def test_the_default_is_the_preset():
@@ -234,7 +234,7 @@ def test_a_wait_is_never_negative_nor_above_the_cap(
 
 def test_the_cap_holds_however_many_attempts_there_were():
     """2 ** 1024 is no float."""
-    assert dataclasses.replace(PLAIN, attempts=5000).wait(lost(), 2000, Random(0)) == 60.0
+    assert msgspec.structs.replace(PLAIN, attempts=5000).wait(lost(), 2000, Random(0)) == 60.0
 
 
 WRONG = [

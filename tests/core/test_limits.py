@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import random
 import tracemalloc
 import zlib
 from typing import Any
 
+import msgspec
 import pytest
 
 from wire.core.limits import BodyReader, Inflater, Limits, check_headers, check_json
@@ -20,7 +20,7 @@ BOMB = gzip.compress(bytes(64 * MIB))
 
 
 def test_defaults():
-    assert dataclasses.asdict(Limits()) == {
+    assert msgspec.structs.asdict(Limits()) == {
         "event": 32 * MIB,
         "line": 32 * MIB,
         "events": 1_000_000,
@@ -37,7 +37,7 @@ def test_defaults():  # R-10
     }
 
 
-@pytest.mark.parametrize("name", dataclasses.asdict(Limits()))
+@pytest.mark.parametrize("name", msgspec.structs.asdict(Limits()))
 @pytest.mark.parametrize("value", [0, -1, 1.5, "9", None, True, float("nan")])
 def test_a_limit_that_is_no_positive_integer(name: str, value: Any):
     with pytest.raises(ConfigurationError, match=rf"^limits\.{name}: expected a positive integer"):

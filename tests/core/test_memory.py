@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import copy
 import pickle
+import typing
 from typing import Any, ClassVar
 
 import msgspec
 import pytest
 
-from wire import gemini
+from wire import anthropic, gemini, openai
+from wire.core import memory
 from wire.core.memory import (
     FrozenDict,
     FrozenList,
@@ -22,6 +24,7 @@ from wire.core.memory import (
     unknown,
     with_notes,
 )
+from wire.openai import responses
 
 
 class Part(WireStruct, rename="camel"):
@@ -511,3 +514,22 @@ def test_a_request_and_its_call_report_what_their_builders_changed():
 def test_a_request_that_nobody_changed_has_no_notes():
     request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
     assert notes(request) == notes(gemini.generate_content("gemini-2.5-flash", request)) == ()
+
+
+# --- the structs that a field can hold ------------------------------------------------------------
+
+WIRE_STRUCTS = [
+    value
+    for types in (anthropic.types, gemini.types, openai.types, responses.types)
+    for name in types.__all__
+    if isinstance(value := getattr(types, name), type) and issubclass(value, WireStruct)
+]
+
+
+def test_the_words_of_an_annotation_name_the_structs_of_its_type():
+    assert len(WIRE_STRUCTS) > 300
+    for cls in WIRE_STRUCTS:
+        hints = typing.get_type_hints(cls)
+        by_words = {name: {*found} for name, found in memory._structs_of_fields(cls).items()}
+        by_types = {name: {*memory._structs(hints[name])} for name in cls.__struct_fields__}
+        assert by_words == by_types, cls

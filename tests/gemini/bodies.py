@@ -4,8 +4,9 @@ or nearly break one rule each.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
+
+import msgspec
 
 from wire.core.provider import Provider
 from wire.providers import PROVIDERS
@@ -67,7 +68,7 @@ class Miss(NamedTuple):
 def host_row(host: str, version: str = "v1beta") -> Provider:
     """The provider row of `gemini` or `vertex`, for this version of the API."""
     name = {"gemini": "gemini", "vertex": "gemini@vertex"}[host]
-    return dataclasses.replace(PROVIDERS[name], version=version)
+    return msgspec.structs.replace(PROVIDERS[name], version=version)
 
 
 def said(*turns: Body, **fields: Any) -> Body:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from typing import Any
 
@@ -193,7 +192,7 @@ def test_a_call_is_shortened_without_changing_another_byte():
     """The bytes beside the beginning stay, such as a number that is no float of Python."""
     cache = cached()
     call = generate_content(MODEL, msgspec.structs.replace(SHARED, contents=contents("Hi")))
-    body = dataclasses.replace(call, body=call.body[:-1] + b',"labels":{"n":1.0e2}}')
+    body = msgspec.structs.replace(call, body=call.body[:-1] + b',"labels":{"n":1.0e2}}')
     assert shared_beginning(body) == SHARED
     assert cache.shortened(body).body == (
         b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"labels":{"n":1.0e2},'
@@ -202,7 +201,7 @@ def test_a_call_is_shortened_without_changing_another_byte():
     assert body.body.endswith(b"1.0e2}}")
     assert ContextCache(MODEL, SHARED).shortened(body) is body
     assert shared_beginning(generate_content(MODEL, ASK)) is None
-    own = dataclasses.replace(call, body=b'{"tools":[],"cachedContent":"cachedContents/x"}')
+    own = msgspec.structs.replace(call, body=b'{"tools":[],"cachedContent":"cachedContents/x"}')
     assert shared_beginning(own) is None
     other = msgspec.structs.replace(SHARED, contents=contents("Hi"), tools=None, tool_config=None)
     longer = generate_content(MODEL, other)

@@ -163,7 +163,7 @@ def test_every_enum_value_has_a_name() -> None:
     """The enum classes have all values of the inventory. The fields themselves accept any text."""
     named = {
         value
-        for kind in vars(types).values()
+        for kind in (getattr(types, name) for name in types.__all__)
         if isinstance(kind, type) and issubclass(kind, str)
         for value in kind  # type: ignore[attr-defined]
     }

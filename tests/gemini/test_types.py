@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-import inspect
+import importlib
 import json
+import pkgutil
 import re
 import types as python_types
 import typing
@@ -15,7 +16,7 @@ import pytest
 from msgspec import UNSET
 
 from wire.core.memory import WireStruct, encode
-from wire.gemini import types
+from wire.gemini import finish, parse, types
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -46,7 +47,7 @@ from wire.gemini.types import (
 STRUCTS = sorted(
     {
         value
-        for value in vars(types).values()
+        for value in (getattr(types, name) for name in types.__all__)
         if isinstance(value, type) and issubclass(value, types.GeminiStruct)
     }
     - {types.GeminiStruct},
@@ -54,7 +55,7 @@ STRUCTS = sorted(
 )
 ENUMS = [
     value
-    for value in vars(types).values()
+    for value in (getattr(types, name) for name in types.__all__)
     if isinstance(value, type) and issubclass(value, enum.StrEnum)
 ]
 FIELDS = [
@@ -78,12 +79,18 @@ def leaves(hint: Any) -> set[Any]:
 # --- every struct ---------------------------------------------------------------------------------
 
 
+def test_the_numbers_of_modalities_are_those_of_the_enum():
+    assert ("unknown", *(each.value.lower() for each in types.Modality)) == parse._MODALITIES
+
+
+def test_the_finish_reasons_that_are_known_are_those_of_the_enum():
+    assert finish.REASONS.keys() == set(FinishReason)
+
+
 def test_all_is_exported_and_nothing_is_missing():
-    # pytest's own modules are among them where it rewrites a package for a plugin
     modules = [
-        value
-        for value in vars(types).values()
-        if inspect.ismodule(value) and value.__name__.startswith("wire.")
+        importlib.import_module(f"{types.__name__}.{each.name}")
+        for each in pkgutil.iter_modules(types.__path__)
     ]
     defined = {
         name

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import base64
 import copy
-import dataclasses
 import functools
 import gc
+import inspect
 import json
 import logging
 import os
@@ -139,7 +139,7 @@ def sinks_of_request(error: BaseException) -> dict[str, str]:
     return {
         "preview": repr(error.preview),
         "preview as text": str(error.preview),
-        "fields of preview": repr(dataclasses.asdict(error.preview)),
+        "fields of preview": repr(msgspec.structs.asdict(error.preview)),
         "pickled preview": repr(pickle.dumps(error.preview)),
         "curl": error.preview.curl,
         "model": error.preview.model,
@@ -369,7 +369,8 @@ def value_doors() -> dict[str, Callable[..., Any]]:
                 lambda kind, name, key: kind(**{name: key}), kind, name
             )
             for kind in (wire.Timeouts, wire.Retry, wire.Limits, wire.Guard)
-            for name in [each.name for each in dataclasses.fields(kind) if each.name != "steering"]
+            for name in inspect.signature(kind).parameters
+            if name != "steering"
         },
         "Timeouts positional": lambda key: wire.Timeouts(1.0, key),
         "Retry positional": lambda key: wire.Retry(2, key),
@@ -642,8 +643,8 @@ def shown(value: Any) -> dict[str, str]:
     for name, make in {
         "vars": lambda: repr(vars(value)),
         "vars of vars": lambda: repr([vars(each) for each in vars(value).values()]),
-        "asdict": lambda: repr(dataclasses.asdict(value)),
-        "fields": lambda: repr([getattr(value, each.name) for each in dataclasses.fields(value)]),
+        "asdict": lambda: repr(msgspec.structs.asdict(value)),
+        "fields": lambda: repr([getattr(value, name) for name in value.__struct_fields__]),
         "deepcopy": lambda: repr(copy.deepcopy(value)),
         "pickle": lambda: repr(pickle.dumps(value)),
         "json": lambda: json.dumps(value, default=lambda each: repr(vars(each))),

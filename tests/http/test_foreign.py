@@ -4,7 +4,6 @@ R-44), and folding waits until somebody asks (R-45)."""
 from __future__ import annotations
 
 import copy
-import dataclasses
 import gc
 import json
 import pickle
@@ -13,6 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
@@ -89,7 +89,7 @@ def is_the_net(error: errors.WireError | None) -> None:
 @pytest.mark.parametrize("hook", ["parse", "read_headers"])
 def test_a_hook_of_a_plain_call_that_raises(drive: Drive, hook: str) -> None:
     """R-36, R-44: the error has the body and the cause."""
-    call = dataclasses.replace(CALL, **{hook: broken})  # type: ignore[arg-type]
+    call = msgspec.structs.replace(CALL, **{hook: broken})  # type: ignore[arg-type]
     with loopback(lambda *_: [ANSWER]) as server:
         error = failed(lambda: drive.send(call, base_url=server.url))
     is_the_net(error)
@@ -99,7 +99,7 @@ def test_a_hook_of_a_plain_call_that_raises(drive: Drive, hook: str) -> None:
 
 def test_an_error_body_that_cannot_be_decoded(drive: Drive) -> None:
     """R-36: the status decides the class and the retry."""
-    call = dataclasses.replace(CALL, read_error=broken)
+    call = msgspec.structs.replace(CALL, read_error=broken)
     with loopback(lambda *_: [whole({"a": 1}, 503)]) as server:
         error = failed(lambda: drive.send(call, base_url=server.url, retry=NONE))
     assert type(error) is errors.OverloadedError
@@ -122,7 +122,7 @@ def test_a_hook_of_a_stream_that_raises(
     drive: Drive, hooks: dict[str, Any], texts: list[str]
 ) -> None:
     """R-36, R-44: what arrived before is handed out, and is the partial result."""
-    call = dataclasses.replace(STREAM_CALL, **hooks)
+    call = msgspec.structs.replace(STREAM_CALL, **hooks)
     BrokenReader.first_was_read = go = threading.Event()
     if "reader" not in hooks or hooks["reader"] is not BrokenReader:
         go.set()
@@ -137,7 +137,7 @@ def test_a_hook_of_a_stream_that_raises(
 @pytest.mark.parametrize("hook", ["fold", "convert"])
 def test_a_fold_that_raises(drive: Drive, hook: str) -> None:
     """R-36: an error of `result()`; the error of a stream loses its partial, and says so."""
-    call = dataclasses.replace(STREAM_CALL, **{hook: broken})  # type: ignore[arg-type]
+    call = msgspec.structs.replace(STREAM_CALL, **{hook: broken})  # type: ignore[arg-type]
     with loopback(lambda *_: EVENTS) as server:
         is_the_net(
             failed(lambda: drive.session(lambda door: door.result(call), base_url=server.url))
@@ -154,7 +154,7 @@ def counted(folds: list[int]) -> Any:
         folds.append(len(chunks))
         return fold(chunks)
 
-    return dataclasses.replace(STREAM_CALL, fold=counting)
+    return msgspec.structs.replace(STREAM_CALL, fold=counting)
 
 
 def test_the_partial_of_an_error_is_folded_when_it_is_read(drive: Drive) -> None:

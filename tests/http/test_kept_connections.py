@@ -6,7 +6,6 @@ closed is replaced without an error and without costing an attempt.
 
 from __future__ import annotations
 
-import dataclasses
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
@@ -192,7 +192,7 @@ def test_a_connection_that_closes_while_the_request_is_sent(
 @pytest.mark.parametrize(
     ("call", "end"),
     [
-        (dataclasses.replace(CALL, idempotent=False), ["close"]),
+        (msgspec.structs.replace(CALL, idempotent=False), ["close"]),
         (CALL, [b"HTTP/1.", "close"]),
         (CALL, [b"garbage\r\n\r\n", "close"]),
     ],

@@ -6,18 +6,18 @@ hides the style, so that a test is written once, in plain calls.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import pickle
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import anyio
 import httpx
+import msgspec
 import pytest
 from anyio.from_thread import start_blocking_portal
 
@@ -556,9 +556,9 @@ def test_a_call_of_a_partial_needs_its_result_as_any_other(drive: Drive) -> None
 
 
 def test_a_call_of_ones_own_may_fold_to_anything(drive: Drive) -> None:
-    counting = dataclasses.replace(
+    counting = replace(
         GEMINI,
-        streamed=dataclasses.replace(GEMINI.streamed, fold=len),
+        streamed=msgspec.structs.replace(GEMINI.streamed, fold=len),
     )
     go = threading.Event()
     with loopback(script(GEMINI, go)) as server:

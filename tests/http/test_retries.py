@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import logging
 import threading
@@ -15,6 +14,7 @@ from typing import Any
 
 import anyio
 import httpx
+import msgspec
 import pytest
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive
@@ -372,7 +372,7 @@ def test_r_18_a_call_switches_its_retries_off(drive: Drive) -> None:
 
 def test_r_18_a_call_that_is_not_idempotent_is_never_retried(drive: Drive) -> None:
     down = Down(httpx.Response(503, json={"error": "x"}))
-    once = dataclasses.replace(CALL, idempotent=False, retry=Retry(base=0))
+    once = msgspec.structs.replace(CALL, idempotent=False, retry=Retry(base=0))
     with pytest.raises(errors.OverloadedError):
         drive.send(once, http=down.http)
     assert down.requests == 1

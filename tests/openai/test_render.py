@@ -5,7 +5,6 @@ are refused.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import json
 import pickle
 from typing import Any
@@ -873,6 +872,6 @@ def test_s0_03_s1_23_u_122_snapshot_of_one_conversation(name: str, snapshot: Any
         with pytest.raises(RuleError, match="unknown variant `image_url`"):
             openai.stream_call(request, MODELS[name], row)
         refuses = [each for each in row.dialect.refuses if not each.path.endswith("image_url")]
-        row = row_of(dataclasses.replace(row.dialect, refuses=tuple(refuses)), name)
+        row = row_of(msgspec.structs.replace(row.dialect, refuses=tuple(refuses)), name)
     call = openai.stream_call(request, MODELS[name], row)
     assert {"body": call.body.decode(), "notes": list(map(str, notes(call)))} == snapshot

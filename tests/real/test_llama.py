@@ -9,7 +9,6 @@ of `chat_template.jinja`.
 from __future__ import annotations
 
 import base64
-import dataclasses
 import http.client
 import json
 import struct
@@ -297,7 +296,7 @@ def test_more_than_the_context_holds(door: Door) -> None:
 def test_a_body_that_is_no_json(door: Door) -> None:
     for run, make in ((door.send, plain), (door.read, streamed)):
         with pytest.raises(errors.BadRequestError, match="parse error") as caught:
-            run(dataclasses.replace(make(), body=b"{"))
+            run(msgspec.structs.replace(make(), body=b"{"))
         assert type(caught.value) is errors.BadRequestError
         assert caught.value.details[0].type == "invalid_request_error"
     assert works(door)

@@ -538,7 +538,7 @@ class Odd:
 
 def test_a_reader_that_breaks_says_that_the_arguments_are_invalid() -> None:
     made = tool(get_weather)
-    signature = dataclasses.replace(made.signature, shape=Odd())
+    signature = msgspec.structs.replace(made.signature, shape=Odd())
     toolbox = Toolbox([msgspec.structs.replace(made, signature=signature)])
     refused = toolbox.prepare(call(city="Oslo"))
     assert isinstance(refused, ToolResult)

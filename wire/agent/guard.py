@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from wire.core.arguments import check_fields, checked_arguments
-from wire.core.secret import quoted, sealed_fields
+from wire.core.secret import quoted, seal_fields
 from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall
 from wire.tools import Toolbox
 
 
-@sealed_fields
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guard:
+class Guard(msgspec.Struct, frozen=True, kw_only=True):
     """Limits of repeated calls, and the action if a limit is reached.
 
     >>> Guard().counted([ToolCall(name="now")], {"now{}": 0})
@@ -45,6 +42,7 @@ class Guard:
     """What the model gets as the result of a repeated call with `then="steer"`."""
 
     def __post_init__(self) -> None:
+        seal_fields(self)
         for name in ("repeats", "read_only_repeats", "tool_only"):
             value = getattr(self, name)
             if not (type(value) is int and value >= 1) and not (

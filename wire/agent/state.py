@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypedDict, cast, overload
+
+import msgspec
 
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
@@ -286,7 +287,7 @@ class AgentState:
         if request.attempts is not None and isinstance(chat, Chat | AsyncChat):
             policy = chat.client.retry
             attempts = min(policy.attempts, request.attempts)
-            settings["retry"] = dataclasses.replace(policy, attempts=attempts)
+            settings["retry"] = msgspec.structs.replace(policy, attempts=attempts)
         if self.tools.definitions:
             settings["tools"] = self.tools.definitions
         if self.system_prompt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 API_VERSION_2023 = "2023-06-01"
 """Value of the header `anthropic-version` that all hosts of Messages accept."""
@@ -12,8 +12,7 @@ documents in assistant messages, and citations in user messages.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks of one host. Sources and dates of each value: docs/providers.md."""
 
     vendor_rules: bool = False

@@ -13,14 +13,15 @@ from typing import ClassVar
 from wire.anthropic.types import ErrorObject
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
+from wire.core.lazy import lazy_pattern
 from wire.errors import APIError, ContextLengthError, QuotaError
 
-_CONTEXT = re.compile(
+_CONTEXT = lazy_pattern(
     r"prompt is too long|maximum context length|context "
     r"(length|window|size)|context_length_exceeded|exceed context limit|too many tokens",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(
+_QUOTA = lazy_pattern(
     r"spend_limit_reached|spend limit|api usage limits|credit "
     r"balance|insufficient.?(quota|balance|credit|funds)|billing_error",
     re.IGNORECASE,
@@ -31,7 +32,7 @@ class _Errors(ErrorReader[ErrorObject]):
     kind = ErrorObject
     flat_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail")
     flat_mark: ClassVar[tuple[str, str] | None] = ("type", "error")
-    quota: ClassVar[re.Pattern[str] | None] = _QUOTA
+    quota = Words(QuotaError, _QUOTA)
     classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
         Words(QuotaError, _QUOTA, frozenset({400, 403, 429})),

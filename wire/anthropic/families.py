@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 Version = tuple[int, int]
 
@@ -20,8 +21,7 @@ _NAME = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """Family and version of a model, such as `sonnet`, (4, 5); empty if its name has none."""
 
     name: str = ""

@@ -202,8 +202,6 @@ def raw_call(
     row: Provider, model: str, data: bytes, body: Mapping[str, Any], *, stream: bool
 ) -> Call[Any] | StreamCall[Any, Any]:
     """The call that sends the bytes of a body, with the model and the kind of answer set."""
-    import dataclasses
-
     import msgspec
 
     from wire import anthropic, gemini, openai
@@ -232,7 +230,7 @@ def raw_call(
     # The bytes of the file, unless something in them has to change.
     if any(body.get(name) != value for name, value in wanted.items()):
         data = msgspec.json.encode({**body, **wanted})
-    return dataclasses.replace(call, body=data)
+    return msgspec.structs.replace(call, body=data)
 
 
 COMMANDS = (

@@ -136,13 +136,11 @@ def _document(row: Provider) -> dict[str, Any]:
 
 def differences(dialect: Any) -> dict[str, Any]:
     """The fields of a dialect that differ from the reference of its wire."""
-    import dataclasses
-
     reference = type(dialect)()
     return {
-        field.name: value
-        for field in dataclasses.fields(dialect)
-        if (value := getattr(dialect, field.name)) != getattr(reference, field.name)
+        name: value
+        for name in dialect.__struct_fields__
+        if (value := getattr(dialect, name)) != getattr(reference, name)
     }
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
-import email.utils
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from wire.core.memory import ACCOUNT
 from wire.core.printable import printable_line
@@ -25,8 +24,7 @@ _REQUEST_IDS = (
 )
 
 
-@dataclass(slots=True)
-class Account:
+class Account(msgspec.Struct):
     """Attempts, waits, bytes and times of one call.
 
     `client.account(result)` returns it; an error of the call has it as `error.account`.
@@ -45,7 +43,7 @@ class Account:
 
     attempts: int = 0
     """Number of requests that were sent, the first one included."""
-    waits: list[float] = field(default_factory=list)
+    waits: list[float] = msgspec.field(default_factory=list)
     """Seconds of each pause between attempts."""
     status: int | None = None
     """HTTP status of the last response; `None` if none came."""
@@ -61,7 +59,7 @@ class Account:
     """When the response was complete, or the call had failed."""
     request_id: str | None = None
     """The provider's id of the request; `None` if no header has one."""
-    rate_limits: dict[str, str] = field(default_factory=dict)
+    rate_limits: dict[str, str] = msgspec.field(default_factory=dict)
     """Rate-limit headers as received."""
     events: int = 0
     """Number of chunks of a stream; 0 for a call that is not streamed."""
@@ -115,6 +113,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _until(text: str, now: float) -> float | None:
+    if not text:
+        return None
+    # Both cost more than a third of `import httpx`, and few servers send a date.
+    import datetime
+    import email.utils
+
     try:
         date = email.utils.parsedate_to_datetime(text)
         # A date without a zone is in GMT (RFC 9110), not in the local zone.

@@ -9,24 +9,21 @@ type of a value of a wrong type, and never the value, which may be a key.
 from __future__ import annotations
 
 import collections.abc
-import dataclasses
-import difflib
 import functools
 import gc
 import inspect
 import itertools
 import math
 import operator
-import re
-import traceback
 import types
 import typing
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import msgspec
 
 from wire.core.credentials import hidden
+from wire.core.lazy import lazy_pattern
 from wire.core.secret import hide_arguments, quoted
 from wire.errors import ConfigurationError, RuleError, Violation, WireError, one_line
 
@@ -43,7 +40,7 @@ _MAX_ITEMS = 10_000
 _MAX_INT_BITS = 14_000
 """Bits of an integer that JSON can hold: Python writes 4,300 decimal digits and no more."""
 
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_HALF_PAIR = lazy_pattern("[\ud800-\udfff]")
 
 Problem = tuple[str, str]
 """A path, and what is wrong there."""
@@ -181,6 +178,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     >>> suggestion("open_ai", ["gemini", "openai"]), suggestion("colour", ["gemini"])
     ("did you mean 'openai'?", '')
     """
+    import difflib  # for errors only
+
     near = difflib.get_close_matches(word[:_SHOWN_BYTES].lower(), sorted(known), n=1)
     return f"did you mean {near[0]!r}?" if near else ""
 
@@ -188,8 +187,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def check_fields(value: Any, path: str, *, error: type[WireError] = RuleError) -> None:
     """Raise `error` for the first field of a struct or dataclass that its annotation forbids.
 
-    >>> @dataclasses.dataclass
-    ... class Pause:
+    >>> class Pause(msgspec.Struct):
     ...     seconds: float
     >>> check_fields(Pause("long"), "pause")
     Traceback (most recent call last):
@@ -423,6 +421,8 @@ class _Arguments:
             for name, _, value in given:
                 if _is_deep(value):
                     return refusal(self._error, name, "nested too deeply, or contains itself")
+        import traceback
+
         running = {frame.f_code for frame, _ in traceback.walk_tb(raised.__traceback__)}
         for name, _, value in given:
             method = _method_among(running, value)
@@ -509,11 +509,11 @@ def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
 # --- types ----------------------------------------------------------------------------------------
 
 
-class _Kind:
+class _Kind(msgspec.Struct, frozen=True):
     """A type that values are checked against."""
 
-    words = "value"
-    is_flat = True
+    words: ClassVar[str] = "value"
+    is_flat: ClassVar[bool] = True
     """Whether the type of a value decides alone, and not what the value contains."""
 
     def problem(self, value: Any, path: str, depth: int) -> Problem | None:
@@ -531,8 +531,7 @@ class _Kind:
 _ANY = _Kind()
 
 
-@dataclasses.dataclass(frozen=True)
-class _Instance(_Kind):
+class _Instance(_Kind, frozen=True):
     kind: type
 
     @property
@@ -551,7 +550,7 @@ class _Instance(_Kind):
             return self._wrong(value, path)
         if depth > 0 and isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
             return path, "this number has more digits than Python writes"
-        if depth > 0 and isinstance(value, str) and _HALF_PAIR.search(value):
+        if depth > 0 and isinstance(value, str) and _HALF_PAIR().search(value):
             return path, "this text contains half of a surrogate pair, which UTF-8 cannot encode"
         if depth <= 0 or not hasattr(self.kind, "__annotations__"):
             return None
@@ -566,8 +565,7 @@ class _Instance(_Kind):
 _BOOL = _Instance(bool)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Value(_Kind):
+class _Value(_Kind, frozen=True):
     values: tuple[Any, ...]
     is_flat = False
 
@@ -593,8 +591,7 @@ def _shown_word(value: object) -> str:
     return quoted(value, 40) if isinstance(value, str) and len(value) < 20 else _type_name(value)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Items(_Kind):
+class _Items(_Kind, frozen=True):
     """A list, a tuple, or another iterable."""
 
     kind: type
@@ -636,8 +633,7 @@ class _Items(_Kind):
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Tuple(_Kind):
+class _Tuple(_Kind, frozen=True):
     """A tuple of fixed length."""
 
     kinds: tuple[_Kind, ...]
@@ -657,8 +653,7 @@ class _Tuple(_Kind):
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Entries(_Kind):
+class _Entries(_Kind, frozen=True):
     """A mapping."""
 
     kind: type
@@ -688,8 +683,7 @@ class _Entries(_Kind):
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Function(_Kind):
+class _Function(_Kind, frozen=True):
     """A callable; `count` is the number of its arguments, `None` for any."""
 
     count: int | None
@@ -713,8 +707,7 @@ class _Function(_Kind):
         return None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Union(_Kind):
+class _Union(_Kind, frozen=True):
     kinds: tuple[_Kind, ...]
 
     @property
@@ -814,6 +807,8 @@ def _made_kind(hint: Any) -> _Kind:
 @functools.lru_cache(maxsize=1024)  # may hold classes of the user's
 def _fields_of(kind: type) -> dict[str, _Kind]:
     """The fields of a struct, a dataclass or a TypedDict; none for another type."""
+    import dataclasses  # of the user's; it takes longer to import than most modules here
+
     if not (
         issubclass(kind, msgspec.Struct)
         or dataclasses.is_dataclass(kind)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
-import functools
 import math
-import re
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 import msgspec
@@ -21,6 +16,7 @@ from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
+from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.memory import Note, encode, steps_of
 from wire.core.printable import printable_line
@@ -31,7 +27,7 @@ from wire.core.secret import (
     Secret,
     checked_headers,
     quoted,
-    sealed_fields,
+    seal_fields,
     sealed_headers,
     sealed_query,
     shown_headers,
@@ -40,15 +36,12 @@ from wire.core.secret import (
 )
 from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 
-T = TypeVar("T")
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 
-@sealed_fields
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(msgspec.Struct, frozen=True):
     """Four time limits in seconds; `None` switches one off.
 
     >>> Timeouts(idle=30, total=None).idle
@@ -74,15 +67,16 @@ class Timeouts:
     """The call with all its attempts and waits, for a stream until its last event."""
 
     def __post_init__(self) -> None:
-        for each in dataclasses.fields(self):
-            seconds = getattr(self, each.name)
+        seal_fields(self)
+        for name in self.__struct_fields__:
+            seconds = getattr(self, name)
             if seconds is not None and not (
                 isinstance(seconds, (int, float))
                 and not isinstance(seconds, bool)
                 and 0 < seconds < math.inf
             ):
                 raise ConfigurationError(
-                    f"timeouts.{each.name}: expected a positive number of seconds or None, "
+                    f"timeouts.{name}: expected a positive number of seconds or None, "
                     f"not {quoted(seconds)}"
                 )
 
@@ -180,19 +174,18 @@ Convert: TypeAlias = Callable[[Any, WireError | None], Answer]
 the call. An incomplete response has `wire.core.memory.PARTIAL` in its notes."""
 
 
-_HIDDEN = re.compile(r"((?:[A-Za-z]+ )?)\*\*\*")
-_VALUE = re.compile(r"(?<==)[^&]+")
+_HIDDEN = lazy_pattern(r"((?:[A-Za-z]+ )?)\*\*\*")
+_VALUE = lazy_pattern(r"(?<==)[^&]+")
 
 
-_MODEL_IN_PATH = re.compile(r"/(?:models|tunedModels|deployments)/([^/?#]+)")
+_MODEL_IN_PATH = lazy_pattern(r"/(?:models|tunedModels|deployments)/([^/?#]+)")
 
 
 class _Model(msgspec.Struct):
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(msgspec.Struct, frozen=True):
     """A request as it is sent, without its key.
 
     `str` formats it as HTTP, `curl` as a command line; `repr` shows the size of the body only.
@@ -211,11 +204,19 @@ class Preview:
             model = decoder(_Model).decode(self.body).model
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             model = ""  # a file, or a body whose `model` is no text
-        if not model and (match := _MODEL_IN_PATH.search(self.url)):
+        if not model and (match := _MODEL_IN_PATH().search(self.url)):
             model = unquote(match[1])
             if self.method == "POST":  # Gemini's paths have the name of the method after a colon
                 model = model.partition(":")[0]
         return printable_line(model)
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return [
+            ("method", self.method),
+            ("url", self.url),
+            ("headers", self.headers),
+            ("body", f"<{len(self.body)} bytes>"),
+        ]
 
     def __repr__(self) -> str:
         return (
@@ -238,9 +239,11 @@ class Preview:
     @property
     def curl(self) -> str:
         """A command line that sends the same request; `$API_KEY` stands for hidden values."""
+        import shlex  # few programs print a command line
+
         words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
         for name, value in self.headers.items():
-            hidden = _HIDDEN.fullmatch(value)
+            hidden = _HIDDEN().fullmatch(value)
             words += [
                 "-H",
                 f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}"),
@@ -264,67 +267,61 @@ _PLAIN_HEADERS: tuple[Any, ...] = (None, {}, {"content-type": "application/json"
 """Headers of most calls; searching them for credentials would cost time."""
 
 
-def _sealing(cls: type[T]) -> type[T]:
-    """Let `cls(...)` seal headers and query before the generated `__init__` gets them.
-
-    Its frame shows them, where `__post_init__` refuses one of them (R-28).
-    """
-    plain: Callable[..., None] = cls.__init__
-
-    @functools.wraps(plain)
-    def __init__(self: Any, *args: Any, **fields: Any) -> None:
-        if fields.get("headers") not in _PLAIN_HEADERS:
-            fields["headers"] = sealed_headers(fields["headers"])
-        if fields.get("query") is not None:
-            fields["query"] = sealed_query(fields["query"])
-        plain(self, *args, **fields)
-
-    cls.__init__ = __init__  # type: ignore[method-assign]
-    return cls
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """The request of a call."""
+class _Message(msgspec.Struct, frozen=True):
+    """The fields of a request that may be given by position."""
 
     wire: str
     method: str
     path: str
     body: bytes = b""
-    query: Mapping[str, str | Sequence[str] | Secret] = field(default_factory=dict, kw_only=True)
+
+
+_OPTIONAL_FUNCTIONS = frozenset(
+    {"host_rules", "amend", "read_headers", "events", "convert", "resume"}
+)
+
+
+class _Request(_Message, frozen=True, kw_only=True):
+    """The request of a call."""
+
+    _functions: ClassVar[tuple[str, ...]] = ()
+    """The fields that are functions."""
+    query: Mapping[str, str | Sequence[str] | Secret] = msgspec.field(default_factory=dict)
     """Values that may be credentials are stored as a `Secret`. A list repeats its parameter."""
-    headers: Headers = field(default_factory=dict, kw_only=True)
-    timeouts: Timeouts | None = field(default=None, kw_only=True)
+    headers: Headers = msgspec.field(default_factory=dict)
+    timeouts: Timeouts | None = None
     """`None`: those of the client."""
-    retry: Retry | None = field(default=None, kw_only=True)
+    retry: Retry | None = None
     """`None`: the policy of the client. `wire.retry.NONE` switches retries off for this call."""
-    host_rules: Callable[[Any, Provider], Any] | None = field(
-        default=None, kw_only=True, repr=False
-    )
+    host_rules: Callable[[Any, Provider], Any] | None = None
     """Function behind `judge`: adapts this call to a provider.
 
     Raises `RuleError` for a request that the provider refuses, `ConfigurationError` for an endpoint
     that it does not have. `None`: no provider has rules for the call.
     """
-    amend: Callable[[Any, WireError], Any] | None = field(default=None, kw_only=True, repr=False)
+    amend: Callable[[Any, WireError], Any] | None = None
     """Returns the call that is sent in place of this one after an error, or `None` for an error
     that another call would end in, too. It is asked once, and counts as an attempt."""
-    path_prefix: str = field(default="", kw_only=True, repr=False)
+    path_prefix: str = ""
     """Path before the version: `/upload` in `/upload/v1beta/files`."""
-    url: str = field(default="", kw_only=True, repr=False)
+    url: str = ""
     """A complete URL that a server returned, such as an upload URL. Replaces path and query.
 
     It is https or a loopback address. A client sends nothing to a private host, unless its own base
     URL is private too. The URL itself grants access, so no key and no header of the client is sent
     to it, and the values of its query are hidden in previews and logs."""
-    idempotent: bool = field(default=True, kw_only=True, repr=False)
+    idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
-    notes: tuple[Note, ...] = field(default=(), kw_only=True, repr=False)
+    notes: tuple[Note, ...] = ()
     """Reports of what building the call changed, added or dropped; see `wire.notes`."""
 
     def __post_init__(self) -> None:
+        if self.headers not in _PLAIN_HEADERS:
+            msgspec.structs.force_setattr(self, "headers", sealed_headers(self.headers))
+        if self.query != {}:
+            msgspec.structs.force_setattr(self, "query", sealed_query(self.query))
         if self.headers != {}:
-            object.__setattr__(self, "headers", checked_headers(self.headers))
+            msgspec.structs.force_setattr(self, "headers", checked_headers(self.headers))
         if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
         if not isinstance(self.url, str):
@@ -344,6 +341,19 @@ class _Request:
             )
         if not isinstance(self.retry, Retry | None):
             raise ConfigurationError(f"retry: expected a Retry, not {type(self.retry).__name__}")
+        for name in self._functions:
+            function = getattr(self, name)
+            if not callable(function) and not (function is None and name in _OPTIONAL_FUNCTIONS):
+                raise ConfigurationError(f"{name}: expected a function, not {type_name(function)}")
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        # Not the functions, and not `url`, which grants access (R-28).
+        shown = ("wire", "method", "path", "body", "query", "headers", "timeouts", "retry")
+        return [(name, getattr(self, name)) for name in shown]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({shown})"
 
     def secrets(self) -> list[Secret]:
         """The headers and parameters of this call that may be credentials."""
@@ -378,7 +388,7 @@ class _Request:
         b'{"contents":[{"parts":[{"text":"Hi","mood":"calm"}],"role":"user"}]}'
         """
         headers, query = sealed_headers(headers), sealed_query(query)
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             self,
             headers=self.headers
             if headers is None
@@ -426,7 +436,7 @@ class _Request:
     def shown(self, url: str) -> str:
         """`url` without credentials; of one that a server returned, without all query values."""
         return (
-            f"{url.partition('?')[0]}?{_VALUE.sub(SHOWN, urlsplit(url).query)}"
+            f"{url.partition('?')[0]}?{_VALUE().sub(SHOWN, urlsplit(url).query)}"
             if self.url and "?" in url
             else hidden_in_url(url)
         )
@@ -511,9 +521,7 @@ def _set(raw: msgspec.Raw, steps: Sequence[str | int], value: msgspec.Raw) -> ms
     return msgspec.Raw(msgspec.json.encode(fields))
 
 
-@_sealing
-@dataclass(frozen=True, slots=True)
-class Call(_Request, Generic[Answer]):
+class Call(_Request, Generic[Answer], frozen=True, kw_only=True):
     """One request whose body is decoded at once, to an `Answer`.
 
     >>> from wire import gemini
@@ -521,19 +529,16 @@ class Call(_Request, Generic[Answer]):
     '/models/gemini-3.8-flash'
     """
 
-    parse: Callable[[bytes], Answer] = field(kw_only=True, repr=False)
+    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers")
+    parse: Callable[[bytes], Answer]
     """Decodes the body of a 2xx response."""
-    read_error: ReadError = field(kw_only=True, repr=False)
+    read_error: ReadError
     """Maps a response of another status to an error."""
-    read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = field(
-        default=None, kw_only=True, repr=False
-    )
+    read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = None
     """Hook that adds information from the response headers to the decoded response."""
 
 
-@_sealing
-@dataclass(frozen=True, slots=True)
-class StreamCall(_Request, Generic[Chunk, Answer]):
+class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """One request whose response is a stream of `Chunk`.
 
     `reader` creates the reader of one response, within the limits of the client. `fold` combines
@@ -548,19 +553,22 @@ class StreamCall(_Request, Generic[Chunk, Answer]):
     '/models/gemini-3.8-flash:streamGenerateContent?alt=sse'
     """
 
-    reader: Callable[[Limits], Reader[Any]] = field(kw_only=True, repr=False)
+    _functions = (
+        "host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume",
+    )  # fmt: skip
+    reader: Callable[[Limits], Reader[Any]]
     """Creates the reader of one response, within the limits of the client."""
-    events: Callable[[], EventSource] | None = field(default=None, kw_only=True, repr=False)
+    events: Callable[[], EventSource] | None = None
     """Creates the source that converts chunks to events; `None`: the chunks are the events."""
-    fold: Callable[[Sequence[msgspec.Raw]], Any] = field(kw_only=True, repr=False)
+    fold: Callable[[Sequence[msgspec.Raw]], Any]
     """Combines the bytes of the chunks to what the plain call would return."""
-    text_chunk: type[TextChunk] | None = field(default=None, kw_only=True, repr=False)
+    text_chunk: type[TextChunk] | None = None
     """Struct of a chunk whose text may be joined to its neighbour's before `fold`."""
-    convert: Convert[Answer] | None = field(default=None, kw_only=True, repr=False)
+    convert: Convert[Answer] | None = None
     """Converts the folded response to the result of the call."""
-    read_error: ReadError = field(kw_only=True, repr=False)
+    read_error: ReadError
     """Maps a response of another status than 2xx to an error."""
-    resume: Callable[[Any], Any] | None = field(default=None, kw_only=True, repr=False)
+    resume: Callable[[Any], Any] | None = None
     """Returns the call that continues a stream which broke off, and prepares its reader, the
     argument, for another body; `None` if the server cannot continue it. Only the request of that
     call counts."""

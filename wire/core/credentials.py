@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from wire.core.lazy import lazy_pattern
+
 SHOWN = "***"
 
-KNOWN = re.compile(
+_KNOWN = lazy_pattern(
     r"""(?<![A-Za-z0-9])(?:
     c?sk-[\w-]{12,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
     | AIza[\w-]{10,} | ya29\.[\w.-]{8,} | AQ\.[\w-]{16,} | GOCSPX-[\w-]{8,}         # Google
@@ -33,10 +35,12 @@ KNOWN = re.compile(
     )""",
     re.VERBOSE | re.ASCII,
 )
-_LONG_WORD = re.compile(r"[A-Za-z0-9_.~+/%=-]{20,}")
-_RUN = re.compile(r"[A-Za-z0-9]{8,}")
-_HUMP = re.compile(r"(?<=[a-z])[A-Z]")
-_NUMBER_EDGE = re.compile(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
+_MIN_LENGTH = 11
+"""Characters of the shortest text that `_KNOWN` matches; most names of options are shorter."""
+_LONG_WORD = lazy_pattern(r"[A-Za-z0-9_.~+/%=-]{20,}")
+_RUN = lazy_pattern(r"[A-Za-z0-9]{8,}")
+_HUMP = lazy_pattern(r"(?<=[a-z])[A-Z]")
+_NUMBER_EDGE = lazy_pattern(r"(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]")
 _MIN_CHANGES = 4
 """Changes between lower case, upper case and digits in one run of letters and digits. Names of
 models have fewer (`Qwen3`, `A22B`, `w8a8`), and names in code have few numbers."""
@@ -48,7 +52,7 @@ def known_credential(text: str) -> bool:
     >>> known_credential("sk-proj-fake-1234"), known_credential("task-force-alpha")
     (True, False)
     """
-    return KNOWN.search(text) is not None
+    return len(text) >= _MIN_LENGTH and _KNOWN().search(text) is not None
 
 
 def without_known(text: str) -> str:
@@ -57,7 +61,7 @@ def without_known(text: str) -> str:
     >>> without_known("expected a number, not 'sk-proj-fake-1234'")
     "expected a number, not '***'"
     """
-    return KNOWN.sub(SHOWN, text)
+    return _KNOWN().sub(SHOWN, text)
 
 
 def looks_secret(text: str) -> bool:
@@ -66,7 +70,9 @@ def looks_secret(text: str) -> bool:
     >>> looks_secret("4f9c1e7b5a2d8c3f6e0b"), looks_secret("gpt-5.4-mini-2026-03-17")
     (True, False)
     """
-    return known_credential(text) or any(_has_random_run(word) for word in _LONG_WORD.findall(text))
+    return known_credential(text) or any(
+        _has_random_run(word) for word in _LONG_WORD().findall(text)
+    )
 
 
 def hidden(text: str) -> str:
@@ -75,7 +81,7 @@ def hidden(text: str) -> str:
     >>> hidden("no model 'sk-proj-fake-1234' at https://me:pw@host/v1?key=fake")
     "no model '***' at https://***@host/v1?key=***"
     """
-    return _LONG_WORD.sub(_without_random_runs, KNOWN.sub(SHOWN, hidden_in_url(text)))
+    return _LONG_WORD().sub(_without_random_runs, _KNOWN().sub(SHOWN, hidden_in_url(text)))
 
 
 def _without_random_runs(word: re.Match[str]) -> str:
@@ -89,23 +95,23 @@ def _without_random_runs(word: re.Match[str]) -> str:
 
 
 def _has_random_run(word: str) -> bool:
-    return any(map(_is_random, _RUN.findall(word)))
+    return any(map(_is_random, _RUN().findall(word)))
 
 
 def _is_random(run: str) -> bool:
-    edges = len(_NUMBER_EDGE.findall(run))
-    changes = edges + len(_HUMP.findall(run))
+    edges = len(_NUMBER_EDGE().findall(run))
+    changes = edges + len(_HUMP().findall(run))
     return edges > 1 and changes >= _MIN_CHANGES and 6 * changes >= len(run)
 
 
 # --- names of fields ------------------------------------------------------------------------------
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = lazy_pattern(
     r"auth|key|kye|token|secret|cookie|passw|passphrase|(?:^|[_-])pass$|(?:^|[_-])pwd$|signature|"
     r"^sig$|credential|bearer|jwt|^upload_id$",
     re.IGNORECASE,
 )
-_PLAIN_NAME = re.compile(
+_PLAIN_NAME = lazy_pattern(
     r"(?:page|next|sync|continuation)[_-]?token|(?:max|min|count)\w*tokens?|tokens?[_-]?count|"
     r"idempotency[_-]?key|keyword|keyboard|author(?!i[sz])",
     re.IGNORECASE,
@@ -118,16 +124,16 @@ def secret_name(name: str) -> bool:
     >>> [name for name in ("key", "x-goog-api-key", "pageToken", "alt") if secret_name(name)]
     ['key', 'x-goog-api-key']
     """
-    return _SECRET_NAME.search(name) is not None and _PLAIN_NAME.search(name) is None
+    return _SECRET_NAME().search(name) is not None and _PLAIN_NAME().search(name) is None
 
 
 def secret_parameter(name: str, value: str) -> bool:
     """Whether a parameter of a URL carries a credential, by its name or its value."""
-    return secret_name(name) or (known_credential(value) and _PLAIN_NAME.search(name) is None)
+    return secret_name(name) or (known_credential(value) and _PLAIN_NAME().search(name) is None)
 
 
-_URL_USER = re.compile(r"(?<=://)[^/\s@?#'\"]+(?=@)")
-_PARAMETER = re.compile(r"([?&;]([^=&?#\s'\"]+)=)([^&#\s'\"]+)")
+_URL_USER = lazy_pattern(r"(?<=://)[^/\s@?#'\"]+(?=@)")
+_PARAMETER = lazy_pattern(r"([?&;]([^=&?#\s'\"]+)=)([^&#\s'\"]+)")
 
 
 def hidden_in_url(text: str) -> str:
@@ -136,15 +142,15 @@ def hidden_in_url(text: str) -> str:
     >>> hidden_in_url("https://host/f?alt=sse&X-Goog-Signature=fake&key=fake")
     'https://host/f?alt=sse&X-Goog-Signature=***&key=***'
     """
-    return _PARAMETER.sub(
+    return _PARAMETER().sub(
         lambda match: (
             match[1] + SHOWN if secret_parameter(unquote(match[2]), match[3]) else match[0]
         ),
-        _URL_USER.sub(SHOWN, text),
+        _URL_USER().sub(SHOWN, text),
     )
 
 
-_ARGUMENT = re.compile(r"(?<!\S)(--?([\w-]+)(?:=| +))(?!-)(\S+)")
+_ARGUMENT = lazy_pattern(r"(?<!\S)(--?([\w-]+)(?:=| +))(?!-)(\S+)")
 
 
 def hidden_in_arguments(text: str) -> str:
@@ -154,7 +160,7 @@ def hidden_in_arguments(text: str) -> str:
     'unrecognized arguments: --api-key *** --seed=1'
     """
     return hidden(
-        _ARGUMENT.sub(lambda match: match[1] + SHOWN if secret_name(match[2]) else match[0], text)
+        _ARGUMENT().sub(lambda match: match[1] + SHOWN if secret_name(match[2]) else match[0], text)
     )
 
 
@@ -167,13 +173,13 @@ _SECRET_WORDS = frozenset(
     DSN JWT BEARER OTP WEBHOOK SESSIONID OAUTH PSK PIN HMAC NETRC PASSCODE MNEMONIC
     """.split()  # noqa: SIM905 - one word a line would hide which are there
 )
-_GLUED_WORD = re.compile(
+_GLUED_WORD = lazy_pattern(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|"
     r"TOKENS?(?![A-Z])|(?<!BY)(?<!COM)(?<!SUR)PASS(?=_|\d|$)|(?<!MON)(?<!TUR)(?<!DON)KEYS?(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
     r"(?<!DESKTOP)_SESSION$|^SESSION$"
 )
 _PLAIN_VARIABLES = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})
-_NUMBER_OF_TOKENS = re.compile(r"(?:MAX|MIN|NUM|COUNT)_(?:\w*_)?TOKENS?")
+_NUMBER_OF_TOKENS = lazy_pattern(r"(?:MAX|MIN|NUM|COUNT)_(?:\w*_)?TOKENS?")
 _ORDINARY_VARIABLES = _PLAIN_VARIABLES | {
     "PATH", "HOME", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR", "HOSTNAME",
 }  # fmt: skip
@@ -181,7 +187,7 @@ _ORDINARY_VARIABLES = _PLAIN_VARIABLES | {
 password `postgres` must not remove `PATH`."""
 _ID_WORDS = frozenset({"SHA", "COMMIT", "REVISION", "DIGEST", "HASH", "INVOCATION"})
 """Words of variables with random values that are no credentials."""
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_pattern(
     r"(?:password|passwd|pwd|passphrase|secret|api_?key|access_?key|account_?key|private_?key|"
     r"access_?token|auth_?token|credential)s?[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{4,}|"
     r"\blogin\s+\S+\s+password\s+\S",  # .netrc
@@ -199,9 +205,9 @@ def secret_variable(name: str) -> bool:
     """
     spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name).upper()
     words = {word.rstrip("0123456789") for word in spelled.split("_")}
-    if name in _PLAIN_VARIABLES or _NUMBER_OF_TOKENS.fullmatch(spelled):
+    if name in _PLAIN_VARIABLES or _NUMBER_OF_TOKENS().fullmatch(spelled):
         return False
-    return not _SECRET_WORDS.isdisjoint(words) or _GLUED_WORD.search(spelled) is not None
+    return not _SECRET_WORDS.isdisjoint(words) or _GLUED_WORD().search(spelled) is not None
 
 
 def secret_value(name: str, value: str) -> bool:
@@ -211,7 +217,7 @@ def secret_value(name: str, value: str) -> bool:
     (True, False)
     """
     url = value.replace("ssh://git@", "ssh://")  # a user of every host, and no credential
-    if known_credential(value) or hidden_in_url(url) != url or _ASSIGNMENT.search(value):
+    if known_credential(value) or hidden_in_url(url) != url or _ASSIGNMENT().search(value):
         return True
     path_like = value.startswith(("/", ".", "~")) or ":/" in value or " " in value.strip()
     of_id = not _ID_WORDS.isdisjoint(name.upper().split("_")) or name in _ORDINARY_VARIABLES

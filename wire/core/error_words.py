@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
+import msgspec
+
 from wire.core.account import MAX_WAIT
+from wire.core.lazy import lazy_pattern
 from wire.core.lenient import fitted, plain
 from wire.core.limits import LARGE_JSON, Limits, check_json
 from wire.core.memory import PICKLED_DEPTH, WireStruct, well_formed_utf8
@@ -36,7 +38,7 @@ from wire.errors import (
 
 E = TypeVar("E", bound=WireStruct)
 
-_RETRY_DELAY = re.compile(rb'"retry(?:D|_d)elay\\*"\s*:\s*\\*"(\d{1,12}(?:\.\d{1,12})?)s\\*"')
+_RETRY_DELAY = lazy_pattern(rb'"retry(?:D|_d)elay\\*"\s*:\s*\\*"(\d{1,12}(?:\.\d{1,12})?)s\\*"')
 _LIMITS = Limits(depth=PICKLED_DEPTH)
 """For bodies of errors: the details of an error are copied and pickled with it."""
 _TEXT_LIMIT = 300
@@ -147,32 +149,31 @@ _STATUS_KEYS = (
 _WORD_KEYS = ("code", "status", "type", "reason")
 """Keys of an error object that may hold a word of `STATUS_OF_WORD`, most exact first."""
 
-_FILTER = re.compile(
+_FILTER = lazy_pattern(
     r"content.?filter|content_policy_violation|data_inspection_failed|responsible.?ai.?policy",
     re.IGNORECASE,
 )
-_KEY = re.compile(
+_KEY = lazy_pattern(
     r"(api.?key|x-api-key)\b.{0,9} (not valid|invalid)|(invalid|incorrect) (x-)?api.?key",
     re.IGNORECASE,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """A row of `ErrorReader.classes`: the words and statuses that select the class `kind`.
 
     An error of such a class is never retryable: the same request fails again.
     """
 
     kind: type[APIError]
-    pattern: re.Pattern[str] | None = None
+    pattern: Callable[[], re.Pattern[str]] | None = None
     """Pattern to search for in `ErrorReader.words`; `None` matches every error."""
     statuses: frozenset[int] | None = None
     """`None` matches every status."""
 
     def fits(self, status: int, words: str) -> bool:
         """Whether an error of this status with these words is of `kind`."""
-        if self.pattern is not None and self.pattern.search(words) is None:
+        if self.pattern is not None and self.pattern().search(words) is None:
             return False
         if self.pattern is not None and status < 400:
             return True  # the error names no status, so the words decide alone
@@ -208,7 +209,7 @@ class ErrorReader(Generic[E]):
     """Keys of an error object, best first. The first that is a non-empty text is the type."""
     classes: ClassVar[tuple[Words, ...]] = ()
     """The first row that fits selects the class. The rows of `_CLASSES` follow."""
-    quota: ClassVar[re.Pattern[str] | None] = None
+    quota: ClassVar[Words | None] = None
     """Words of an exhausted quota, which mean 429 if the error has no status."""
 
     # --- fields of an error, for a wire to override -----------------------------------------------
@@ -328,7 +329,7 @@ class ErrorReader(Generic[E]):
             if status is not None:
                 return status
         message = getattr(error, "message", None) or ""
-        return 429 if self.quota is not None and self.quota.search(message) else 200
+        return 429 if self.quota is not None and self.quota.fits(200, message) else 200
 
     # --- JSON values to errors --------------------------------------------------------------------
 
@@ -445,7 +446,7 @@ def retry_delay(body: bytes) -> float | None:
     It searches the bytes, because it is found in many places: in the details of Google's error, in
     a list, and in the error of a gateway that has Google's as a text, with escaped quotes.
     """
-    delays = [float(match) for match in _RETRY_DELAY.findall(body)]
+    delays = [float(match) for match in _RETRY_DELAY().findall(body)]
     return max((each for each in delays if each <= MAX_WAIT), default=None)
 
 

@@ -19,15 +19,15 @@ first event: the caller may have seen it, and a second attempt would repeat it.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from random import Random
+
+import msgspec
 
 from wire.core.retry import Retry, RetryBudget
 from wire.errors import WireError
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(msgspec.Struct, frozen=True):
     """Send the request."""
 
     attempt: int
@@ -36,8 +36,7 @@ class Send:
     """Seconds left of the total time; `None`: not limited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(msgspec.Struct, frozen=True):
     """Sleep for `seconds`.
 
     >>> Pause(0.5).seconds
@@ -48,8 +47,7 @@ class Pause:
     """Length of the pause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """The outcome of a `Send` that failed."""
 
     error: WireError

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import secrets
 import stat
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from wire.core.lazy import lazy_pattern
 from wire.errors import WireError
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
@@ -23,7 +22,7 @@ be read until the memory is full.
 
 _READ_BYTES = 1 << 20
 _MAX_LINKS = 40  # as on Linux
-_OPEN_FILES = re.compile(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
+_OPEN_FILES = lazy_pattern(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
 _MAX_NAME_BYTES = 180  # of the file's name in that of its temporary file; a name has at most 255
 
 
@@ -144,7 +143,7 @@ def _reason(cause: OSError | ValueError) -> str:
 def _descriptor_in(name: str) -> int | None:
     """The descriptor that a path such as /dev/stdout or /proc/self/fd/3 names, else `None`."""
     for _ in range(_MAX_LINKS):
-        folder = _OPEN_FILES.fullmatch(os.path.realpath(os.path.dirname(name)))
+        folder = _OPEN_FILES().fullmatch(os.path.realpath(os.path.dirname(name)))
         number = os.path.basename(name)
         if folder and number.isascii() and number.isdigit():
             own = folder["process"] in (None, str(os.getpid()))
@@ -220,7 +219,7 @@ def _temporary_name(name: str) -> str:
     """In the same folder, because a rename is atomic within one file system only."""
     folder, base = os.path.split(name)
     kept = base.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
-    return os.path.join(folder, f".{kept}.{secrets.token_hex(8)}.tmp")
+    return os.path.join(folder, f".{kept}.{os.urandom(8).hex()}.tmp")
 
 
 def _mode_of_regular_file(name: str, dir_fd: int | None) -> int | None:

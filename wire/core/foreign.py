@@ -10,7 +10,6 @@ raises a `WireError` decides for itself.
 from __future__ import annotations
 
 import os
-import traceback
 
 from wire.errors import StreamInvalid
 
@@ -27,6 +26,8 @@ def invalid(cause: Exception, raw: bytes = b"") -> StreamInvalid:
 
     The message names the function and the line, because the cause has no frames left.
     """
+    import traceback  # for errors only
+
     frames = traceback.extract_tb(cause.__traceback__)
     where = (
         f" in {frames[-1].name}, {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"

@@ -9,16 +9,21 @@ second look-up may have another result.
 
 from __future__ import annotations
 
-import ipaddress
+import functools
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+import msgspec
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+
+    Address: TypeAlias = IPv4Address | IPv6Address
 
 _URL = re.compile(
-    r"(?P<scheme>https?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
-    r"(?P<rest>[/?][!-~]*)?",
-    re.IGNORECASE,
+    r"(?P<scheme>[Hh][Tt][Tt][Pp][Ss]?)://(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
+    r"(?::(?P<port>[0-9]{1,5}))?(?P<rest>[/?][!-~]*)?"
 )
 """An http(s) URL without a user. A `#`, a blank or a control character never fits."""
 _PORTS = {"http": 80, "https": 443}
@@ -32,18 +37,15 @@ _LOCAL_NAMES = (
 )  # fmt: skip
 """Top-level names that only the own network resolves: RFC 6761, RFC 6762 with its appendix G,
 RFC 8375, ICANN's `.internal`, the services of Kubernetes."""
-_LOCAL_NETWORKS = tuple(
-    map(ipaddress.ip_network, ("192.0.0.0/24", "168.63.129.16/32", "64:ff9b:1::/48", "5f00::/16"))
-)
+_LOCAL_NETWORKS = ("192.0.0.0/24", "168.63.129.16/32", "64:ff9b:1::/48", "5f00::/16")
 """Networks that `ipaddress` takes for global: the metadata services of Oracle's and Azure's clouds,
 NAT64 of the own network (RFC 8215), and SRv6 (RFC 9602)."""
-_TRANSLATED = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")))
+_TRANSLATED = ("64:ff9b::/96", "::ffff:0:0:0/96", "::/96")
 """Networks whose last 32 bits are an IPv4 address: NAT64, SIIT, and the deprecated IPv4-compatible
 addresses, which have ::1 among them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(msgspec.Struct, frozen=True):
     """Scheme, host and port of a URL, each in the one spelling that is compared."""
 
     scheme: str
@@ -114,8 +116,10 @@ def is_loopback(host: str) -> bool:
 
 def _checked_host(host: str) -> str:
     if host.startswith("["):
+        from ipaddress import IPv6Address
+
         try:
-            return str(ipaddress.IPv6Address(host[1:-1]))
+            return str(IPv6Address(host[1:-1]))
         except ValueError:
             raise ValueError("an IPv6 address between the brackets") from None
     name = host.removesuffix(".")
@@ -128,20 +132,35 @@ def _checked_host(host: str) -> str:
 
 
 def _address(host: str) -> Address | None:
+    if ":" not in host and not host[-1:].isdigit():
+        return None  # a name, which most hosts have: `ipaddress` is not loaded for it
+
+    from ipaddress import ip_address
+
     try:
-        return ipaddress.ip_address(host)
+        return ip_address(host)
     except ValueError:
         return None
 
 
+@functools.cache
+def _networks(*texts: str) -> Sequence[IPv4Network | IPv6Network]:
+    from ipaddress import ip_network
+
+    return tuple(map(ip_network, texts))
+
+
 def _is_public(address: Address) -> bool:
-    if any(address.version == each.version and address in each for each in _LOCAL_NETWORKS):
+    from ipaddress import IPv4Address
+
+    local = _networks(*_LOCAL_NETWORKS)
+    if any(address.version == each.version and address in each for each in local):
         return False
-    if isinstance(address, ipaddress.IPv4Address):
+    if isinstance(address, IPv4Address):
         return address.is_global and not address.is_multicast
     embedded = address.ipv4_mapped or address.sixtofour
-    if embedded is None and any(address in network for network in _TRANSLATED):
-        embedded = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    if embedded is None and any(address in network for network in _networks(*_TRANSLATED)):
+        embedded = IPv4Address(int(address) & 0xFFFFFFFF)
     if embedded is not None:
         return _is_public(embedded)
     return address.is_global and not address.is_multicast and not address.is_site_local

@@ -6,7 +6,6 @@ and the key `1` as `"1"`, all without an error.
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import gc
 import math
@@ -316,7 +315,9 @@ class _Search:
             # Extra keys are sent beside the fields, so their paths are those of fields.
             extra = given.pop(EXTRA_KEY, None) or {}
             return {**given, **extra}.items()
-        if dataclasses.is_dataclass(value):
+        if hasattr(type(value), "__dataclass_fields__"):
+            import dataclasses
+
             return ((each.name, getattr(value, each.name)) for each in dataclasses.fields(value))
         return None
 

@@ -7,14 +7,14 @@ names the field.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
-from wire.core.secret import quoted, sealed_fields
+import msgspec
+
+from wire.core.secret import quoted, seal_fields
 from wire.core.sse import EVENT_LIMIT
 from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
@@ -29,9 +29,7 @@ _UNCHECKED_OUTPUT = 1024 * 1024
 """Bytes that may be inflated at any ratio. Small bodies compress well and are no bomb."""
 
 
-@sealed_fields
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """Largest sizes of what a client receives.
 
     >>> Limits(body=1024 * 1024).body
@@ -74,11 +72,12 @@ class Limits:
     4 bytes for each, such as one with embeddings."""
 
     def __post_init__(self) -> None:
-        for each in dataclasses.fields(self):
-            value = getattr(self, each.name)
+        seal_fields(self)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
             if type(value) is not int or value < 1:
                 raise ConfigurationError(
-                    f"limits.{each.name}: expected a positive integer, not {quoted(value, 100)}"
+                    f"limits.{name}: expected a positive integer, not {quoted(value, 100)}"
                 )
 
 

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import base64
 import functools
-import html
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from wire.core.credentials import SHOWN
+from wire.core.lazy import lazy_pattern
 from wire.core.secret import Secret
 from wire.errors import APIError, RuleError, WireError
 
@@ -32,7 +31,7 @@ _STRIDE = MIN_FRAGMENT - _PIECE + 1
 _INDEXED_FROM = 1000
 """Characters of a text. For shorter ones, an index of the secrets costs more than it saves."""
 _SEARCHED_BYTES = 64 * 1024
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     r"%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\[\"\\/]|&(?:#\d{1,3}|#x[0-9A-Fa-f]{2}|amp|lt|gt|quot|apos);"
 )
 
@@ -71,7 +70,7 @@ class Mask:
             text = text.replace(word, SHOWN)
         if len(text) < MIN_FRAGMENT or len(forms) < MIN_FRAGMENT:
             return text
-        if _ESCAPE.search(text):
+        if _ESCAPE().search(text):
             text = _masked(text, *_unescaped(text), forms)
         return _masked(text, text, range(len(text) + 1), forms)
 
@@ -225,7 +224,7 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
     plain: list[str] = []
     positions: list[int] = []
     done = 0
-    for escape in _ESCAPE.finditer(text):
+    for escape in _ESCAPE().finditer(text):
         plain.append(text[done : escape.start()])
         positions += range(done, escape.start())
         plain.append(_character(escape[0]))
@@ -239,7 +238,9 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 def _character(escape: str) -> str:
     """The character that an escape stands for."""
     if escape[0] == "&":
-        return html.unescape(escape)[:1]
+        from html import unescape  # its table of names is large
+
+        return unescape(escape)[:1]
     if escape[0] == "%":
         return chr(int(escape[1:], 16))
     return escape[1] if len(escape) == 2 else chr(int(escape[2:], 16))

@@ -11,12 +11,13 @@
 
 from __future__ import annotations
 
-import copy
 import functools
+import inspect
 import itertools
 import json
 import operator
 import re
+import sys
 import threading
 import types
 import typing
@@ -26,6 +27,7 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.lazy import lazy_pattern
 from wire.core.limits import is_deeper
 from wire.core.printable import printable_line
 
@@ -106,6 +108,8 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     def __deepcopy__(self: S, memo: dict[int, Any]) -> S:
         if self._raw is not None:  # read-only, so a copy could not differ
             return self
+        import copy
+
         fields = {name: copy.deepcopy(getattr(self, name), memo) for name in self.__struct_fields__}
         return _restore(type(self), fields, dict(self.__dict__))
 
@@ -499,11 +503,10 @@ _HOLDERS = (WireStruct, list, tuple, dict)
 @functools.cache
 def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
     """Names of the fields of `cls` that can hold a struct with received bytes, at any depth."""
-    hints = typing.get_type_hints(cls)
     return tuple(
         name
-        for name in cls.__struct_fields__
-        if any(_reaches(inner, {cls}) for inner in _structs(hints[name]))
+        for name, inner in _structs_of_fields(cls).items()
+        if any(_reaches(each, {cls}) for each in inner)
     )
 
 
@@ -516,12 +519,33 @@ def _holder_getters(cls: type[WireStruct]) -> tuple[Callable[[Any], Any], ...]:
 def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:
     if cls.remembers or cls in passed:
         return cls.remembers
-    hints = typing.get_type_hints(cls)
     return any(
-        _reaches(inner, passed | {cls})
-        for name in cls.__struct_fields__
-        for inner in _structs(hints[name])
+        _reaches(each, passed | {cls})
+        for inner in _structs_of_fields(cls).values()
+        for each in inner
     )
+
+
+@functools.cache
+def _structs_of_fields(cls: type[WireStruct]) -> dict[str, tuple[type[WireStruct], ...]]:
+    """Name of each field -> the structs that its annotation names.
+
+    `typing.get_type_hints` would evaluate each annotation, which for the request of Gemini takes as
+    long as half of `import httpx`. The words of an annotation name the same structs.
+    """
+    found: dict[str, tuple[type[WireStruct], ...]] = {}
+    for owner in reversed(cls.__mro__):
+        names = vars(sys.modules[owner.__module__])
+        for field, annotation in inspect.get_annotations(owner).items():
+            if isinstance(annotation, str):
+                hints = [names.get(word) for word in _WORD.findall(annotation)]
+            else:
+                hints = [annotation]
+            found[field] = tuple(each for hint in hints for each in _structs(hint))
+    return {name: found[name] for name in cls.__struct_fields__}
+
+
+_WORD = re.compile(r"\w+")
 
 
 def _structs(hint: Any) -> Iterator[type[WireStruct]]:
@@ -651,7 +675,7 @@ def integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 640 else float(digits)
 
 
-_STEP = re.compile(r"""\.?([^.\[\]"\\]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]""")
+_STEP = lazy_pattern(r"""\.?([^.\[\]"\\]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]""")
 
 
 def steps_of(path: str) -> list[str | int]:
@@ -667,7 +691,7 @@ def steps_of(path: str) -> list[str | int]:
     if not path:
         raise ValueError("an empty path")
     while position < len(path):
-        match = _STEP.match(path, position)
+        match = _STEP().match(path, position)
         if match is None or (path[position] == ".") != bool(steps and match[1]):
             raise ValueError(f"not a JSON path at {path[position:]!r}")
         key, index, quoted = match.groups()

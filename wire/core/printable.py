@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from wire.core.lazy import lazy_pattern
+
 UNSAFE = (
     # Control characters, DEL and C1.
     "\x00-\x1f\x7f-\x9f"
@@ -27,12 +29,12 @@ UNSAFE = (
 
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _FLAG = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"  # of England and the like
-_IN_TEXT = re.compile(f"\r\n|{_FLAG}|[{UNSAFE}]")
+_IN_TEXT = lazy_pattern(f"\r\n|{_FLAG}|[{UNSAFE}]")
 _KEPT_IN_TEXT = ("\n", "\t", "\u200c", "\u200d")
-_IN_LINE = re.compile(f"[{UNSAFE}{_SELECTORS}]")
+_IN_LINE = lazy_pattern(f"[{UNSAFE}{_SELECTORS}]")
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 # JSON escapes C0 inside strings; outside of them they are its line ends.
-_IN_JSON = re.compile(f"(?![\x00-\x1f])[{UNSAFE}{_SELECTORS}]")
+_IN_JSON = lazy_pattern(f"(?![\x00-\x1f])[{UNSAFE}{_SELECTORS}]")
 
 
 def printable(text: str) -> str:
@@ -49,7 +51,7 @@ def printable(text: str) -> str:
         from wire.errors import ConfigurationError  # errors use this module
 
         raise ConfigurationError(f"text: expected a str, not {type(text).__name__}")
-    return _IN_TEXT.sub(_in_text, text)
+    return _IN_TEXT().sub(_in_text, text)
 
 
 def _in_text(match: re.Match[str]) -> str:
@@ -68,7 +70,7 @@ def printable_line(text: str) -> str:
     Line ends, tabs, joiners and selectors are escaped too, so that two different texts do not look
     the same. Nothing is cut: a question would not show what is approved.
     """
-    return _IN_LINE.sub(lambda match: _escaped(match[0]), text)
+    return _IN_LINE().sub(lambda match: _escaped(match[0]), text)
 
 
 def _escaped(character: str) -> str:
@@ -90,7 +92,7 @@ def printable_json(json: str) -> str:
     >>> printable_json('{"file": "\u202etxt.exe"}')
     '{"file": "\\u202etxt.exe"}'
     """
-    return _IN_JSON.sub(json_escape, json)
+    return _IN_JSON().sub(json_escape, json)
 
 
 def json_escape(match: re.Match[str]) -> str:

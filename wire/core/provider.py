@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.errors import ConfigurationError
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(msgspec.Struct, frozen=True):
     """One row of `wire.providers.PROVIDERS`: data only.
 
     `{...}` in `base_url` and `prefix` is replaced by an option of the client.
@@ -39,28 +38,28 @@ class Provider:
     """Precedes the key in the header: `Bearer` and a space."""
     version: str = ""
     """Default of the option `version`; empty if there is no such option."""
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Sent with each call, unless the client or the call has a header of that name. `{version}` in
     a value is replaced by the option."""
     options: tuple[str, ...] = ()
     """Client options that are required."""
     key_required: bool = True
     """False for self-hosted servers: without a key, no authentication header is sent."""
-    regions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    regions: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Region to base URL. `PROVIDERS` has a row for each, named `name@region`."""
     hosts: tuple[str, ...] = ()
     """Further host names of this provider, with `*` as a wildcard. No other provider's key is sent
     there."""
     base_url_like: str = ""
     """An example of a base URL, where there is no default."""
-    prefixes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    prefixes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """First segment of a call's path to the prefix that replaces `prefix`."""
     other_key_variable: str = ""
     """The environment variable that is read when `key_variable` is not set."""
     other_base_url_variable: str = ""
     """The environment variable that the vendor's own SDK reads for the base URL, if its name is not
     the one that is derived from `name`."""
-    header_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    header_variables: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Environment variable -> header that `wire.Chats.from_env` sends its value in."""
     idempotency_header: str = ""
     """The header in which the provider takes the id of a call, so that it does not run a repeated
@@ -69,8 +68,11 @@ class Provider:
     model_rows: tuple[tuple[str, str], ...] = ()
     """Regular expression of the names of models, and the row that `wire.Chat` uses for them. It is
     another wire of the same API, so that one client sends the calls of both."""
-    dialect: Any = field(default=None, hash=False)
+    dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.wire, self.base_url))  # the mappings have no hash
 
     @property
     def base_url_variables(self) -> tuple[str, ...]:
@@ -94,7 +96,7 @@ class Provider:
     @checked_arguments(ConfigurationError)
     def with_wire(self, other: Provider) -> Provider:
         """This row with the wire of another row of the same API."""
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
         )
 
@@ -110,7 +112,7 @@ def with_regions(row: Provider) -> Iterator[Provider]:
     yield row
     for region, base_url in row.regions.items():
         # A region is a hosted service, even where the row itself is a self-hosted server.
-        yield dataclasses.replace(
+        yield msgspec.structs.replace(
             row, name=f"{row.name}@{region}", base_url=base_url, regions={}, key_required=True
         )
 
@@ -128,7 +130,9 @@ class ProviderNames:
         Raises `ConfigurationError` for the row of another wire.
         """
         if isinstance(provider, str):
-            return self._rows.get(provider) or dataclasses.replace(self._unlisted, name=provider)
+            return self._rows.get(provider) or msgspec.structs.replace(
+                self._unlisted, name=provider
+            )
         if not isinstance(provider, Provider):
             raise ConfigurationError(
                 f"provider: expected a row or a name, not {type(provider).__name__}"

@@ -18,11 +18,12 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from random import Random
 
+import msgspec
+
 from wire.core.arguments import checked_arguments
-from wire.core.secret import quoted, sealed_fields
+from wire.core.secret import quoted, seal_fields
 from wire.errors import ClockError, ConfigurationError, WireError
 
 __all__ = [
@@ -42,9 +43,7 @@ TIMEOUT_COST = 10
 """Tokens of a retry after a `ClockError`: it occupied the host for longer."""
 
 
-@sealed_fields
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(msgspec.Struct, frozen=True):
     """A retry policy: the number of attempts and the waits between them.
 
     >>> Retry(attempts=2, spread=(1, 1)).wait(WireError(retryable=True), 1, Random(0))
@@ -73,6 +72,7 @@ class Retry:
     tokens the error is raised at once. `None`: not limited."""
 
     def __post_init__(self) -> None:
+        seal_fields(self)
         if type(self.attempts) is not int or self.attempts < 1:
             raise ConfigurationError(
                 f"retry.attempts: expected a whole number from 1 up, not {quoted(self.attempts)}"

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import functools
 import inspect
 import itertools
 import re
 import reprlib
 import weakref
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -29,9 +28,8 @@ from wire.core.credentials import (
     secret_parameter,
 )
 from wire.core.foreign import frameless
+from wire.core.lazy import lazy_pattern
 from wire.errors import ConfigurationError, WireError, one_line
-
-T = TypeVar("T")
 
 _MAX_SEARCHED = 200
 """Bytes or items. A longer argument is no key in a wrong place but data."""
@@ -208,21 +206,13 @@ def sealed(value: Any) -> Any:
     return Secret.unchecked(value)
 
 
-def sealed_fields(cls: type[T]) -> type[T]:
-    """Decorator of a dataclass of numbers and names: `cls(...)` seals what may be a key.
+def seal_fields(struct: msgspec.Struct) -> None:
+    """Seal what may be a key in the fields of a struct of numbers and names.
 
-    The frame of the generated `__init__` shows all fields if `__post_init__` refuses one (R-28).
+    Its `__post_init__` calls this first: the frame of a refusal shows the struct (R-28).
     """
-    plain: Callable[..., None] = cls.__init__
-
-    @functools.wraps(plain)
-    def __init__(self: Any, *args: Any, **fields: Any) -> None:
-        args = tuple(map(sealed, args))
-        fields = {name: sealed(fields[name]) for name in fields}
-        plain(self, *args, **fields)
-
-    cls.__init__ = __init__  # type: ignore[method-assign]
-    return cls
+    for name in struct.__struct_fields__:
+        msgspec.structs.force_setattr(struct, name, sealed(getattr(struct, name)))
 
 
 def hide_arguments(error: BaseException, arguments: Iterable[Any]) -> None:
@@ -351,7 +341,7 @@ def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
 Headers = Mapping[str, str | Secret]
 
 HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_OF_ID = re.compile(
+_OF_ID = lazy_pattern(
     r"(^|-)(id|trace\w*|baggage|agent|version|beta|etag|digest|hash)($|-)", re.IGNORECASE
 )
 """Names of headers whose values look random and are no credentials."""
@@ -387,7 +377,7 @@ def _sealed_header(name: Any, value: Any) -> Any:
         return value
     if not isinstance(value, str) or not isinstance(name, str) or secret_name(name):
         return Secret.unchecked(value)
-    random = known_credential(value) if _OF_ID.search(name) else looks_secret(value)
+    random = known_credential(value) if _OF_ID().search(name) else looks_secret(value)
     return Secret.unchecked(value) if random else value
 
 

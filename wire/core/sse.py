@@ -33,7 +33,9 @@ from typing import NoReturn
 
 import msgspec
 
-from wire.errors import LimitError
+from wire.core.arguments import refusal
+from wire.core.secret import type_name
+from wire.errors import LimitError, RuleError
 
 EVENT_LIMIT = 32 * 1024 * 1024
 """Default limit of one event, in bytes. Inline images of several MiB are legal (R-10)."""
@@ -48,9 +50,13 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     """One event, or one line outside of any event (`outside`)."""
 
     data: bytes
+    """The data lines, joined by LF."""
     event: str = "message"
+    """The name of the event."""
     id: str = ""
+    """The last id of the stream so far."""
     retry: int | None = None
+    """Milliseconds after which the server wants to be asked again."""
     outside: bool = False
     """`data` is one line that belongs to no event, without its line end."""
     cut: bool = False
@@ -96,6 +102,8 @@ class Decoder:
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes, in order."""
+        if not isinstance(data, bytes):
+            raise refusal(RuleError, "data", f"expected bytes, not {type_name(data)}")
         if self._after_cr and data:
             self._after_cr = False
             if data[0] == 10:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -206,7 +205,7 @@ def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
 
 
 def _batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         plain(BatchOperation, method, path, body, host_rules=not_on_vertex), parse=parse_batch
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import functools
 
@@ -68,7 +67,7 @@ def _with_full_model(
     if model.startswith("publishers/"):
         parent = parent.partition("/publishers/")[0]
     full = msgspec.structs.replace(cache, model=f"{parent}/{model}")
-    return dataclasses.replace(call, body=checked(full, CachedContent))
+    return msgspec.structs.replace(call, body=checked(full, CachedContent))
 
 
 @checked_arguments()

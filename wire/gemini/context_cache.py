@@ -12,7 +12,6 @@ response may depend on it.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from typing import Any, TypeVar
 
@@ -263,7 +262,7 @@ class ContextCache:
             return call
         short: dict[str, Any] = {key: fields[key] for key in fields if key not in _HEAD}
         body = msgspec.json.encode({**short, "cachedContent": self.name})
-        short_call: AnyCall = dataclasses.replace(call, body=body)
+        short_call: AnyCall = msgspec.structs.replace(call, body=body)
         return short_call
 
     @checked_arguments()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks of one host. Their sources: the rules in docs/rules.md that name a host.
 
     >>> from wire.gemini.rows import ROWS

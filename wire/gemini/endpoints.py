@@ -10,7 +10,6 @@ prediction. Source of paths and bodies: Generative Language REST reference, v1be
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -174,7 +173,7 @@ def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[Cou
         if key in ("contents", "systemInstruction", "tools", "generationConfig")
         or key not in GenerateContentRequest.__struct_encode_fields__  # an extra key
     }
-    return dataclasses.replace(call, body=msgspec.json.encode(fields | body))
+    return msgspec.structs.replace(call, body=msgspec.json.encode(fields | body))
 
 
 @checked_arguments()

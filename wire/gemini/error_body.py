@@ -13,14 +13,15 @@ from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
+from wire.core.lazy import lazy_pattern
 from wire.errors import APIError, AuthenticationError, ContextLengthError, QuotaError
 from wire.gemini.types import ErrorDetail, Status
 
-_KEY = re.compile(r"^reason: API_KEY_INVALID$", re.MULTILINE)
-_CONTEXT = re.compile(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
+_KEY = lazy_pattern(r"^reason: API_KEY_INVALID$", re.MULTILINE)
+_CONTEXT = lazy_pattern(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
 # The id of a daily quota contains PerDay. Its RetryInfo must not be obeyed: after that wait the
 # quota is still used up (G74).
-_DAILY = re.compile(r"^quota: .*PerDay", re.MULTILINE)
+_DAILY = lazy_pattern(r"^quota: .*PerDay", re.MULTILINE)
 
 RPC_CODES = {
     1: ("CANCELLED", 499),

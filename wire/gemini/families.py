@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 Version = tuple[int, int]
 
@@ -18,8 +19,7 @@ _NAME = re.compile(r"(gemini|gemma)-(?:(\d+)(?:\.(\d+))?n?(?:-|$))?(.*)")
 _NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """Family, version and variant of a model: `gemini`, (2, 5), `flash-lite`.
 
     An unknown model has an empty name and no version.
@@ -72,8 +72,7 @@ def family(model: str) -> Family:
     return Family(name, (int(major), int(minor or 0)), variant)
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """The thinking budgets that a model accepts, in tokens: from `low` to `high`, -1 (the model
     decides), and, if `off`, 0 (no thinking).
     """

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from wire.gemini.types import FinishReason
 from wire.gemini.types.base import OpenEnum
 from wire.neutral.messages import StopReason
 
 REASONS: dict[str, StopReason] = {
-    FinishReason.STOP: "end",
-    FinishReason.MAX_TOKENS: "length",
-    FinishReason.SAFETY: "filter",
-    FinishReason.RECITATION: "filter",
-    FinishReason.BLOCKLIST: "filter",
-    FinishReason.PROHIBITED_CONTENT: "filter",
-    FinishReason.SPII: "filter",
-    FinishReason.MODEL_ARMOR: "filter",
-    FinishReason.IMAGE_SAFETY: "filter",
-    FinishReason.IMAGE_PROHIBITED_CONTENT: "filter",
-    FinishReason.IMAGE_RECITATION: "filter",
-    FinishReason.MALFORMED_FUNCTION_CALL: "error",
-    FinishReason.MALFORMED_RESPONSE: "error",
-    FinishReason.UNEXPECTED_TOOL_CALL: "error",
-    FinishReason.TOO_MANY_TOOL_CALLS: "error",
-    FinishReason.MISSING_THOUGHT_SIGNATURE: "error",
-    FinishReason.NO_IMAGE: "error",
-    FinishReason.LANGUAGE: "other",
-    FinishReason.OTHER: "other",
-    FinishReason.IMAGE_OTHER: "other",
-    FinishReason.ESCALATION: "other",
-    FinishReason.PUP_LIMITED_DISABLED: "other",
-    FinishReason.CONTINUATION: "other",
+    "STOP": "end",
+    "MAX_TOKENS": "length",
+    "SAFETY": "filter",
+    "RECITATION": "filter",
+    "BLOCKLIST": "filter",
+    "PROHIBITED_CONTENT": "filter",
+    "SPII": "filter",
+    "MODEL_ARMOR": "filter",
+    "IMAGE_SAFETY": "filter",
+    "IMAGE_PROHIBITED_CONTENT": "filter",
+    "IMAGE_RECITATION": "filter",
+    "MALFORMED_FUNCTION_CALL": "error",
+    "MALFORMED_RESPONSE": "error",
+    "UNEXPECTED_TOOL_CALL": "error",
+    "TOO_MANY_TOOL_CALLS": "error",
+    "MISSING_THOUGHT_SIGNATURE": "error",
+    "NO_IMAGE": "error",
+    "LANGUAGE": "other",
+    "OTHER": "other",
+    "IMAGE_OTHER": "other",
+    "ESCALATION": "other",
+    "PUP_LIMITED_DISABLED": "other",
+    "CONTINUATION": "other",
 }
 
 _NUMBERED: tuple[StopReason, ...] = ("other", "end", "length", "filter", "filter", "other")

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 AS_OF = "2026-11-22"
 """The day for which this list is true."""
@@ -21,8 +22,7 @@ NEWEST = "gemini-3.8-flash"
 """The model that examples name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(msgspec.Struct, frozen=True):
     """The days of a model, as `2026-03-09`."""
 
     released: str = ""

@@ -33,7 +33,6 @@ from wire.gemini.pairing import keys_of_call, keys_of_response
 from wire.gemini.types import (
     Candidate,
     GenerateContentResponse,
-    Modality,
     ModalityTokenCount,
     Part,
     UsageMetadata,
@@ -366,7 +365,7 @@ def usage_of(usage: UsageMetadata) -> Usage:
     )
 
 
-_MODALITIES = ("unknown", *(each.lower() for each in Modality))
+_MODALITIES = ("unknown", "text", "image", "video", "audio", "document")
 """Names of modalities by enum number. The API sends numbers if the query asks for them."""
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from wire.core.arguments import whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
-from wire.core.credentials import KNOWN
+from wire.core.credentials import known_credential
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.core.secret import quoted
@@ -47,7 +47,7 @@ def resource(model: str) -> str:
         raise ConfigurationError("model: expected a name such as gemini-3.8-flash")
     name = model if "/" in model else f"models/{model}"
     # A key would be part of the URL, which is logged.
-    if not all(map(_SEGMENT.fullmatch, name.split("/"))) or KNOWN.search(name):
+    if not all(map(_SEGMENT.fullmatch, name.split("/"))) or known_credential(name):
         raise ConfigurationError(
             f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
             "underscores"
@@ -70,7 +70,7 @@ def named(name: str, collection: str) -> str:
         not isinstance(name, str)
         or not all(map(_SEGMENT.fullmatch, segments))
         or segments[-2] != collection.rpartition("/")[2]
-        or KNOWN.search(name)
+        or known_credential(name)
     ):
         raise ConfigurationError(f"name: expected {collection}/ID, not {quoted(name)}")
     return full

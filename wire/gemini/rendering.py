@@ -19,7 +19,6 @@ from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
 from wire.errors import SchemaError, Violation
-from wire.gemini.declarations import declared
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import generate_content, stream_generate_content
 from wire.gemini.families import Family, family
@@ -28,11 +27,9 @@ from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import check_encoded
-from wire.gemini.schemas import RAW_FIELDS, schema
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
     FunctionCallingConfig,
-    FunctionCallingMode,
     FunctionDeclaration,
     GenerateContentRequest,
     GenerateContentResponse,
@@ -123,6 +120,8 @@ def render_request(
             generation_config=_generation_config(request, of, report),
         )
     except SchemaError as error:
+        from wire.gemini.schemas import RAW_FIELDS
+
         violations = [
             msgspec.structs.replace(
                 each, remedy=each.remedy.replace(RAW_FIELDS, "the setting raw_schemas=True")
@@ -231,6 +230,8 @@ def _has_parameters(parameters: Mapping[str, Any]) -> bool:
 
 def _converted(tool: Function, path: str) -> FunctionDeclaration:
     """The declaration with its schemas in Gemini's dialect."""
+    from wire.gemini.declarations import declared  # many requests have no tools
+
     definition: dict[str, Any] = {
         "name": tool.name,
         "description": tool.description or None,
@@ -258,9 +259,9 @@ def _raw(tool: Function) -> FunctionDeclaration:
 
 
 _MODES = {
-    "auto": FunctionCallingMode.AUTO,
-    "none": FunctionCallingMode.NONE,
-    "required": FunctionCallingMode.ANY,
+    "auto": "AUTO",
+    "none": "NONE",
+    "required": "ANY",
 }
 
 
@@ -270,9 +271,7 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
     if isinstance(choice, str):
         calling = FunctionCallingConfig(mode=_MODES[choice])
     elif choice:
-        calling = FunctionCallingConfig(
-            mode=FunctionCallingMode.ANY, allowed_function_names=list(choice)
-        )
+        calling = FunctionCallingConfig(mode="ANY", allowed_function_names=list(choice))
     # From 3 on, the Gemini API requires the flag for search together with functions. 2.x refuses
     # it, and Vertex has no such field (G32, G34).
     flag = (
@@ -308,6 +307,8 @@ def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[s
         return {}
     if raw:
         return {"response_mime_type": "application/json", "response_json_schema": output.schema}
+    from wire.gemini.schemas import schema
+
     lowered = schema(output.schema, path="output.schema")
     report += notes(lowered)
     return {"response_mime_type": "application/json", "response_schema": lowered}

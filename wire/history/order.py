@@ -147,8 +147,9 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
     """Calls without a result, and results without a call."""
     for turn in turns:
         known: set[str] = set()
-        for (message, position, call), result in zip(turn.calls, turn.pairs, strict=True):
-            where, path = (message, position), f"messages[{message}].parts[{position}]"
+        for located, result in zip(turn.calls, turn.pairs, strict=True):
+            call, path = located.call, located.path
+            where = located.message, located.position
             named = f"{call.name} ({call.id})"
             if call.id in known:
                 problem = f"two calls of one message have the id {call.id}"

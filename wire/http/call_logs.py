@@ -20,7 +20,6 @@ from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, WireError
-from wire.neutral.messages import Reply
 
 _logger = logger("wire")
 _numbers = itertools.count(1)
@@ -117,6 +116,8 @@ class CallLog:
             f"{account.attempts} attempt{'' if account.attempts == 1 else 's'}",
             f"{account.events} events" if account.events else "",
         ]
+        from wire.neutral.messages import Reply  # few programs log their calls
+
         if isinstance(answer, Reply) and answer.usage is not None:
             facts.append(f"{answer.usage.input} tokens in, {answer.usage.output} out")
         where = f"{preview.method} {preview.url.partition('?')[0]}"

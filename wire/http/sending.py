@@ -6,7 +6,6 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import re
@@ -17,6 +16,7 @@ from random import Random
 from typing import Any, Generic
 
 import httpx
+import msgspec
 
 from wire.core.account import (
     Account,
@@ -299,8 +299,8 @@ class Attempt:
 
     def resumed(self, call: StreamCall[Any, Any]) -> StreamCall[Any, Any]:
         """The call that continues the stream of this attempt, within the same total time."""
-        clocks = dataclasses.replace(self.clocks, total=self.left)
-        return dataclasses.replace(call, timeouts=clocks, retry=self.call.retry)
+        clocks = msgspec.structs.replace(self.clocks, total=self.left)
+        return msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
 
     def reopen(self, incoming: Incoming[Any, Any], response: httpx.Response) -> None:
         """Continue a stream with the body that has these response headers."""
@@ -438,7 +438,7 @@ class Attempt:
         amended = self.call.amend(self.call, error) if self.call.amend is not None else None
         if amended is None:
             return False
-        self.call = dataclasses.replace(amended, amend=None)
+        self.call = msgspec.structs.replace(amended, amend=None)
         self.account.sent = len(self.call.body)
         return True
 

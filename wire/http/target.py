@@ -5,7 +5,6 @@ Both clients use it.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import uuid
@@ -14,6 +13,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
+
+import msgspec
 
 from wire.core import retry as presets
 from wire.core.arguments import unknown_name
@@ -421,7 +422,7 @@ def target(name: str, options: Options) -> Target:
     return Target(
         # Rules that apply to one version of the API read the version that is called. Full names
         # of a project's resources are made of the prefix.
-        provider=dataclasses.replace(
+        provider=msgspec.structs.replace(
             provider,
             version=path_options["version"] or "",
             prefix=provider.prefix.format(**path_options),
@@ -525,7 +526,7 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
             provider=provider.name,
         )
     # The caller chose the wire with its dialect, whatever the model is.
-    return dataclasses.replace(provider, dialect=dialect, model_rows=())
+    return msgspec.structs.replace(provider, dialect=dialect, model_rows=())
 
 
 def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
@@ -536,7 +537,7 @@ def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
         raise ConfigurationError(
             "idempotency_header: expected the name of a header", provider=provider.name
         )
-    return dataclasses.replace(provider, idempotency_header=name.lower())
+    return msgspec.structs.replace(provider, idempotency_header=name.lower())
 
 
 def _origin(base_url: str, provider: Provider) -> Origin:

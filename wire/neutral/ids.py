@@ -6,9 +6,9 @@ Both are deterministic, so a replayed conversation has the same ids.
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from wire.core.lenient import well_formed
 
@@ -28,6 +28,8 @@ def made_id(source: bytes, position: int) -> str:
 # A response may have thousands of calls without ids, and a request several MiB.
 @functools.lru_cache(maxsize=8)
 def _digest(source: bytes) -> str:
+    import hashlib  # most calls have an id, and it loads OpenSSL
+
     return hashlib.sha256(source).hexdigest()[:12]
 
 
@@ -56,8 +58,7 @@ class ReplyIds:
         return id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallIds:
+class CallIds(msgspec.Struct, frozen=True, kw_only=True):
     """The ids of tool calls that a host accepts: minimum and maximum length, and characters."""
 
     least: int = 1
@@ -110,6 +111,8 @@ class LegalIds:
         return self._original.get(legal, legal)
 
     def _made(self, id: str, turn: int) -> str:
+        import hashlib
+
         number = int.from_bytes(
             hashlib.sha256(f"{turn}:{id}".encode("utf-8", "surrogatepass")).digest(), "big"
         )

@@ -11,7 +11,6 @@ import functools
 import itertools
 import operator
 import os
-import secrets
 import urllib.parse
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
@@ -156,7 +155,7 @@ class Thought(Value, frozen=True, tag="thought"):
 
 
 def _new_id() -> str:
-    return f"call_{secrets.token_hex(12)}"
+    return f"call_{os.urandom(12).hex()}"
 
 
 class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):

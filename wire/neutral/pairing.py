@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+import msgspec
 
 from wire.neutral.messages import Message, Text, ToolCall, ToolResult
 
@@ -121,7 +122,7 @@ def of_one_response(responses: Set[str]) -> bool:
     return len(responses) == 1 and "" not in responses
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True):
     """A result and its position in the conversation."""
 
     message: int
@@ -136,7 +137,7 @@ class Result(NamedTuple):
         return f"messages[{self.message}].parts[{self.position}]"
 
 
-class Call(NamedTuple):
+class Call(msgspec.Struct, frozen=True):
     """A call and its position in the conversation."""
 
     message: int
@@ -151,8 +152,7 @@ class Call(NamedTuple):
         return f"messages[{self.message}].parts[{self.position}]"
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
     """One message of the user or the assistant, and the results in the tool messages after it.
 
     The first turn has no message: it holds results before the first message of user or assistant.
@@ -161,16 +161,16 @@ class Turn:
 
     index: int = -1
     """Index of the message; -1 for the first turn."""
-    joined: list[int] = field(default_factory=list)
+    joined: list[int] = msgspec.field(default_factory=list)
     """Indices of further messages with calls of the same response."""
-    calls: list[Call] = field(default_factory=list)
+    calls: list[Call] = msgspec.field(default_factory=list)
     """The calls of the assistant."""
-    results: list[Result] = field(default_factory=list)
-    pairs: list[int | None] = field(default_factory=list)
+    results: list[Result] = msgspec.field(default_factory=list)
+    pairs: list[int | None] = msgspec.field(default_factory=list)
     """For each call the position of its result in `results`."""
 
 
-class Answers(NamedTuple):
+class Answers(msgspec.Struct, frozen=True):
     """The results of one turn in the order of their calls."""
 
     results: tuple[Result, ...] = ()

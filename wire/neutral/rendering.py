@@ -6,11 +6,9 @@ applies the wire's rules, and makes the call return replies and events.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 import msgspec
@@ -31,8 +29,7 @@ SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolNames:
+class ToolNames(msgspec.Struct, frozen=True):
     """The names of tools that a wire accepts in calls."""
 
     legal: re.Pattern[str]
@@ -168,7 +165,7 @@ def wire_call(
         raise
     warnings = (Note(each.path, f"warning: {each.message}") for each in violations)
     check_request = functools.partial(check, request)
-    call = dataclasses.replace(
+    call = msgspec.structs.replace(
         raw.judge(provider),
         host_rules=functools.partial(_check_other_provider, provider, check_request),
         notes=(*notes(built), *warnings),
@@ -188,8 +185,7 @@ def _check_other_provider(
     return call
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyReader(Generic[A]):
+class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
     """Converts the responses to one call to replies, with the functions of its wire."""
 
     parse_reply: Callable[..., Reply]
@@ -201,7 +197,7 @@ class ReplyReader(Generic[A]):
         call: Any = raw
         return cast(
             Call[Reply],
-            dataclasses.replace(call, parse=functools.partial(self._parsed, raw.parse)),
+            msgspec.structs.replace(call, parse=functools.partial(self._parsed, raw.parse)),
         )
 
     def event_call(self, raw: StreamCall[Any, A]) -> StreamCall[Event, Reply]:
@@ -209,7 +205,7 @@ class ReplyReader(Generic[A]):
         call: Any = raw
         return cast(
             StreamCall[Event, Reply],
-            dataclasses.replace(call, events=self.events, convert=self._reply),
+            msgspec.structs.replace(call, events=self.events, convert=self._reply),
         )
 
     def _parsed(self, parse: Callable[[bytes], A], body: bytes) -> Reply:

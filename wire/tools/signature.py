@@ -9,7 +9,6 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -55,8 +54,7 @@ class _TextArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     input: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True):
     """How a function is called with the arguments of a model."""
 
     shape: Shape

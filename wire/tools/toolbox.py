@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from logging import Logger
 from typing import Any
 
@@ -31,8 +30,7 @@ _MAX_QUOTED_BYTES = 200
 """Bytes of malformed arguments that an error quotes to the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(msgspec.Struct, frozen=True):
     """A call that can run: `run` takes no arguments."""
 
     call: ToolCall
@@ -50,8 +48,7 @@ class Ready:
         return self.tool.timeout
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(msgspec.Struct, frozen=True):
     """A call and its result. `error` is the exception behind an error; the model gets only its
     message.
     """

@@ -8,7 +8,6 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -95,12 +94,11 @@ class Turn:
         return [block for block in self.blocks if block.type in types]
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True, dict=True):
     """The body of a request. It is read once, and may be checked for one host after another."""
 
     request: MessageRequest | CountTokensRequest | bytes | Plain
-    found: dict[tuple[str, ...], tuple[Violation, ...]] = field(default_factory=dict)
+    found: dict[tuple[str, ...], tuple[Violation, ...]] = msgspec.field(default_factory=dict)
     """What rules have found in it that depend on no host, by their ids and the model."""
 
     @functools.cached_property

@@ -10,16 +10,16 @@ import functools
 import re
 import types as builtin
 import typing
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from wire.core.facts import NO_FACTS, SDK, Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One field: its name in both spellings of the server, its type, and its facts."""
 
     name: str

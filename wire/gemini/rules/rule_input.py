@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from wire.core.memory import raw_of
 from wire.errors import Violation
@@ -33,8 +34,7 @@ computerUse and mcpServers together with functions, so they are not in the list.
 """
 
 
-@dataclass(frozen=True)
-class DeclaredFunction:
+class DeclaredFunction(msgspec.Struct, frozen=True):
     """A declared function and its path."""
 
     path: str
@@ -43,8 +43,7 @@ class DeclaredFunction:
     """Empty if the declaration has no name."""
 
 
-@dataclass(frozen=True)
-class RuleInput:
+class RuleInput(msgspec.Struct, frozen=True, dict=True):
     """A request, and the model and host that it is for.
 
     An empty `host` is an unknown one, to which only rules of both hosts apply. `version` is that of

@@ -8,7 +8,9 @@ here lie between recorded schemas that were accepted and that were refused.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from wire.errors import Violation
 from wire.gemini.rules.fields import snake
@@ -25,7 +27,7 @@ MAX_GRAMMAR_STATES = 30_000
 _STRING_FORMATS = ("enum", "date-time")  # G43
 
 
-class Node(NamedTuple):
+class Node(msgspec.Struct, frozen=True):
     """A node of a schema in the Schema proto."""
 
     plain: Mapping[str, Any]
@@ -60,7 +62,7 @@ class Node(NamedTuple):
         return "".join(reversed(steps))
 
 
-class RootSchema(NamedTuple):
+class RootSchema(msgspec.Struct, frozen=True):
     """A schema of the request."""
 
     plain: Any

@@ -8,15 +8,15 @@ Received Contents are read by their fields; their bytes are not parsed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from wire.core.memory import raw_of
 from wire.gemini.pairing import unanswered
 from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
 
 
-@dataclass(slots=True)
-class Call:
+class Call(msgspec.Struct):
     """A function call, its part, and the indices of its Content and part."""
 
     content: int
@@ -30,8 +30,7 @@ class Call:
         return f"contents[{self.content}].parts[{self.position}]"
 
 
-@dataclass(slots=True)
-class Result:
+class Result(msgspec.Struct):
     """A function response, its part, and the indices of its Content and part."""
 
     content: int
@@ -66,8 +65,7 @@ class Turn:
         """Whether the turn has more than results."""
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(msgspec.Struct):
     """A model turn with calls, and the user turns before the next model turn.
 
     `calling` is `None` for turns that follow no call.
@@ -77,22 +75,21 @@ class Exchange:
     after: list[Turn]
 
 
-@dataclass(slots=True)
-class Conversation:
+class Conversation(msgspec.Struct):
     """The properties of a conversation that the rules need."""
 
-    empty: list[int] = field(default_factory=list)
+    empty: list[int] = msgspec.field(default_factory=list)
     """Indices of Contents without parts."""
-    roles: list[int] = field(default_factory=list)
+    roles: list[int] = msgspec.field(default_factory=list)
     """Indices of Contents of another role than user and model."""
-    beyond_text: list[int] = field(default_factory=list)
+    beyond_text: list[int] = msgspec.field(default_factory=list)
     """Indices of Contents that have more than plain texts."""
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[Turn] = msgspec.field(default_factory=list)
     """The turns of these Contents; empty if no part is a call or a result."""
     begin: int = -1
     """Index of the last user Content that has more than results. The current turn follows it (G24).
     """
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[Exchange] = msgspec.field(default_factory=list)
     """Calls and the turns that follow them. The first entry has the turns that follow no call."""
 
 

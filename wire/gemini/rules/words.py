@@ -8,7 +8,7 @@ A rule with several error texts has one row for each; the key is the id and a na
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 INVALID = "Request contains an invalid argument."
 _COUNT = (
@@ -28,7 +28,7 @@ _NO_DATA = (
 )
 
 
-class Words(NamedTuple):
+class Words(msgspec.Struct, frozen=True):
     """How the server refuses a violation: its error text, the remedy for the caller, HTTP status
     and its name.
     """

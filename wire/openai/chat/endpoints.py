@@ -8,7 +8,6 @@ by it. Source of paths and bodies: OpenAI's API reference 2.3.0, 2026-08-21.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -145,7 +144,7 @@ def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Prov
         refuse(check(request, "", provider))
     if isinstance(call, StreamCall):
         dialect = provider.dialect
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             call,
             reader=functools.partial(ChunkReader, dialect=dialect),
             fold=functools.partial(fold, dialect=dialect),

@@ -8,7 +8,6 @@ are of the body.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Container
 from typing import Any, TypeVar
@@ -70,7 +69,7 @@ def call(request: Request, model: str, provider: Provider | str = "openai") -> C
     Parameters and errors are those of `stream_call`.
     """
     raw = _wire_call(chat_completions, request, model, provider)
-    raw = dataclasses.replace(raw, parse=_parse_with_choice)
+    raw = msgspec.structs.replace(raw, parse=_parse_with_choice)
     return _reader(raw, model, provider).whole_call(raw)
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from wire.neutral.ids import CallIds as CallIds
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """A field, or a value of a field, that a provider refuses.
 
     >>> seed = Refusal("seed", "not known here", remedy="use random_seed", ignored=True)
@@ -40,8 +40,7 @@ class Refusal:
     """The `code` of the server's error; empty if it has none, or if it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRefusal:
+class ModelRefusal(msgspec.Struct, frozen=True):
     """Models that do not answer chat completions.
 
     >>> gone = ModelRefusal("m-1", "The model `{model}` is gone.", since="2026-01-05")
@@ -77,8 +76,7 @@ def matches_model(pattern: str, model: str) -> bool:
     return re.fullmatch(f"(?:{pattern}){_SNAPSHOT}", model, re.IGNORECASE) is not None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks of one provider. Sources and dates of each value: docs/providers.md.
 
     >>> my_host = Dialect(most_stops=4, reasoning_slots=("reasoning_content",))
@@ -150,7 +148,7 @@ class Dialect:
     """How arguments that are not a JSON object are sent back. "wrapped" sends an object with their
     text, for providers that parse the arguments in the history.
     """
-    call_ids: CallIds = field(default_factory=CallIds)
+    call_ids: CallIds = msgspec.field(default_factory=CallIds)
     """The ids of tool calls that the provider accepts."""
 
     # --- responses

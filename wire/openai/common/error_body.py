@@ -12,18 +12,19 @@ from typing import ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
+from wire.core.lazy import lazy_pattern
 from wire.core.lenient import plain
 from wire.errors import APIError, ContextLengthError, NotFoundError, QuotaError
 from wire.openai.common.types.errors import ErrorObject
 
-_CONTEXT = re.compile(
+_CONTEXT = lazy_pattern(
     r"context_length_exceeded|exceed_context_size|maximum context length|context "
     r"(length|window|size)|prompt is too long"
     r"|input length and .?max_tokens.? exceed|too many tokens",
     re.IGNORECASE,
 )
-_MODEL = re.compile(r"model_not_found")
-_QUOTA = re.compile(
+_MODEL = lazy_pattern(r"model_not_found")
+_QUOTA = lazy_pattern(
     r"insufficient.?(quota|balance|credit|funds)|billing_hard_limit|credit "
     r"balance|exceeded your current quota",
     re.IGNORECASE,
@@ -38,7 +39,7 @@ class _Errors(ErrorReader[ErrorObject]):
     beside_keys: ClassVar[tuple[str, ...]] = ("code", "type", "status_code", "detail")
     message_keys: ClassVar[tuple[str, ...]] = ("message", "msg", "detail", "reason")
     type_keys: ClassVar[tuple[str, ...]] = ("type", "status", "reason")
-    quota: ClassVar[re.Pattern[str] | None] = _QUOTA
+    quota = Words(QuotaError, _QUOTA)
     classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
         # Chat completions answer 404, Responses 400.

@@ -5,9 +5,10 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Mapping
+
+import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, base_url_variable_of, key_variable_of
@@ -432,8 +433,8 @@ ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         _GEMINI,
     ),
-    dataclasses.replace(_OPENAI_ROW, model_rows=((_RESPONSES_MODELS, "openai@responses"),)),
-    dataclasses.replace(
+    msgspec.structs.replace(_OPENAI_ROW, model_rows=((_RESPONSES_MODELS, "openai@responses"),)),
+    msgspec.structs.replace(
         _OPENAI_ROW, name="openai@chat", other_base_url_variable=base_url_variable_of("openai")
     ),
     Provider(

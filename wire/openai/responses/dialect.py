@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+import msgspec
 
 from wire.neutral.ids import CallIds
 from wire.openai.common.dialect import Refusal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialect:
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks of one host. Sources and dates of each value: docs/providers.md.
 
     >>> my_host = Dialect(developer_role=False, reasoning="content")
@@ -33,7 +33,7 @@ class Dialect:
     adjacent_results: bool = False
     """The results must follow their calls at once, so a text between them is sent before the
     calls."""
-    call_ids: CallIds = field(default_factory=lambda: CallIds(most=64))
+    call_ids: CallIds = msgspec.field(default_factory=lambda: CallIds(most=64))
     """The ids of calls that the host accepts."""
 
     # --- stored responses

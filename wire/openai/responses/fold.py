@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
@@ -80,7 +80,7 @@ class ItemPositions:
         return self._latest
 
 
-class Piece(NamedTuple):
+class Piece(msgspec.Struct, frozen=True):
     """Where the text of a delta belongs."""
 
     item: str

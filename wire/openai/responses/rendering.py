@@ -8,7 +8,6 @@ all other paths are of the body.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Container, Sequence
 from typing import Any, TypeVar
@@ -187,7 +186,7 @@ def _neutral(raw: Any, model: str, provider: Provider | str) -> Any:
     """The raw call as one that returns a reply, and that is sent once more without reasoning."""
     reader = _reader(raw, model, provider)
     neutral = reader.event_call(raw) if isinstance(raw, StreamCall) else reader.whole_call(raw)
-    return dataclasses.replace(neutral, amend=functools.partial(_amended, raw, model, provider))
+    return msgspec.structs.replace(neutral, amend=functools.partial(_amended, raw, model, provider))
 
 
 def _amended(
@@ -206,9 +205,9 @@ def _amended(
         "input",
         f"sent again without {dropped} items of reasoning, which the server could not verify",
     )
-    sent = dataclasses.replace(call, body=body, notes=(*raw.notes, note))
+    sent = msgspec.structs.replace(call, body=body, notes=(*raw.notes, note))
     own = {"parse": raw.parse} if isinstance(raw, Call) else {"events": None, "convert": None}
-    again: AnyCall = _neutral(dataclasses.replace(sent, **own), model, provider)
+    again: AnyCall = _neutral(msgspec.structs.replace(sent, **own), model, provider)
     return again
 
 

@@ -5,9 +5,10 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
+
+import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, base_url_variable_of
@@ -90,7 +91,7 @@ _OPENAI = Dialect(
     reasons_by_default=rf"gpt-5\.5|{_GPT_56}",
     never_reasons=r"gpt-(4|3\.5)(?!.*deep-research).*",
 )
-_AZURE = dataclasses.replace(
+_AZURE = msgspec.structs.replace(
     # Names of models are those of the customer's deployments, so no rule can go by them.
     _OPENAI,
     reasons="",
@@ -100,7 +101,7 @@ _AZURE = dataclasses.replace(
     never_reasons="",
 )
 # The service behind a login of ChatGPT. Its words are reported, and stand in `detail`.
-_CHATGPT = dataclasses.replace(
+_CHATGPT = msgspec.structs.replace(
     _OPENAI,
     stores=True,  # so that `store: false` is sent, which it demands
     chains="refused",
@@ -192,7 +193,7 @@ def responses_host(chat: Provider, dialect: Dialect = PLAIN) -> Provider:
     >>> row.name, row.base_url_variables
     ('my-host@responses', ('MY_HOST_RESPONSES_BASE_URL', 'MY_HOST_BASE_URL'))
     """
-    return dataclasses.replace(
+    return msgspec.structs.replace(
         chat,
         name=f"{chat.name}{_SUFFIX}",
         wire="openai.responses",

@@ -7,16 +7,13 @@ and in the transports; times, connections and buffers concern only the server on
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+import msgspec
 
-from wire.core.secret import quoted, sealed_fields
+from wire.core.secret import quoted, seal_fields
 from wire.errors import ConfigurationError
 
 
-@sealed_fields
-@dataclass(frozen=True, slots=True)
-class EmulatorLimits:
+class EmulatorLimits(msgspec.Struct, frozen=True):
     """Limits of an emulator, in bytes, seconds and counts.
 
     >>> EmulatorLimits(max_body_bytes=1 << 20).max_body_bytes
@@ -65,12 +62,13 @@ class EmulatorLimits:
     """Time in which the rest of a refused body is discarded, so that the client reads why."""
 
     def __post_init__(self) -> None:
-        for each in dataclasses.fields(self):
-            value = getattr(self, each.name)
+        seal_fields(self)
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
             # NaN is not greater than 0 either.
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ConfigurationError(
-                    f"limits: {each.name}: expected a positive number, not {quoted(value)}"
+                    f"limits: {name}: expected a positive number, not {quoted(value)}"
                 )
 
 

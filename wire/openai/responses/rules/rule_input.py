@@ -7,7 +7,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -70,12 +69,11 @@ _CALLERS_ITEMS = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(msgspec.Struct, frozen=True, dict=True):
     """The body of a request. It is read once, and may be checked for one host after another."""
 
     request: ResponseRequest | bytes | Plain
-    found: dict[tuple[str, str], tuple[Violation, ...]] = field(default_factory=dict)
+    found: dict[tuple[str, str], tuple[Violation, ...]] = msgspec.field(default_factory=dict)
     """What rules have found in it that depend on no host, by their ids and the model."""
 
     @functools.cached_property

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import msgspec
+
 from wire.core.memory import WireStruct
 from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
@@ -100,7 +102,9 @@ def check_body(
 ) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
     row = provider_row("gemini@vertex" if route.host == "vertex" else "gemini")
-    violations = check(body, model, replace(row, version=route.version), endpoint=route.endpoint)
+    violations = check(
+        body, model, msgspec.structs.replace(row, version=route.version), endpoint=route.endpoint
+    )
     # Which models live is the catalog's business: a caller may set its day.
     violations = [each for each in violations if each.rule != "G86"]
     if not warnings_too and any(
