@@ -574,6 +574,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "GenerateContentRequest": gemini_request,
     "Provider | str": lambda: "",
     "Provider": lambda: wire.Client("gemini").row,
+    "Sequence[str]": lambda: ["a"],
     "Sequence[Item]": lambda: [responses.Item(type="message", role="user", content="Hi")],
     "bool": lambda: False,
     "list": list,

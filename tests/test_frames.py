@@ -10,11 +10,11 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "bench" / "frames.py"
 
 CEILINGS = {
-    "raw event of chat completions": 22,
-    "raw event of Gemini": 23,
-    "neutral event of chat completions": 29,
-    "neutral event of Gemini": 32,
-    "neutral event of Responses": 40,
+    "raw event of chat completions": 15,
+    "raw event of Gemini": 15,
+    "neutral event of chat completions": 17,
+    "neutral event of Gemini": 17,
+    "neutral event of Responses": 18,
     "raw signature to the next call": 165,
     "neutral signature to the next call": 243,
     "neutral signature and a tool": 246,

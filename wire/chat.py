@@ -1005,6 +1005,7 @@ class _OutputEvents:
 
     def __init__(self, events: Callable[[], EventSource], output_type: OutputType) -> None:
         self._events, self._output_type = events(), output_type
+        self.feed_texts = getattr(self._events, "feed_texts", None)
 
     def feed(self, chunk: Any) -> Sequence[Event]:
         return self._events.feed(chunk)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import msgspec
 
 from wire.core.chunk_bytes import ChunkBytes, RawValue
@@ -9,6 +12,9 @@ from wire.core.chunk_bytes import ChunkBytes, RawValue
 
 class Token(msgspec.Struct, forbid_unknown_fields=True):
     """A chunk of a wire that has texts, channels and a count."""
+
+    changing: ClassVar[Mapping[str, Any]] = {"count": msgspec.Raw}
+    latest_key: ClassVar[str] = "count"
 
     text: str
     channel: str = ""
@@ -23,6 +29,10 @@ class Token(msgspec.Struct, forbid_unknown_fields=True):
     def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
         """The chunk with this text and count."""
         return msgspec.json.encode(Token("".join(texts), self.channel, latest))
+
+    def text_key(self, position: int) -> str:
+        """The key of the text."""
+        return "text"
 
 
 def kept(*chunks: bytes, text_chunk: type[Token] | None = Token) -> list[bytes]:

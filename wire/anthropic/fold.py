@@ -11,8 +11,8 @@ unchanged. A block without deltas keeps exactly the bytes that it was sent in.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -218,6 +218,9 @@ class _InputDelta(msgspec.Struct, forbid_unknown_fields=True, tag="input_json_de
 class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
     """An event that holds only text of one block; see `wire.core.chunk_bytes`."""
 
+    changing: ClassVar[Mapping[str, Any]] = {}
+    latest_key: ClassVar[str] = ""
+
     type: Literal["content_block_delta"]  # not a tag, which msgspec lets an object omit
     index: int
     delta: _TextDelta | _ThinkingDelta | _InputDelta
@@ -233,6 +236,10 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         data = msgspec.json.encode(self)
         self.split()
         return data
+
+    def text_key(self, position: int) -> str:
+        """The key of the text."""
+        return self.delta.__struct_encode_fields__[position]
 
 
 # --- bytes of blocks ------------------------------------------------------------------------------

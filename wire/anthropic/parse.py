@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -202,6 +202,8 @@ class EventReader:
         self._ids = ReplyIds(body)
         self._calls = 0
         self._has_events = self._has_text = False
+        # The block that the last chunk had a text of, the field of the text, and the chunk.
+        self._latest: tuple[_OpenBlock, str, MessageStreamEvent] | None = None
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
         """The neutral events of one event."""
@@ -219,6 +221,22 @@ class EventReader:
             raise
 
     @checked_arguments()
+    def feed_texts(self, texts: Sequence[str]) -> list[Event]:
+        """The events of chunks that repeat the last one, a delta of a block, with other texts."""
+        if self._latest is None:
+            return []
+        opened, field, event = self._latest
+        texts = [text for text in texts if text]
+        if opened.block.type == "tool_use":
+            delta = msgspec.structs.replace(event.delta or Delta(), **{field: "".join(texts)})
+            opened.events.append(msgspec.structs.replace(event, delta=delta))
+        if field != _FIELDS.get(opened.block.type or ""):
+            return []
+        if field == "partial_json":
+            return [ToolCallDelta(opened.position, text) for text in texts]
+        return list(map(ThoughtDelta if field == "thinking" else TextDelta, texts))
+
+    @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
         """The last events: the ends of the blocks that are still open, and `Done` with the reply.
 
@@ -230,6 +248,7 @@ class EventReader:
         return [*events, Done(checked(reply))]
 
     def _events_of(self, event: MessageStreamEvent) -> Iterator[Event]:
+        self._latest = None
         if event.type == "message_start":
             # In the middle of a stream it restarts the response: the host retried the model. Blocks
             # before it are not part of the reply, so their ends must not be emitted.
@@ -274,6 +293,8 @@ class EventReader:
         self, opened: _OpenBlock, delta: Delta, event: MessageStreamEvent
     ) -> Iterator[Event]:
         kind = opened.block.type
+        if delta.type in _TEXT_DELTAS:
+            self._latest = opened, _TEXT_DELTAS[delta.type], event
         if kind == "tool_use":
             opened.events.append(event)
             text = opened.halves.feed(delta.partial_json or "")
@@ -313,6 +334,16 @@ _BLOCK_TYPES = {
     "input_json_delta": "tool_use",
     "compaction_delta": "compaction",
 }
+
+
+_FIELDS = {"text": "text", "thinking": "thinking", "tool_use": "partial_json"}
+"""Type of a block -> the field of a delta that is emitted."""
+_TEXT_DELTAS = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "input_json_delta": "partial_json",
+}
+"""Type of a delta -> the field of its text."""
 
 
 class _OpenBlock:

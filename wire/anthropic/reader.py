@@ -103,6 +103,7 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Messages"
     ending = "message_stop"
+    chunk_type = MessageStreamEvent
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         super().__init__(limits)

@@ -161,6 +161,14 @@ class EventSource(Protocol):
         ...
 
 
+class TextSource(EventSource, Protocol):
+    """An `EventSource` that also takes texts in place of chunks."""
+
+    def feed_texts(self, texts: Sequence[str], /) -> Sequence[Any]:
+        """Return the events of chunks that repeat the last one with other texts."""
+        ...
+
+
 class ReadError(Protocol):
     """Maps an error response to a typed error."""
 

@@ -17,12 +17,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Generic
 
+import msgspec
+
 from wire.core.account import Account, keep_account
 from wire.core.call import Answer, Chunk, StreamCall
 from wire.core.chunk_bytes import ChunkBytes
+from wire.core.decoders import decoder
 from wire.core.foreign import invalid
 from wire.core.limits import Inflater, Limits, over
-from wire.core.memory import PARTIAL, MetadataStruct, Note, kept_bytes, with_notes
+from wire.core.memory import PARTIAL, RAW, MetadataStruct, Note, kept_bytes, with_notes
 from wire.errors import Deferred, StreamIncomplete, WireError
 
 _LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
@@ -40,7 +43,7 @@ class Incoming(Generic[Chunk, Answer]):
         masked: Callable[[Any], Any],
         resumptions: int = 0,
     ) -> None:
-        self.ready: deque[Chunk] = deque()
+        self.ready: deque[Chunk]
         self.over: bool = False
         self.drains: bool = False
         """Whether the end of the body is still to be read after the wire's terminator. A connection
@@ -59,7 +62,17 @@ class Incoming(Generic[Chunk, Answer]):
         self._inflater = Inflater(encoding, limits)
         self._limits, self._size = limits, 0
         # A struct takes four times the memory of its bytes, and folding reads the bytes.
-        self._kept = ChunkBytes(call.text_chunk)
+        self._kept = ChunkBytes(call.text_chunk, limits)
+        self._feed_texts: Any = getattr(self._events, "feed_texts", None)
+        self._chunk_type: type[Any] | None = (
+            None  # if the reader keeps the bytes of its chunks itself
+        )
+        self.ready = deque()
+        if (keep := getattr(self._reader, "keep", None)) is not None:
+            self._chunk_type = self._reader.chunk_type  # type: ignore[attr-defined]
+            keep(self._kept, gives_texts=self._feed_texts is not None)
+            if self._events is None:
+                self.ready = _Chunks(self._chunk_type)
         self._folding = _Folding(call, self._kept, self._reader.notes, account, masked)
         self._masked = masked
         self._error: WireError | None = None
@@ -218,15 +231,23 @@ class Incoming(Generic[Chunk, Answer]):
         self._end(error)
 
     def _take(self, chunks: Sequence[Any]) -> None:
-        if chunks:
-            self._resumptions = self._most_resumptions
-        for chunk in chunks:
-            self._kept.add(kept_bytes(chunk))
+        if not chunks:
+            return
+        self._resumptions = self._most_resumptions
+        kind = self._chunk_type
+        if kind is None:
+            for chunk in chunks:
+                self._kept.add(kept_bytes(chunk))
         if self._events is None:
             self._hand_out(chunks)
-        else:
-            for chunk in chunks:
-                self._hand_out(self._events.feed(chunk))
+            return
+        for chunk in chunks:
+            if type(chunk) is list:
+                self._hand_out(self._feed_texts(chunk))
+            else:
+                is_bytes = type(chunk) is bytes
+                whole = _decoded(chunk, kind) if is_bytes and kind is not None else chunk
+                self._hand_out(self._events.feed(whole))
 
     def _hand_out(self, items: Sequence[Any]) -> None:
         self.ready.extend(items)
@@ -246,6 +267,35 @@ class Incoming(Generic[Chunk, Answer]):
                 error.partial = Deferred(functools.partial(self._folding.fold, False))
                 # The caller has used chunks that were handed out: a retry would repeat them.
                 error.retryable = error.retryable and not self._handed_out
+
+
+def _decoded(data: bytes, kind: Any) -> Any:
+    from wire.core.lenient import decoded  # the readers load it; a client without a call does not
+
+    return decoded(data, kind)
+
+
+class _Chunks(deque[Any]):
+    """Chunks to hand out. One that is kept as bytes is decoded when it is taken.
+
+    A read of a fast server holds hundreds of chunks. As structs they would fill the caches of the
+    processor, and each collection of garbage would look at them.
+    """
+
+    def __init__(self, kind: Any) -> None:
+        super().__init__()
+        self._kind, self._decode = kind, decoder(kind).decode
+
+    def popleft(self) -> Any:
+        chunk = deque.popleft(self)
+        if type(chunk) is bytes:
+            data, raw = chunk, msgspec.Raw(chunk)
+            try:
+                chunk = self._decode(data)
+            except (ValueError, RecursionError):
+                return _decoded(data, self._kind)
+            chunk.__dict__[RAW] = raw
+        return chunk
 
 
 class _Folding:

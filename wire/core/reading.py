@@ -23,14 +23,15 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 
 import msgspec
 
+from wire.core.chunk_bytes import DATA, ChunkBytes, RawValue
 from wire.core.decoders import decoder
 from wire.core.error_words import ErrorReader
 from wire.core.framing import BOM, Framing
 from wire.core.jsonstream import Cutter
 from wire.core.lenient import Unreadable, decoded, fields_of
 from wire.core.limits import Limits, check_json, over, unchecked_json
-from wire.core.memory import PARTIAL, Note, WireStruct, with_notes
-from wire.core.sse import Decoder, Event
+from wire.core.memory import PARTIAL, Note, WireStruct, kept_bytes, with_notes
+from wire.core.sse import Decoder, Event, EventForm, end_of_event
 from wire.errors import (
     Deferred,
     StreamError,
@@ -48,6 +49,11 @@ _MAX_DROPPED_BYTES = 1000
 _MAX_SHOWN_BYTES = 200
 _BYTES_AT_ONCE = 1024 * 1024
 
+_SLOW_BYTES = 4096
+"""Bytes of events that are decoded one by one before it is tried again to decode many at once."""
+_MAX_WINDOW = 256 * 1024
+"""Bytes of events that are decoded at once. It is reached by doubling: an event that does not fit
+costs no more than those before it."""
 _SSE_FIELDS = (b"data", b"event", b"id", b"retry")
 _JSON = re.compile(rb"\{|\[\s*[\[{\"]")
 
@@ -65,6 +71,8 @@ class FramedReader(Generic[C]):
     """Name of one value in error messages, such as `an event of Messages`."""
     ending: ClassVar[str]
     """Name of the end of a complete stream, such as `message_stop`, for error messages."""
+    chunk_type: ClassVar[type[Any]]
+    """The struct of a chunk, `C`."""
     own_keys: ClassVar[frozenset[str]] = frozenset()
     """Keys of an object outside of events that mark it as a chunk, not as noise."""
 
@@ -74,7 +82,14 @@ class FramedReader(Generic[C]):
         self._limits = limits
         self._unchecked = unchecked_json(limits)
         self._seen = 0  # events, those that held no chunk included
-        self._out: list[C] = []
+        self._out: list[Any] = []
+        self._kept: ChunkBytes | None = None
+        self._gives_texts = False
+        self._name = "message"  # of the last event
+        self._line_end = b""  # before the line feed that ends a line
+        self._form = EventForm()
+        self._most_held = min(_SLOW_BYTES, limits.event, limits.line)
+        self._window = _SLOW_BYTES
         self.reopen()
 
     def reopen(self) -> None:
@@ -87,6 +102,7 @@ class FramedReader(Generic[C]):
         self._strange = bytearray()  # the first bytes outside of events and JSON
         self._framing = Framing()
         self._events = Decoder(self._limits.event, self._limits.line)
+        self._tail = b""  # the first bytes of a usual event, which the next ones may complete
         self._cutter = Cutter(self._limits.event)
         self._unused = 0  # bytes since the last chunk
 
@@ -110,6 +126,12 @@ class FramedReader(Generic[C]):
     def may_drop(self, data: bytes) -> bool:
         """Whether damaged JSON may be dropped and reported, for a host that is known to send it."""
         return False
+
+    def follow_texts(self, latest: RawValue) -> None:
+        """Update the state after chunks that repeat the one before them with another text.
+
+        `latest` is the value of `TextChunk.latest_key` in the last of them.
+        """
 
     def end(self) -> None:
         """`[DONE]` was read."""
@@ -139,12 +161,22 @@ class FramedReader(Generic[C]):
         """Hand a chunk out."""
         self.count += 1
         self._out.append(chunk)
+        if self._kept is not None:
+            self._kept.add(kept_bytes(chunk))
         self.follow(chunk)
 
     # --- the public side --------------------------------------------------------------------------
 
+    def keep(self, kept: ChunkBytes, *, gives_texts: bool) -> None:
+        """Add the bytes of each chunk to `kept`.
+
+        From then on, chunks that repeat the chunk before them with another text are not decoded:
+        `feed` returns the bytes of each, or with `gives_texts` a list of their texts.
+        """
+        self._kept, self._gives_texts = kept, gives_texts
+
     def feed(self, data: bytes) -> list[C]:
-        """Return the chunks that `data` completes."""
+        """Return the chunks that `data` completes; after `keep`, some of them not decoded."""
         out = self._out = []
         if self.error is None and not self.done:
             size = len(data)
@@ -157,9 +189,7 @@ class FramedReader(Generic[C]):
                 elif data:
                     if len(self._head) < _MAX_SHOWN_BYTES:
                         self._head += data[:_MAX_SHOWN_BYTES]
-                    self._take(self._events.feed(data))
-                    if self._events.over:  # no further data may come that would raise it
-                        self._events.refuse()
+                    self._take_events(data)
                 if out:
                     self._unused = 0
                 else:
@@ -214,22 +244,104 @@ class FramedReader(Generic[C]):
         if self.as_json:
             self._cutter.check()
         else:
+            self._decode_events(self._tail)
             self._take(self._events.close())
         if self._cutter.stray and not self.done:
             self._drop_outside(bytes(self._cutter.stray))
 
+    def _take_events(self, data: bytes) -> None:
+        """Read the bytes of events.
+
+        Most events of a stream repeat the one before with another text, and arrive in one piece.
+        They are recognised by their bytes, line ends included, and pass by the decoder of events.
+        """
+        kept, events = self._kept, self._events
+        if kept is None:
+            self._decode_events(data)
+            return
+        if self._tail:
+            data, self._tail = self._tail + data, b""
+        position, size = 0, len(data)
+        while position < size and not self.done:
+            end = position + _SLOW_BYTES
+            if kept.repeating:
+                if events.is_between:
+                    taken = self._take_usual(kept, data[position : position + self._window])
+                    position += taken
+                    if position == size:
+                        return
+                    if size - position < self._most_held and self._form.is_begun(data[position:]):
+                        self._tail = data[position:]
+                        return
+                    if taken:
+                        continue
+                else:
+                    end = end_of_event(data, position)
+            elif b"\r\n" in data[position:end]:
+                self._line_end = b"\r"
+            self._decode_events(data[position:end])
+            position = end
+
+    def _decode_events(self, data: bytes) -> None:
+        self._take(self._events.feed(data))
+        if self._events.over:  # no further data may come that would raise it
+            self._events.refuse()
+
+    def _take_usual(self, kept: ChunkBytes, data: bytes) -> int:
+        """Read the events at the beginning that repeat the last one; return their size."""
+        form = self._form
+        if form.name != self._name or form.line_end != self._line_end:
+            form = self._form = EventForm(self._name, self._line_end)
+        lines = form.data_lines(data)
+        if not lines:
+            return 0
+        count = self._repeat(kept, lines, form.line_end)
+        if count < len(lines):
+            self._window, lines = _SLOW_BYTES, lines[:count]
+        elif self._window < _MAX_WINDOW:
+            self._window *= 2
+        return sum(map(len, lines)) + count * form.others
+
     def _take(self, events: Iterable[Event]) -> None:
+        kept = self._kept
         for event in events:
             # Events after the terminator are ignored, also those in the same network read.
             if self.done:
                 return
+            data, name = event.data, event.event
+            if kept is not None:
+                if (
+                    kept.repeating
+                    and name == self._name
+                    and not event.outside
+                    and self._repeat(kept, [DATA + data], b"")
+                ):
+                    continue
+                kept.repeating, self._name = False, name
             if event.outside:
-                self._outside(event.data)
+                self._outside(data)
             elif not event.blank:
-                self._seen += 1
-                if self._seen > self._limits.events:
-                    self._refuse_events()
-                self._read(event.data, event.event, cut=event.cut)
+                self._count_event()
+                self._read(data, name, cut=event.cut)
+
+    def _repeat(self, kept: ChunkBytes, lines: Sequence[bytes], line_end: bytes) -> int:
+        """Emit the first chunks that repeat the last one with another text; return how many."""
+        lines, texts, _ = kept.repeats(lines, line_end, self._limits.events - self._seen)
+        count = len(lines)
+        if not count:
+            return 0
+        self._seen += count
+        self.count += count
+        out = self._out
+        if not self._gives_texts:
+            inside = slice(len(DATA), -len(line_end) or None)
+            out += [line[inside] for line in lines]
+        elif out and type(out[-1]) is list:
+            out[-1] += texts
+        else:
+            out.append(texts)
+        self.follow_texts(kept.latest)
+        return count
 
     def _count_event(self) -> None:
         self._seen += 1
@@ -242,7 +354,7 @@ class FramedReader(Generic[C]):
     def _check_unused(self) -> None:
         """Refuse a flood of comments, blank lines or keep-alives. A large event that has not ended
         is none."""
-        held = len(self._cutter.rest) if self.as_json else self._events.held
+        held = len(self._cutter.rest) if self.as_json else self._events.held + len(self._tail)
         if self._unused - held > self._limits.unused:
             raise over("unused", f"more than {self._limits.unused} bytes complete no event")
 

@@ -100,6 +100,15 @@ class Decoder:
         """Bytes of the event and the line that have not ended."""
         return self._held + len(self._rest)
 
+    @property
+    def is_between(self) -> bool:
+        """Whether the next byte is the first of an event."""
+        return (
+            self._begun
+            and not (self._rest or self._held or self._event or self._after_cr or self.over)
+            and self._retry is None
+        )
+
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that `data` completes, in order."""
         if not isinstance(data, bytes):
@@ -215,3 +224,59 @@ class Decoder:
         limit = self._line_limit if self.over == "line" else self._limit
         what = "a line" if self.over == "line" else "an event"
         raise LimitError(f"{what} is larger than {limit} bytes; limits.{self.over} sets the limit")
+
+
+def end_of_event(data: bytes, start: int) -> int:
+    """The position behind the first blank line; the end of the bytes if there is none.
+
+    >>> end_of_event(b"data: a\\n\\ndata: b\\n\\n", 0)
+    9
+    """
+    end = data.find(b"\n", start)
+    while end >= 0:
+        for blank in (b"\n\n", b"\n\r\n"):
+            if data.startswith(blank, end):
+                return end + len(blank)
+        end = data.find(b"\n", end + 1)
+    return len(data)
+
+
+class EventForm:
+    """The lines that vendors send around the data of an event: its name, and a blank line.
+
+    Each line ends with `line_end`, which is empty or a CR, and a LF.
+
+    >>> EventForm("a").data_lines(b"event: a\\ndata: 1\\n\\nevent: b\\ndata: 2\\n\\n")
+    [b'data: 1']
+    """
+
+    def __init__(self, name: str = "message", line_end: bytes = b"") -> None:
+        self.name, self.line_end = name, line_end
+        names = [] if name == "message" else [b"event: " + name.encode() + line_end]
+        self._lines = len(names) + 2  # of one event
+        self._start = b"".join(line + b"\n" for line in names) + b"data: "
+        self._expected = [*enumerate(names), (len(names) + 1, line_end)]
+        self.others: int = sum(len(line) + 1 for _, line in self._expected) + 1
+        """The bytes of an event beside its data line."""
+
+    def is_begun(self, data: bytes) -> bool:
+        """Whether these are the first bytes of an event of this form, without its last line ends.
+
+        >>> EventForm("a").is_begun(b"event: a\\ndata: 1"), EventForm("a").is_begun(b"event: b\\n")
+        (True, False)
+        """
+        start = self._start
+        if data.startswith(start):
+            return data.find(b"\n", len(start)) < 0
+        return start.startswith(data)
+
+    def data_lines(self, data: bytes) -> list[bytes]:
+        """The data lines of the complete events at the beginning of `data` that have this form."""
+        lines = data.split(b"\n")
+        period = self._lines
+        count = (len(lines) - 1) // period
+        for position, expected in self._expected:
+            column = lines[position : count * period : period]
+            if column.count(expected) < count:
+                count = next(index for index, line in enumerate(column) if line != expected)
+        return lines[period - 2 : count * period : period]

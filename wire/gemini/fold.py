@@ -10,8 +10,8 @@ sent back unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -175,6 +175,9 @@ class _TextCandidate(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
 class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
     """A chunk that holds only one text or thought; see `wire.core.chunk_bytes`."""
 
+    changing: ClassVar[Mapping[str, Any]] = {"usageMetadata": msgspec.Raw}
+    latest_key: ClassVar[str] = "usageMetadata"
+
     candidates: tuple[_TextCandidate]
     usage_metadata: RawValue = msgspec.UNSET
     model_version: RawValue = msgspec.UNSET
@@ -198,6 +201,10 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         data = msgspec.json.encode(self)
         self.split()
         return data
+
+    def text_key(self, position: int) -> str:
+        """The key of the text."""
+        return "text"
 
 
 # --- bytes of parts -------------------------------------------------------------------------------

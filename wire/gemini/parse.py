@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -397,6 +397,7 @@ class EventReader:
         self._ids = ReplyIds(body)
         self._calls = 0
         self._has_text = False
+        self._is_own = False  # the last chunk had the candidate that is read
         self._holds_calls = _has_servers(body)
         # Calls whose results a server may still send, with their results. Without MCP servers, the
         # calls in it are emitted at once.
@@ -415,6 +416,7 @@ class EventReader:
             ):
                 return list(provider_events(chunk, "", _KNOWN_KEYS))
             candidate = _first(chunk)
+            self._is_own = candidate is not None
             parts = (
                 (candidate.content.parts or ())
                 if candidate is not None and candidate.content is not None
@@ -430,6 +432,17 @@ class EventReader:
         except Exception:
             check_inside("chunk", chunk, GenerateContentResponse)
             raise
+
+    @checked_arguments()
+    def feed_texts(self, texts: Sequence[str]) -> list[Event]:
+        """The events of chunks that repeat the last one, a text, with other texts."""
+        if not self._is_own:
+            return []
+        if self._half_is_thought:
+            return [ThoughtDelta(text) for text in texts if text]
+        events: list[Event] = [TextDelta(text) for text in texts if text]
+        self._has_text = self._has_text or bool(events)
+        return events
 
     @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:

@@ -105,6 +105,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = _VALUE
     ending = "a finish reason"
+    chunk_type = GenerateContentResponse
     own_keys: ClassVar[frozenset[str]] = frozenset(
         {"candidates", "promptFeedback", "usageMetadata"}
     )

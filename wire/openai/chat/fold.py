@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import msgspec
 
@@ -412,6 +412,9 @@ class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
 class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
     """A chunk that holds only text of one choice; see `wire.core.chunk_bytes`."""
 
+    changing: ClassVar[Mapping[str, Any]] = {"obfuscation": str}
+    latest_key: ClassVar[str] = ""
+
     choices: tuple[_TextChoice]
     id: RawValue = _UNSET
     object: RawValue = _UNSET
@@ -452,6 +455,10 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
         data = msgspec.json.encode(self)
         self.split()
         return data
+
+    def text_key(self, position: int) -> str:
+        """The key of a text: the texts are the first fields of a delta."""
+        return _TextDelta.__struct_fields__[position]
 
 
 # --- bytes of messages ----------------------------------------------------------------------------

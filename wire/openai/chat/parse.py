@@ -178,6 +178,7 @@ class EventReader:
         self._parts: list[_OpenPart] = []
         self._halves: dict[tuple[_Kind, str], Halves] = {}
         self._has_delta = False
+        self._latest: tuple[_Kind, str] | None = None  # the text of the last chunk
         # Type and index of a detail -> its last text, from a host with `cumulative_details`.
         self._cumulative: dict[tuple[Any, Any], str] = {}
         self._details: list[dict[str, Any]] = []
@@ -196,6 +197,7 @@ class EventReader:
         """The events of one chunk, or of a complete response."""
         try:
             events: list[Event] = []
+            self._latest = None
             self._id, self._model = chunk.id or self._id, chunk.model or self._model
             groq = chunk.x_groq.usage if chunk.x_groq is not None else None
             for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
@@ -212,6 +214,21 @@ class EventReader:
         except Exception:
             check_inside("chunk", chunk, ChatCompletionChunk | ChatCompletion)
             raise
+
+    @checked_arguments()
+    def feed_texts(self, texts: Sequence[str]) -> list[Event]:
+        """The events of chunks that repeat the last one, a text of one choice, with other texts."""
+        events: list[Event] = []
+        if self._latest is None:  # of another choice
+            return events
+        kind, _ = self._latest
+        if kind == "text" and self._tags is not None:
+            for text in texts:
+                self._add_pieces(self._tags.feed(text), events)
+            return events
+        texts = [text for text in texts if text]
+        self._parts[-1].texts += texts
+        return list(map(ThoughtDelta if kind == "thought" else TextDelta, texts))
 
     @checked_arguments()
     def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
@@ -286,6 +303,7 @@ class EventReader:
         self._details += [msgspec.to_builtins(detail) for detail in details]
         slot = next((name for name in SLOTS if getattr(delta, name)), None)
         if slot is not None:
+            self._latest = ("thought", slot)
             self._add_text("thought", getattr(delta, slot), slot, events)
             return  # the details repeat the text: reading both would double it (Q6)
         for detail in details:
@@ -311,6 +329,8 @@ class EventReader:
                 self._read_text(part.text, events)
 
     def _read_text(self, text: str, events: list[Event]) -> None:
+        if text:
+            self._latest = ("text", "")
         if self._tags is None:
             self._add_text("text", text, "", events)
         else:

@@ -67,6 +67,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "a response of chat completions"
     ending = "a finish reason and without [DONE]"
+    chunk_type = ChatCompletionChunk
 
     def __init__(
         self,

@@ -15,8 +15,8 @@ current item. For each position the first of these counts that was received:
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -294,6 +294,9 @@ def _position(event: Fields, key: str) -> int:
 class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
     """An event that holds only text of one item; see `wire.core.chunk_bytes`."""
 
+    changing: ClassVar[Mapping[str, Any]] = {"sequence_number": int, "obfuscation": str}
+    latest_key: ClassVar[str] = "sequence_number"
+
     type: Literal[
         "response.output_text.delta",
         "response.refusal.delta",
@@ -327,6 +330,10 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         data = msgspec.json.encode(self)
         self.split()
         return data
+
+    def text_key(self, position: int) -> str:
+        """The key of the text."""
+        return "delta"
 
 
 # --- bytes of items -------------------------------------------------------------------------------

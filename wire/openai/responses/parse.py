@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -263,7 +263,11 @@ _KNOWN_EVENTS = frozenset(
 )
 """Types of events that say nothing of their own to the caller: what they hold is in the reply."""
 
-_TEXT_EVENTS: dict[str, type[TextDelta] | type[ThoughtDelta]] = {
+_TextEvent: TypeAlias = type[TextDelta] | type[ThoughtDelta]
+_Place: TypeAlias = tuple[str, int]
+"""A list of parts of an item, and a position in it."""
+_ARGUMENTS: _Place = ("", 0)
+_TEXT_EVENTS: dict[str, _TextEvent] = {
     "response.output_text.delta": TextDelta,
     "response.refusal.delta": TextDelta,
     "response.reasoning_text.delta": ThoughtDelta,
@@ -291,6 +295,9 @@ class EventReader:
         self._restart()
 
     def _restart(self) -> None:
+        # The item that the last event had a text of, the place of the text in it, and the type of
+        # its events: `None` for arguments of a call.
+        self._latest: tuple[_OpenItem, _Place, _TextEvent | None] | None = None
         self._items: dict[int, _OpenItem] = {}
         self._positions = ItemPositions()
         self._ids = ReplyIds(self._body)
@@ -311,6 +318,18 @@ class EventReader:
         return events
 
     @checked_arguments()
+    def feed_texts(self, texts: Sequence[str]) -> list[Event]:
+        """The events of chunks that repeat the last one, a delta of an item, with other texts."""
+        if self._latest is None:
+            return []
+        opened, place, kind = self._latest
+        texts = [text for text in texts if text]
+        opened.count(place, sum(map(len, texts)))
+        if kind is None:
+            return [ToolCallDelta(opened.position or 0, text) for text in texts]
+        return list(map(kind, texts))
+
+    @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
         """The last events: the ends of the items that are still open, and `Done` with the reply.
 
@@ -325,11 +344,15 @@ class EventReader:
 
     def _events_of(self, event: StreamEvent) -> Iterator[Event]:
         kind = event.type or ""
+        self._latest = None
         if kind in _TEXT_EVENTS:
             text = event.delta if isinstance(event.delta, str) else ""
-            yield from self._open(event).text(_TEXT_EVENTS[kind], _place(event), text)
+            opened, place = self._open(event), _place(event)
+            self._latest = opened, place, _TEXT_EVENTS[kind]
+            yield from opened.text(_TEXT_EVENTS[kind], place, text)
         elif kind in _CALL_EVENTS:
             opened = self._open(event)
+            self._latest = opened, _ARGUMENTS, None
             yield from self._start(opened)
             yield from opened.arguments(event.delta if isinstance(event.delta, str) else "")
         elif kind == "response.output_item.added":
@@ -406,7 +429,7 @@ def _base(event: StreamEvent) -> str:
     return (event.type or "").rpartition(".")[0]
 
 
-def _place(event: StreamEvent) -> tuple[str, int]:
+def _place(event: StreamEvent) -> _Place:
     """The list of parts that a delta belongs to, and the position in it."""
     piece = PIECES[_base(event)]
     return piece.parts, getattr(event, piece.position) or 0
@@ -420,12 +443,10 @@ class _OpenItem:
         self.position: int | None = None  # among the calls
         self.id = ""  # of a call
         self.ended = False
-        self._halves: dict[tuple[str, int], Halves] = {}
-        self._emitted: dict[tuple[str, int], int] = {}  # characters, by list and position
+        self._halves: dict[_Place, Halves] = {}
+        self._emitted: dict[_Place, int] = {}  # characters, by list and position
 
-    def text(
-        self, kind: type[TextDelta] | type[ThoughtDelta], place: tuple[str, int], text: str
-    ) -> Iterator[Event]:
+    def text(self, kind: _TextEvent, place: _Place, text: str) -> Iterator[Event]:
         """The event of a delta of text; none if it completes no character."""
         if text := self._added(place, text):
             is_next = place[0] == "summary" and self._emitted.keys() - {place}
@@ -434,24 +455,28 @@ class _OpenItem:
 
     def arguments(self, text: str) -> Iterator[Event]:
         """The event of a delta of arguments."""
-        if text := self._added(("", 0), text):
+        if text := self._added(_ARGUMENTS, text):
             yield ToolCallDelta(self.position or 0, text)
 
-    def _added(self, place: tuple[str, int], text: str) -> str:
+    def count(self, place: _Place, characters: int) -> None:
+        """Record that text was emitted."""
+        self._emitted[place] = self._emitted.get(place, 0) + characters
+
+    def _added(self, place: _Place, text: str) -> str:
         text = self._halves.setdefault(place, Halves()).feed(text)
         if text:
-            self._emitted[place] = self._emitted.get(place, 0) + len(text)
+            self.count(place, len(text))
         return text
 
     def rest_of_arguments(self, text: str) -> Iterator[Event]:
         """The arguments behind those of the deltas."""
-        yield from self.arguments(text[self._emitted.get(("", 0), 0) :])
+        yield from self.arguments(text[self._emitted.get(_ARGUMENTS, 0) :])
 
     def rest_of_texts(self, item: Item) -> Iterator[Event]:
         """The texts behind those of the deltas."""
         if item.type not in ("message", "reasoning", None):
             return
-        kind: type[TextDelta] | type[ThoughtDelta]
+        kind: _TextEvent
         kind = ThoughtDelta if item.type == "reasoning" else TextDelta
         texts = _texts_of(item)
         # vLLM counts the position up with each delta, so that the positions do not match.

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.chunk_bytes import RawValue
 from wire.core.error_words import ErrorReader
 from wire.core.lenient import decoded, fields_of
 from wire.core.limits import Limits
@@ -72,6 +73,7 @@ class ChunkReader(FramedReader[StreamEvent]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Responses"
     ending = "response.completed"
+    chunk_type = StreamEvent
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         super().__init__(limits)
@@ -110,6 +112,11 @@ class ChunkReader(FramedReader[StreamEvent]):
             raise _failure_of(chunk, self._worded)
         if chunk.type in TERMINAL_EVENTS:
             self._whole = self.done = self.finished = True
+
+    def follow_texts(self, latest: RawValue) -> None:
+        """Record the number of the last event."""
+        if latest is not msgspec.UNSET:
+            self.last_number = int(bytes(latest))
 
     def end(self) -> None:
         """`[DONE]` ends the body; it completes nothing."""
