@@ -1,4 +1,4 @@
-# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -16,10 +16,10 @@ demo-local: .venv/.run .venv-real/.ready
 examples: .venv/.dev
 	@for each in examples/*.py; do case $$each in */demo.py|*/local.py|*/scripted_gemini.py) ;; *) echo "== $$each" && $(BIN)/python $$each || exit 1;; esac; done
 
+# What `wire` and other libraries cost, beside the goals; writes docs/performance.md. A part, which
+# writes nothing: `make bench ONLY=burst,1kb IMPL='raw,wire*' ROUNDS=2`. WRITE=1 keeps its figures.
 bench: .venv/.run
-	@$(BIN)/python bench/memory.py
-	@$(BIN)/python bench/frames.py
-	@$(BIN)/python bench/imports.py
+	@$(BIN)/python -m bench --only '$(ONLY)' --impl '$(IMPL)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WRITE),--write)
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))
@@ -88,7 +88,7 @@ docs: .venv/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .clis
+	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .venv-bench .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'

@@ -1,0 +1,1 @@
+"""Measures what `wire` and other clients cost: `make bench`."""

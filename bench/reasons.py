@@ -1,0 +1,69 @@
+"""Why a suite misses a goal, and what would reach it: by its profile."""
+
+REASONS = {
+    "import": (
+        "A module of the package costs what its classes and tables cost to make: structs of "
+        "msgspec, enums, rows of providers, patterns. What a first call does not need is imported "
+        "when it is used; fewer classes in the modules that are left would make it cheaper."
+    ),
+    "process": (
+        "The import is most of it: see Import. The call itself costs 1 to 3 ms, and the first one "
+        "builds the decoders of its structs."
+    ),
+    "size": (
+        "httpx, anyio and msgspec with what they require are 2.5 MB, the package is 3.3 MB: "
+        "structs and rules of four APIs, the emulator, pipelines, and the schemas. A separate "
+        "distribution of the emulator would be 0.5 MB less for those who do not test."
+    ),
+    "burst": (
+        "With httpx, each read passes h11, httpcore and anyio: a quarter of the time. Half is the "
+        "way from bytes to chunk (see Core): events are found as the standard says, each chunk is "
+        "checked and decoded to a struct of all fields, and its bytes are kept for the result. "
+        "The direct transport takes the first away; fewer objects a chunk would make the second "
+        "less."
+    ),
+    "paced": (
+        "Most of a read is the loop that wakes up and what httpx does with the bytes: h11, "
+        'httpcore and anyio, ten frames and a timer each. `http="direct"` has none of it. What is '
+        "left is the way from bytes to chunk (see Core), for one chunk or two at a time."
+    ),
+    "streams-200": (
+        "The client is busy for longer than the server takes to send, so that streams end late: a "
+        "read of each stream costs what it costs alone (see Paced). Memory is h11, the buffers of "
+        "the stream of anyio, and the bytes that are kept for the result."
+    ),
+    "streams-1000": (
+        "A read of each stream costs what it costs alone (see Paced), and 1,000 streams of ten "
+        'chunks a second are more than one core does with httpx. `http="direct"` does it.'
+    ),
+    "1kb": (
+        "A call builds a request, opens an attempt with its clocks and limits, and reads one "
+        "response: a fifth of the time is `wire`. With httpx the rest is h11, httpcore and anyio, "
+        "which no client on httpx gets rid of."
+    ),
+    "5mb": (
+        "The body is checked for its depth, decoded once and kept. The neutral door decodes "
+        "base64 to bytes, which the limit does not."
+    ),
+    "history": (
+        "Each message is a struct of all fields, and each is checked before anything is sent: "
+        "roles, calls and their results, values that JSON cannot represent, the rules of the "
+        "server. The limit checks nothing."
+    ),
+    "length": ("The time is not constant: see Core for what a chunk costs."),
+    "core": (
+        "The limit finds events by one split and decodes four fields of a chunk. The raw door "
+        "gives a struct of all fields, finds events as the standard says, counts against its "
+        "limits, and keeps the bytes; the neutral door makes an event of each chunk, and a reply "
+        "of all."
+    ),
+    "sse": (
+        "Each line is looked at as the standard says, for its end, its field and comments; the "
+        "limit splits at blank lines and looks for one field."
+    ),
+    "echo": (
+        "The bytes of received messages are put in as they are. What costs is the check of the "
+        "request before it is sent, message by message."
+    ),
+}
+"""Name of a suite to a few sentences, which the page shows while a goal of the suite is missed."""
