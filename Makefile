@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check release-check docs examples bench clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check release-check docs examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -33,6 +33,11 @@ test: .venv/.dev
 
 test-slow: .venv/.dev
 	$(BIN)/python -m pytest -q -m slow
+
+# The tests of clients on connections of httpx, as without httptools, and on the pool of httpx2.
+test-transports: .venv/.dev
+	TRANSPORT=httpx $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/faults
+	TRANSPORT=httpx2 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http
 
 # With the lowest version of each dependency that pyproject.toml allows.
 test-lowest: .venv-lowest/.ready

@@ -1,4 +1,7 @@
-"""With `TRANSPORT=httpx` in the environment, the tests run as where httptools is not installed."""
+"""With `TRANSPORT=httpx` in the environment, the tests run as where httptools is not installed.
+
+With `TRANSPORT=httpx2`, `tests/http/drive.py` puts transports of httpx2 under the clients.
+"""
 
 import os
 import sys

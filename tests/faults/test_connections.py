@@ -7,7 +7,6 @@ import os
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,44 +15,8 @@ import pytest
 import trustme
 
 from tests.faults.clients import STYLES
+from tests.http.loopback import Serve, serving
 from wire import AsyncChat, Chat, Retry, Timeouts, WireError
-
-Serve = Callable[[socket.socket], None]
-
-
-@contextlib.contextmanager
-def serving(serve: Serve) -> Iterator[tuple[int, list[int]]]:
-    """A port whose connections `serve` plays, and a list with one item for each connection."""
-    count: list[int] = []
-    peers: list[socket.socket] = []
-    threads: list[threading.Thread] = []
-
-    def one(peer: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            serve(peer)
-
-    def accept(server: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                peer, _ = server.accept()
-                count.append(1)
-                peers.append(peer)
-                threads.append(threading.Thread(target=one, args=(peer,), daemon=True))
-                threads[-1].start()
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        accepting = threading.Thread(target=accept, args=(server,), daemon=True)
-        accepting.start()
-        yield server.getsockname()[1], count
-        server.shutdown(socket.SHUT_RDWR)
-        accepting.join(5)
-    for peer in peers:
-        with contextlib.suppress(OSError):
-            peer.shutdown(socket.SHUT_RDWR)
-    for thread in threads:
-        thread.join(5)
-    for peer in peers:
-        peer.close()
 
 
 def asked(style: str, url: str, **clocks: float) -> WireError:

@@ -1,10 +1,12 @@
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.http.drive import EVERY, Drive
+from wire.http import network
 
 
 @pytest.fixture(params=EVERY)
@@ -26,3 +28,12 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(command, cwd=made.parent, check=True, capture_output=True)
     made.write_bytes(made.read_bytes() + (made.parent / key).read_bytes())
     return made
+
+
+@pytest.fixture
+def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A certificate that the lanes trust."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    network.tls.cache_clear()
+    yield certificate
+    network.tls.cache_clear()

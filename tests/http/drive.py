@@ -4,6 +4,7 @@ runs on all three.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,19 @@ def of_one_loop(lanes: AsyncLanes) -> Any:
     """Lanes, limiter and all, of the one event loop that has used them."""
     (only,) = lanes._loops.values()
     return only
+
+
+def not_on_httpx2(reason: str) -> pytest.MarkDecorator:
+    """Skips a test where `TRANSPORT=httpx2` puts the pool of httpx2 under the clients."""
+    return pytest.mark.skipif(os.environ.get("TRANSPORT") == "httpx2", reason=reason)
+
+
+def httpx2_transport(name: str) -> Any:
+    """A transport of httpx2, which `TRANSPORT=httpx2` puts under the clients of the tests."""
+    import httpx2
+
+    kind = httpx2.HTTPTransport if name == "sync" else httpx2.AsyncHTTPTransport
+    return kind(trust_env=False)
 
 
 QUICK = retry.Retry(base=0)
@@ -52,6 +66,8 @@ class Drive:
         below.
         """
         options = {"api_key": "fake-key", "retry": QUICK, **options}
+        if os.environ.get("TRANSPORT") == "httpx2" and "http" not in options:
+            options["http"] = httpx2_transport(self.name)
         if self.name == "sync":
             with Client(provider, **options) as client:
                 return work(_SyncDoor(client))

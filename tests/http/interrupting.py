@@ -22,7 +22,7 @@ import anyio.lowlevel
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, of_one_loop
 from wire import AsyncClient, Client
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.lanes import AsyncLanes, Connections, Lanes
 
 LIMIT = 2
 AT_CHECKPOINTS = {"restrict_keyboard_interrupt_to_checkpoints": True}
@@ -110,9 +110,9 @@ async def one_async_call(client: AsyncClient, how: str) -> None:
                 break
 
 
-def threads(url: str, storm: Storm) -> dict[str, int]:
+def threads(url: str, storm: Storm, connections: Connections = "auto") -> dict[str, int]:
     """Interrupts in the thread that calls, which is the main one."""
-    lanes, before = Lanes(limit=LIMIT), descriptors()
+    lanes, before = Lanes(limit=LIMIT, connections=connections), descriptors()
     works = 0
     with Client("gemini", api_key="fake-key", base_url=url, retry=QUICK, http=lanes) as client:
         for how in HOWS:
@@ -127,9 +127,11 @@ def threads(url: str, storm: Storm) -> dict[str, int]:
     }
 
 
-def event_loops(url: str, storm: Storm, backend: str) -> dict[str, int]:
+def event_loops(
+    url: str, storm: Storm, backend: str, connections: Connections = "auto"
+) -> dict[str, int]:
     """Each interrupt ends an event loop; the client goes on in the next one."""
-    client = AsyncClient("gemini", api_key="fake-key", base_url=url, retry=QUICK)
+    client = AsyncClient("gemini", api_key="fake-key", base_url=url, retry=QUICK, http=connections)
     works = 0
 
     async def interrupted(how: str) -> None:
@@ -187,7 +189,9 @@ def one_loop(url: str, storm: Storm, backend: str) -> dict[str, int]:
 
 SCENES: dict[str, Callable[[str, Storm], dict[str, int]]] = {
     "threads": threads,
+    "threads, httpx": lambda url, storm: threads(url, storm, "httpx"),
     "asyncio": lambda url, storm: event_loops(url, storm, "asyncio"),
+    "asyncio, httpx": lambda url, storm: event_loops(url, storm, "asyncio", "httpx"),
     "trio": lambda url, storm: event_loops(url, storm, "trio"),
     "trio, one loop": lambda url, storm: one_loop(url, storm, "trio"),
 }

@@ -74,6 +74,8 @@ class Loopback:
             self._tls.load_cert_chain(str(certificate))
         self.requests: list[bytes] = []
         self.connections = 0
+        self.resumed = 0
+        """Connections whose TLS session is an earlier one's."""
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._gone = threading.Event()
         self._open: set[socket.socket] = set()
@@ -115,6 +117,8 @@ class Loopback:
     def _serve(self, peer: socket.socket) -> None:
         try:
             with contextlib.suppress(OSError), peer, self._secured(peer) as talk:
+                if isinstance(talk, ssl.SSLSocket) and talk.session_reused:
+                    self.resumed += 1
                 while request := _read_request(talk):
                     with self._lock:
                         number = len(self.requests)
@@ -200,3 +204,42 @@ def loopback(
         yield server
     finally:
         server.stop()
+
+
+Serve = Callable[[socket.socket], None]
+"""Plays one connection."""
+
+
+@contextlib.contextmanager
+def serving(serve: Serve) -> Iterator[tuple[int, list[int]]]:
+    """A port whose connections `serve` plays, and a list with one item for each connection."""
+    count: list[int] = []
+    peers: list[socket.socket] = []
+    threads: list[threading.Thread] = []
+
+    def one(peer: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            serve(peer)
+
+    def accept(server: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                peer, _ = server.accept()
+                count.append(1)
+                peers.append(peer)
+                threads.append(threading.Thread(target=one, args=(peer,), daemon=True))
+                threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accepting = threading.Thread(target=accept, args=(server,), daemon=True)
+        accepting.start()
+        yield server.getsockname()[1], count
+        server.shutdown(socket.SHUT_RDWR)
+        accepting.join(5)
+    for peer in peers:
+        with contextlib.suppress(OSError):
+            peer.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join(5)
+    for peer in peers:
+        peer.close()

@@ -8,9 +8,11 @@ import httpx
 import pytest
 import respx
 
-from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive
+from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, loopback, text, whole
 from wire import Timeouts, answer_account, errors, gemini, retry
+
+pytestmark = not_on_httpx2("respx answers requests of httpx only")
 
 URL = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
 STREAM_URL = (

@@ -19,7 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import (
     ANSWER,
     LAST,
@@ -135,6 +135,7 @@ def test_in_a_whole_body(drive: Drive, phase: str) -> None:  # R-13, R-14
     assert "bytes of the body" in str(caught.value)
 
 
+@not_on_httpx2("the socket that its pool has kept is not known before the response")
 @pytest.mark.parametrize("phase", ["head", "body"])
 def test_on_a_connection_that_was_kept(drive: Drive, phase: str) -> None:  # R-13
     """Its socket is known before the response."""
@@ -335,6 +336,7 @@ def test_the_first_byte_clock_may_end_a_connect(drive: Drive) -> None:  # R-14
             drive.send(base_url=f"https://127.0.0.1:{port}", timeouts=clocks, retry=None)
 
 
+@not_on_httpx2("proxies of the environment are those of the default transport")
 def test_a_proxy_that_drips(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:  # R-13
     sent: list[int] = []
     with raw_server(drips(SHORT_HEAD, b"x-a: b\r\n", sent)) as port:

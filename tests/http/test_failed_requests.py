@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import GOOD_STREAM, LAST, STREAM, event, loopback, text, whole
 from wire import Chat, Client, Retry, Timeouts, WireError, errors, gemini, openai
 from wire.core.call import Call, Preview
@@ -337,6 +337,7 @@ def test_lost_connections_and_clocks_name_the_host(drive: Drive) -> None:
         assert message.format(url.removeprefix("http://")) in error.message
 
 
+@not_on_httpx2("proxies of the environment are those of the default transport")
 def test_a_lost_connection_names_the_proxy(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     with loopback(["close"]) as server:
         port = server.url.rpartition(":")[2]

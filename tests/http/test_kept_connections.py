@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.http.drive import CALL, STREAM_CALL, Drive
+from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import (
     ANSWER,
     GOOD_STREAM,
@@ -30,7 +29,9 @@ from tests.http.loopback import (
     whole,
 )
 from wire import answer_account, errors
-from wire.http import httpx_lane, lanes, network
+from wire.http import httpx_lane, lanes
+
+pytestmark = not_on_httpx2("tests the pool of this library")
 
 FORGED = whole(text("forged", "STOP"))
 
@@ -103,15 +104,6 @@ def test_a_forged_response_after_a_stream(drive: Drive) -> None:  # R-25
     with loopback(Once(stream)) as server:
         assert drive.session(work, base_url=server.url, retry=None) == ["Hello.", "Hello."]
     assert server.connections == 2
-
-
-@pytest.fixture
-def trusted(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A certificate that the lanes trust."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    network.tls.cache_clear()
-    yield certificate
-    network.tls.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["in the same piece", "a piece later"])

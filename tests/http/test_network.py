@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.http.drive import CALL, Drive
+from tests.http.drive import CALL, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, loopback, whole
 from wire import AsyncClient, Client, errors
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import proxy_for, tls
+
+pytestmark = not_on_httpx2("tests the network options of the default transport")
 
 NAMES = ("http_proxy", "https_proxy", "all_proxy")
 REMOTE = {"base_url": "http://llm.example:1", "plain_http": True}

@@ -24,8 +24,9 @@ import math
 import selectors
 import socket
 import ssl
+import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 import httpx
@@ -175,12 +176,14 @@ class DirectLane(_Lane):
         clocks = self._begin(request)
         # A thread that the interpreter cannot start any more, at its end, shuts nothing down.
         watched = clocks is not None and clocks.watch.is_watched
-        self._socket.settimeout(None if watched else waits.get("read"))
         reader = self._reader
+        self._socket.settimeout(None if watched else waits.get("write"))
         try:
             self._write(request)
         except httpx.WriteError:
             pass  # the server may have answered before it closed the connection
+        if not watched:
+            self._socket.settimeout(waits.get("read"))
         while not reader.has_head:
             reader.check()
             self.read()
@@ -218,32 +221,34 @@ class DirectLane(_Lane):
         )
         reader = self._reader
         if expects:
-            self._send(head)
+            self._send(head, is_large=False)
             head = b""
             self._wait_for_continue()
+        sent = 0
         for data in request.stream:  # type: ignore[union-attr]
             if reader.begun and (reader.has_head or reader.problem):
                 return  # the server answered early, and does not read the rest
             if is_chunked:
                 data = chunk_of(data) if data else b""
-            self._send(head + data)
+            sent += len(data)
+            self._send(head + data, is_large=sent > _WRITE_SIZE)
             head = b""
-        self._send(head + chunk_of(b"") if is_chunked else head)
+        self._send(head + chunk_of(b"") if is_chunked else head, is_large=sent > _WRITE_SIZE)
         self._is_sent = not reader.has_head
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, data: bytes, *, is_large: bool) -> None:
         try:
-            if len(data) <= _WRITE_SIZE:
-                self._socket.sendall(data) if data else None
-            else:
+            if is_large:
                 self._send_and_read(data)
+            elif data:
+                self._socket.sendall(data)
         except TimeoutError as cause:
             raise httpx.WriteTimeout(str(cause)) from cause
         except OSError as cause:
             raise httpx.WriteError(str(cause)) from cause
 
     def _send_and_read(self, data: bytes) -> None:
-        """Send a large body, and read meanwhile.
+        """Send a large body, or a piece of one, and read meanwhile.
 
         A server may answer early, such as by 413, and read no further. A blocking `send` would then
         wait until the deadline.
@@ -272,7 +277,7 @@ class DirectLane(_Lane):
         reader, seconds = self._reader, self._socket.gettimeout()
         self._socket.settimeout(min(_CONTINUE_SECONDS, seconds or math.inf))
         try:
-            while not (reader.can_continue or reader.has_head):
+            while not (reader.can_continue or reader.has_head or reader.problem):
                 self.read()
         except httpx.ReadTimeout:
             pass
@@ -308,16 +313,22 @@ class DirectLane(_Lane):
 def _opened(
     address: tuple[str, int], clocks: Clocks | None, seconds: float | None
 ) -> socket.socket:
-    """A TCP connection to the first address of a host that accepts one, within one deadline."""
+    """A TCP connection to the first address of a host that accepts one, within one deadline.
+
+    Each address gets an equal share of the time left, as the first may not answer at all.
+    """
+    if clocks is not None:
+        seconds = clocks.until_deadline
+    ends = math.inf if seconds is None else time.monotonic() + seconds
     problem: OSError = OSError("the host has no address")
-    for family, kind, protocol, _, peer in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    for place, (family, kind, protocol, _, peer) in enumerate(found):
         connection = socket.socket(family, kind, protocol)
         try:
-            if clocks is not None:
-                seconds = clocks.until_deadline
-                if seconds <= 0:
-                    raise TimeoutError("timed out")
-            connection.settimeout(None if seconds in (None, math.inf) else seconds)
+            share = (ends - time.monotonic()) / (len(found) - place)
+            if share <= 0:
+                raise TimeoutError("timed out")
+            connection.settimeout(None if share == math.inf else share)
             connection.connect(peer)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as cause:
@@ -327,6 +338,9 @@ def _opened(
             connection.close()
             raise
         else:
+            # TLS has all of the time left, not the share of the address.
+            left = max(ends - time.monotonic(), 0.001)
+            connection.settimeout(None if left == math.inf else left)
             return connection
     raise problem
 
@@ -387,7 +401,7 @@ class AsyncDirectLane(_Lane):
         connection = self._connection
         clocks = self._begin(request)
         watched = clocks is not None and clocks.watch.is_watched
-        connection.begin(self._reader, None if watched else waits.get("read"))
+        connection.begin(self._reader, {} if watched else waits)
         await self._write(request, connection)
         while not self._reader.has_head:
             await connection.arrival()
@@ -556,7 +570,7 @@ class _Connection(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._is_lost = False
         self._when_lost: asyncio.Future[None] | None = None
-        self._seconds: float | None = None
+        self._waits: Mapping[str, float | None] = {}
         self._is_paused = self._is_full = False
         self.is_open = True
 
@@ -600,9 +614,9 @@ class _Connection(asyncio.Protocol):
 
     # --- called by the lane -----------------------------------------------------------------------
 
-    def begin(self, reader: ResponseReader, seconds: float | None) -> None:
-        """Read the next response; `seconds` limits each wait, if the watchdog does not."""
-        self._reader, self._seconds = reader, seconds
+    def begin(self, reader: ResponseReader, waits: Mapping[str, float | None]) -> None:
+        """Read the next response; `waits` are the timeouts of httpx, if the watchdog has none."""
+        self._reader, self._waits = reader, waits
 
     def arrival(self) -> Awaitable[None]:
         """Return what ends when something has arrived. Raises the error of the connection.
@@ -615,8 +629,8 @@ class _Connection(asyncio.Protocol):
         reader = self._reader
         assert reader is not None
         reader.check()
-        if self._seconds is not None:
-            return self._arrival_in(self._seconds)
+        if (seconds := self._waits.get("read")) is not None:
+            return self._arrival_in(seconds)
         self._waiter = self._loop.create_future()
         return self._waiter
 
@@ -631,18 +645,14 @@ class _Connection(asyncio.Protocol):
 
         A server may answer early, such as by 413, and read no further: then the rest is not sent.
         """
-        if len(data) <= _WRITE_SIZE:
-            if data:
-                self.transport.write(data)
-            return
         left, reader = memoryview(data), self._reader
         assert reader is not None
         while left and not reader.has_head and not reader.problem:
             self.transport.write(left[:_WRITE_SIZE])
             left = left[_WRITE_SIZE:]
-            if self._is_full:
+            while self._is_full and not reader.has_head and not reader.problem:
                 try:
-                    await self._wait(self._seconds)
+                    await self._wait(self._waits.get("write"))
                 except TimeoutError as cause:
                     raise httpx.WriteTimeout(str(cause)) from cause
 

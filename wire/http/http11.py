@@ -88,6 +88,7 @@ class ResponseReader:
         "_framing",
         "_has_progress",
         "_interim",
+        "_is_chunked",
         "_is_head",
         "_length",
         "_parser",
@@ -121,7 +122,7 @@ class ResponseReader:
         self._has_progress = False  # the last data had bytes of the body, or ended a 1xx
         self._received = 0  # bytes of the body
         self._length: int | None = None
-        self._until_end = False
+        self._is_chunked = self._until_end = False
         self._interim = False
         self.size: int = 0
         """Bytes of the body that `take` has not returned."""
@@ -166,12 +167,18 @@ class ResponseReader:
                 self.fail(TooLong, "a head or a line of the chunked encoding does not end")
 
     def _ends_in_blank_lines(self, data: bytes | memoryview) -> bool:
-        """Whether line breaks follow the complete response, which the parser skips."""
-        tail = bytes(data[-6:])
-        if self._length:
-            piece = self._body[-1][-6:]
-            return not tail.endswith(piece)
-        return len(tail) - len(tail.rstrip(b"\r\n")) > 4
+        """Whether line breaks may follow the complete response, which the parser skips.
+
+        True where it is not certain: then the connection is not reused.
+        """
+        whole = bytes(data)
+        breaks = whole[len(whole.rstrip(b"\r\n")) :]
+        if self._received and not self._is_chunked:
+            piece = self._body[-1]
+            return len(breaks) != len(piece) - len(piece.rstrip(b"\r\n"))
+        if len(breaks) == len(whole):  # of the line breaks at the end, some came before
+            return whole not in (b"\n", b"\r\n")
+        return breaks != b"\r\n\r\n"
 
     def end(self) -> None:
         """Read the end of the connection."""
@@ -222,7 +229,7 @@ class ResponseReader:
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which nobody reads."""
         if not self.has_head:
-            self.headers.append((name, value))
+            self.headers.append((name, value.rstrip()))
 
     def on_headers_complete(self) -> None:
         """The end of a head."""
@@ -254,7 +261,8 @@ class ResponseReader:
                 coding = value.strip().lower() if coding is None else b"several"
         if coding not in (None, b"chunked"):
             self.fail(httpx.RemoteProtocolError, "the response has an unknown transfer encoding")
-        self._until_end = coding is None and self._length is None
+        self._is_chunked = coding is not None
+        self._until_end = not self._is_chunked and self._length is None
 
     def on_body(self, data: bytes) -> None:
         """A piece of the body."""
@@ -270,4 +278,5 @@ class ResponseReader:
             self._interim = False
         elif self.has_head and not self.is_complete:
             self.is_complete = True
-            self.is_reusable = self._parser.should_keep_alive()
+            keeps = self._parser.should_keep_alive()
+            self.is_reusable = keeps and not (self._is_chunked and self._length is not None)
