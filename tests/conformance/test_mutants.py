@@ -226,8 +226,10 @@ MUTANTS = {
     # Requests.
     "a rule refuses what Gemini accepted": Mutant(
         f"{GEMINI}.rules",
-        "RULES",
-        lambda real: (*real, ("X1", lambda _: [Violation("contents", "no", "X1")])),
+        "_rules_for",
+        lambda real: (
+            lambda *has: (*real(*has), ("X1", lambda _: [Violation("contents", "no", "X1")]))
+        ),
         "gemini-calls",
     ),
     "a rule of all hosts refuses what was accepted": Mutant(

@@ -22,6 +22,7 @@ from wire.gemini import (
     VideoMetadata,
     check,
     generate_content,
+    rules,
     stream_generate_content,
 )
 from wire.gemini.reader import parse_response
@@ -179,3 +180,39 @@ def test_checking_changes_nothing(name):
     before = copy.deepcopy(request)
     assert check(request) == check(request)
     assert request == before
+
+
+CALL = {"functionCall": {"name": "f", "args": {}}}
+RESULT = {"functionResponse": {"name": "g", "id": "a", "response": {"$ref": "x"}}}
+MEDIA = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+
+
+@pytest.mark.parametrize("host", ["gemini", "gemini@vertex"])
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3.5-flash", "gemini-3.8-flash", ""])
+def test_a_rule_that_is_skipped_would_find_nothing(
+    model: str, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests without a config, tools or parts beyond text skip the rules about them."""
+    bodies = [
+        {"contents": [{"role": role, "parts": parts} for role, parts in turns], **rest}
+        for turns in (
+            [("user", [{"text": "Hi"}])],
+            [("model", [{"text": ""}])],
+            [("user", [{"text": ""}]), ("odd", [{"text": "a"}, {"text": "b"}])],
+            [("user", [CALL]), ("user", [RESULT, {"text": "a"}])],
+            [("user", [{"text": "Hi"}]), ("model", [CALL, CALL]), ("user", [RESULT, MEDIA])],
+            [("user", [MEDIA, {}])],
+        )
+        for rest in (
+            {},
+            {"systemInstruction": {"parts": [{}]}},
+            {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["f"]}}},
+            {"tools": [{"functionDeclarations": [{"name": "1"}, {"name": "1"}]}]},
+            {"tools": [{"codeExecution": {}}], "generationConfig": {"candidateCount": 9}},
+            {"generationConfig": {"responseSchema": {"type": "OBJECT"}, "temperature": 3}},
+        )
+    ]
+    quick = [check(body, model, host) for body in bodies]
+    monkeypatch.setattr(rules, "_rules_for", lambda *has: rules.RULES)
+    assert quick == [check(body, model, host) for body in bodies]
+    assert any(quick)

@@ -17,6 +17,7 @@ Rules of this folder:
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -105,7 +106,53 @@ _CONFIG_RULES = frozenset(
         generation.json_beside_tools,
     }
 )
-"""Rules that need a generation config. Most requests have none, and skip them."""
+"""Rules that find nothing without a generation config."""
+
+_TOOL_RULES = frozenset(
+    {
+        tools.functions_have_names,
+        tools.functions_are_unique,
+        tools.functions_are_few,
+        tools.config_has_functions,
+        tools.built_in_beside_functions,
+        tools.flag_is_known,
+        tools.allowed_names_have_a_mode,
+        tools.one_dialect,
+    }
+)
+"""Rules that find nothing without tools and a tool config."""
+
+_PART_RULES = frozenset(
+    {
+        contents.parts_have_data,
+        contents.old_backends_know_no_ids,
+        contents.results_are_named,
+        contents.calls_follow_the_user,
+        contents.calls_are_answered,
+        contents.results_stand_alone,
+        contents.results_match_their_calls,
+        contents.results_have_no_unknown_ref,
+        contents.media_in_results,
+        contents.signatures_are_from_gemini,
+        contents.calls_are_signed,
+        contents.signatures_are_all_there,
+        generation.media_are_of_a_type,
+        generation.images_are_images,
+    }
+)
+"""Rules that find nothing in contents of texts only."""
+
+
+@functools.cache
+def _rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule], ...]:
+    """The rules that can find something in a request that has these. Most requests are texts."""
+    skipped = (
+        (frozenset() if config else _CONFIG_RULES)
+        | (frozenset() if tools else _TOOL_RULES)
+        | (frozenset() if parts else _PART_RULES)
+    )
+    return tuple(each for each in RULES if each[1] not in skipped)
+
 
 CHECKED = frozenset(name for names, _ in RULES for name in names.split()) | {
     "G1",
@@ -180,9 +227,13 @@ def check_encoded(
     )
     if rule_input is not None and not any(each.severity == "error" for each in violations):
         all_rules = endpoint in _GENERATE_ENDPOINTS
-        for names, rule in RULES:
-            if rule in _CONFIG_RULES and not rule_input.config:
-                continue
+        plain = rule_input.plain
+        rules = _rules_for(
+            bool(rule_input.config),
+            bool(plain.get("tools") or plain.get("toolConfig")),
+            bool(rule_input.conversation.beyond_text),
+        )
+        for names, rule in rules:
             if all_rules or names in _RULES_OF_ALL_ENDPOINTS:
                 violations += rule(rule_input)
         if struct is not None and key is not None and not rule_input.known and all_rules:
