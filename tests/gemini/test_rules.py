@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import sys
+from types import FunctionType
 
 import pytest
 
+from wire.core.decoders import convert
 from wire.errors import RuleError
 from wire.gemini import (
     Blob,
@@ -186,6 +189,26 @@ CALL = {"functionCall": {"name": "f", "args": {}}}
 RESULT = {"functionResponse": {"name": "g", "id": "a", "response": {"$ref": "x"}}}
 MEDIA = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
 
+BODIES = [
+    {"contents": [{"role": role, "parts": parts} for role, parts in turns], **rest}
+    for turns in (
+        [("user", [{"text": "Hi"}])],
+        [("model", [{"text": ""}])],
+        [("user", [{"text": ""}]), ("odd", [{"text": "a"}, {"text": "b"}])],
+        [("user", [CALL]), ("user", [RESULT, {"text": "a"}])],
+        [("user", [{"text": "Hi"}]), ("model", [CALL, CALL]), ("user", [RESULT, MEDIA])],
+        [("user", [MEDIA, {}])],
+    )
+    for rest in (
+        {},
+        {"systemInstruction": {"parts": [{}]}},
+        {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["f"]}}},
+        {"tools": [{"functionDeclarations": [{"name": "1"}, {"name": "1"}]}]},
+        {"tools": [{"codeExecution": {}}], "generationConfig": {"candidateCount": 9}},
+        {"generationConfig": {"responseSchema": {"type": "OBJECT"}, "temperature": 3}},
+    )
+]
+
 
 @pytest.mark.parametrize("host", ["gemini", "gemini@vertex"])
 @pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3.5-flash", "gemini-3.8-flash", ""])
@@ -193,26 +216,38 @@ def test_a_rule_that_is_skipped_would_find_nothing(
     model: str, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Requests without a config, tools or parts beyond text skip the rules about them."""
-    bodies = [
-        {"contents": [{"role": role, "parts": parts} for role, parts in turns], **rest}
-        for turns in (
-            [("user", [{"text": "Hi"}])],
-            [("model", [{"text": ""}])],
-            [("user", [{"text": ""}]), ("odd", [{"text": "a"}, {"text": "b"}])],
-            [("user", [CALL]), ("user", [RESULT, {"text": "a"}])],
-            [("user", [{"text": "Hi"}]), ("model", [CALL, CALL]), ("user", [RESULT, MEDIA])],
-            [("user", [MEDIA, {}])],
-        )
-        for rest in (
-            {},
-            {"systemInstruction": {"parts": [{}]}},
-            {"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["f"]}}},
-            {"tools": [{"functionDeclarations": [{"name": "1"}, {"name": "1"}]}]},
-            {"tools": [{"codeExecution": {}}], "generationConfig": {"candidateCount": 9}},
-            {"generationConfig": {"responseSchema": {"type": "OBJECT"}, "temperature": 3}},
-        )
-    ]
+    bodies = BODIES
     quick = [check(body, model, host) for body in bodies]
     monkeypatch.setattr(rules, "_rules_for", lambda *has: rules.RULES)
     assert quick == [check(body, model, host) for body in bodies]
     assert any(quick)
+
+
+@pytest.mark.parametrize("host", ["gemini", "gemini@vertex"])
+@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3.5-flash", "gemini-3.8-flash"])
+def test_the_second_check_finds_what_depends_on_the_host(model: str, host: str) -> None:
+    """A call is checked without a host first, and a client checks the rest for its own."""
+    for body in BODIES:
+        request = convert(body, GenerateContentRequest)
+        first = check(request, model, "")
+        again = rules.check_encoded(request, model, host, "generateContent", again=True)
+        found = {(each.rule, each.path) for each in check(request, model, host)}
+        assert found <= {(each.rule, each.path) for each in [*first, *again]}
+        assert {(each.rule, each.path) for each in again} <= found
+
+
+def names_of(function: FunctionType) -> set[str]:
+    """The names in the code of a rule and of the private functions of its module that it calls."""
+    names = set(function.__code__.co_names)
+    for const in function.__code__.co_consts:
+        names |= set(getattr(const, "co_names", ()))
+    inner = [getattr(sys.modules[function.__module__], n, None) for n in names if n[0] == "_"]
+    return names.union(*(names_of(each) for each in inner if isinstance(each, FunctionType)))
+
+
+def test_each_rule_that_reads_the_host_is_among_those_of_the_second_check() -> None:
+    reading = {rule for _, rule in rules.RULES if names_of(rule) & {"vertex", "gemini", "version"}}
+    assert reading >= rules._HOST_RULES
+    # These read the version of the model's family, which has the same name.
+    family = {rule.__name__ for rule in reading - rules._HOST_RULES}
+    assert family <= {"results_match_their_calls", "roles_are_known", "level_is_known"}

@@ -41,7 +41,7 @@ def parse_message(body: bytes) -> MessageResponse:
         lambda data: decoded(data, MessageResponse),
         lambda response, _: _is_response(response),
         keep_bytes,
-        ChunkReader(),
+        ChunkReader,
         fold,
     )
 

@@ -7,6 +7,7 @@ need no decoding, so a long history costs little.
 
 from __future__ import annotations
 
+import functools
 import json
 import operator
 import re
@@ -149,6 +150,9 @@ def checked_body(
         raise RuleError(
             violations=[Violation("", f"JSON cannot represent this: {cause}")]
         ) from None
+    if items and unsure == _only(type(request), turns):
+        # Nothing is left to be decoded. A list of its own: the caller may change the request's.
+        return body, msgspec.structs.replace(request, **{turns: list(items)})
     problem: Exception | None = None
     unchanged = False
     read = unsure
@@ -183,6 +187,15 @@ def checked_body(
         for index, item in enumerate(items)
     ]
     return body, msgspec.structs.replace(read, **{turns: items})
+
+
+@functools.cache
+def _only(kind: type[T], turns: str) -> T | None:
+    """A request with no message and nothing else; `None` if the type requires more."""
+    try:
+        return kind(**{turns: []})
+    except TypeError:
+        return None
 
 
 def _original_path(path: str, turns: str, indexes: list[int]) -> str:

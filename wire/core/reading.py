@@ -470,7 +470,7 @@ def parse_whole(
     read: Callable[[bytes], W],
     is_whole: Callable[[W, bytes], bool],
     keep_bytes: Callable[[W, bytes], W],
-    reader: FramedReader[C],
+    reader_type: Callable[[], FramedReader[C]],
     fold: Callable[[Sequence[C]], W],
 ) -> W:
     """Decode a complete body to one struct. Events, or an array of chunks, are folded (R-05).
@@ -491,7 +491,8 @@ def parse_whole(
                 return keep_bytes(response, bare)
     elif _is_scalar(bare):
         # The SSE decoder would take `null` for a field name and ignore it.
-        raise StreamInvalid(f"not {reader.value_name}: {shown(bare)}", raw=body)
+        raise StreamInvalid(f"not {reader_type().value_name}: {shown(bare)}", raw=body)
+    reader = reader_type()
     # In pieces, so that the limit of events holds before all of them are in memory.
     chunks = [
         chunk

@@ -238,7 +238,7 @@ def _refuse_on_host(
     provider: Provider,
 ) -> AnyCall:
     """Raises `RuleError` for a request that the provider's host refuses."""
-    refuse(check_encoded(request, model, provider, endpoint, conversation))
+    refuse(check_encoded(request, model, provider, endpoint, conversation, again=True))
     return call
 
 

@@ -70,7 +70,7 @@ def parse_response(body: bytes) -> GenerateContentResponse:
     Raises the provider's error if the body contains one, `StreamIncomplete` if the response is
     truncated, `StreamInvalid` if the body is not a response of this wire.
     """
-    return parse_whole(body, _unwrapped, _is_response, keep_bytes, ChunkReader(), fold)
+    return parse_whole(body, _unwrapped, _is_response, keep_bytes, ChunkReader, fold)
 
 
 def _is_response(response: GenerateContentResponse, data: bytes) -> bool:

@@ -143,6 +143,33 @@ _PART_RULES = frozenset(
 """Rules that find nothing in contents of texts only."""
 
 
+_HOST_RULES = frozenset(
+    {
+        generation.model_is_a_name,
+        contents.vertex_user_turns_have_text,
+        contents.calls_are_answered,
+        contents.results_stand_alone,
+        contents.calls_are_signed,
+        tools.model_has_the_feature,
+        generation.no_penalties,
+        generation.log_probabilities,
+        generation.temperature_is_in_range,
+        tools.functions_are_few,
+        tools.built_in_beside_functions,
+        tools.flag_is_known,
+        schemas.schemas_are_sound,
+        generation.model_is_served,
+    }
+)
+"""Rules whose violations depend on the host. What the others find, they find for any host."""
+
+
+@functools.cache
+def _host_rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule], ...]:
+    """Of `_rules_for` those whose violations depend on the host."""
+    return tuple(each for each in _rules_for(config, tools, parts) if each[1] in _HOST_RULES)
+
+
 @functools.cache
 def _rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule], ...]:
     """The rules that can find something in a request that has these. Most requests are texts."""
@@ -212,9 +239,12 @@ def check_encoded(
     provider: Provider | str,
     endpoint: str,
     conversation: Conversation | None = None,
+    *,
+    again: bool = False,
 ) -> list[Violation]:
     """As `check`, for a request that was encoded before. `conversation` is its conversation, if the
-    caller has read it.
+    caller has read it. `again`: no host was known at the first check, whose violations are not
+    searched again.
     """
     row = provider_row(provider)
     host, version = row.dialect.api, row.version or "v1beta"
@@ -228,7 +258,9 @@ def check_encoded(
     if rule_input is not None and not any(each.severity == "error" for each in violations):
         all_rules = endpoint in _GENERATE_ENDPOINTS
         plain = rule_input.plain
-        rules = _rules_for(
+        # Declarations that have no violations are remembered for each host, by all rules.
+        only_host_rules = again and struct is not None and not struct.tools
+        rules = (_host_rules_for if only_host_rules else _rules_for)(
             bool(rule_input.config),
             bool(plain.get("tools") or plain.get("toolConfig")),
             bool(rule_input.conversation.beyond_text),

@@ -37,7 +37,7 @@ def parse_completion(body: bytes) -> ChatCompletion:
         lambda data: decoded(data, ChatCompletion),
         _is_response,
         keep_bytes,
-        ChunkReader(),
+        ChunkReader,
         fold,
     )
 

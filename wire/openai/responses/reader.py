@@ -47,7 +47,7 @@ def parse_response(body: bytes) -> Response:
         lambda data: decoded(data, Response),
         lambda response, _: _is_response(response),
         keep_bytes,
-        ChunkReader(),
+        ChunkReader,
         fold,
     )
 
