@@ -199,7 +199,7 @@ class Lanes(httpx.BaseTransport):
     connections are kept for each origin. `trust_env=False` ignores the proxies and TLS settings of
     the environment. Requests to this machine never use a proxy.
 
-    `connections="direct"` connects without httpx, which costs a tenth of the CPU and needs the
+    `connections="direct"` connects without httpx, which costs a third of the CPU and needs the
     extra `[fast]`; `"httpx"` connects with it. `"auto"` is direct where httptools is installed, no
     proxy applies, and no test library such as respx has replaced a part of httpx.
 
