@@ -1,7 +1,8 @@
 """Lanes without httpx: HTTP/1.1 on a socket for threads, and on a protocol of asyncio.
 
 They need httptools, the extra `[fast]`. A chunk costs a third to two thirds of what it costs
-through httpx, a small request a third. trio and proxies are not supported; there lanes of httpx serve.
+through httpx, a small request a third. trio and proxies are not supported; there lanes of httpx
+serve.
 
 A lane sends one request at a time. How it was left decides on its next one:
 
