@@ -62,6 +62,23 @@ def test_r_43_10_000_interrupts(scene: str) -> None:
     check(scene, 10_000)
 
 
+@pytest.mark.parametrize("kind", ["send", "stream"])
+@pytest.mark.parametrize("connections", ["direct", "httpx"])
+def test_r_43_an_interrupt_at_each_point(connections: str, kind: str) -> None:
+    """The slot is free at once, and the caller gets KeyboardInterrupt and nothing else."""
+    if connections == "direct":
+        pytest.importorskip("httptools")
+    with loopback(script) as server:
+        module = "tests.http.interrupting_each_point"
+        command = [sys.executable, "-m", module, server.url, connections, kind]
+        options: Any = {"capture_output": True, "text": True, "timeout": 120}
+        done = subprocess.run(command, cwd=ROOT, **options)
+    assert done.returncode == 0, done.stderr
+    counted = json.loads(done.stdout)
+    assert counted.pop("points") > 250
+    assert counted == {"lost": [], "others": []}
+
+
 def test_r_43_an_interrupt_in_the_transport_gives_its_slot_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

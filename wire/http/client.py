@@ -162,11 +162,13 @@ def _body(response: httpx.Response) -> httpx.SyncByteStream:
 
 
 def _close(attempt: Attempt, body: httpx.SyncByteStream) -> None:
-    attempt.watch.end()
     try:
-        body.close()
-    except TRANSPORT_ERRORS:
-        pass  # the lane is dropped, so an error while closing it has no effect
+        attempt.watch.end()
+    finally:
+        try:
+            body.close()
+        except TRANSPORT_ERRORS:
+            pass  # the lane is dropped, so an error while closing it has no effect
 
 
 class Client(ClientState):
@@ -265,7 +267,11 @@ class Client(ClientState):
         try:
             yield stream
         finally:
-            stream._close()
+            try:
+                stream._close()
+            except BaseException:  # such as an interrupt before the body was closed (R-43)
+                _close(stream._attempt, stream._body)
+                raise
 
     def run(self, flow: Flow[Answer]) -> Answer:
         """Run the calls and pauses of a flow and return its result.

@@ -155,6 +155,9 @@ class ResponseReader:
         except httptools.HttpParserUpgrade:
             self.fail(httpx.RemoteProtocolError, "the server changed the protocol")
         except httptools.HttpParserError as cause:
+            # What a callback raised, such as KeyboardInterrupt, is the context of the error.
+            if cause.__context__ is not None and not isinstance(cause.__context__, Exception):
+                raise cause.__context__ from None
             self.fail(httpx.RemoteProtocolError, str(cause))
         if self.is_complete:
             if self.is_reusable and self._ends_in_blank_lines(data):

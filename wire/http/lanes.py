@@ -257,8 +257,9 @@ class Lanes(httpx.BaseTransport):
         except BaseException:
             if lane is not None:
                 lane.close()
-            slot = None  # the traceback would keep it
             raise
+        finally:
+            slot = None  # a traceback that keeps this frame would keep it
         response.stream = leased
         return response
 
@@ -301,7 +302,6 @@ class Lanes(httpx.BaseTransport):
             if kept:
                 leased.lane.idle_since = time.monotonic()
                 idle.append(leased.lane)
-        leased.slot = None
         return kept
 
     def close(self) -> None:
@@ -358,8 +358,11 @@ class _Leased(httpx.SyncByteStream):
             self._body.close()
             clean = self._whole and not self._aborted
         finally:
-            if not self._lanes._take_back(self, clean):
-                self.lane.close()
+            try:
+                if not self._lanes._take_back(self, clean):
+                    self.lane.close()
+            finally:
+                self.slot = None  # whatever was interrupted: the caller may keep this object
 
     def abort(self) -> None:
         """Shut the socket down, which wakes its reader with an error."""
