@@ -23,7 +23,7 @@ from wire.errors import CassetteError, ConfigurationError, PipelineError, WireEr
 from wire.neutral.messages import Message
 from wire.pipeline.checkpoint import Checkpoint, write_checkpoint
 from wire.sessions import read_session, save_export, save_session
-from wire.testing.tape import Recorder, Sent
+from wire.testing.cassette.recorder import Recorder, Sent
 
 
 def write(path: Path, data: bytes = b"new") -> None:

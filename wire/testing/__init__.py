@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.testing.transports import AsyncRecord as AsyncRecord
-    from wire.testing.transports import AsyncReplay as AsyncReplay
-    from wire.testing.transports import Record as Record
-    from wire.testing.transports import Replay as Replay
+    from wire.testing.cassette.transports import AsyncRecord as AsyncRecord
+    from wire.testing.cassette.transports import AsyncReplay as AsyncReplay
+    from wire.testing.cassette.transports import Record as Record
+    from wire.testing.cassette.transports import Replay as Replay
 
 _NAMES = {
-    "wire.testing.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
+    "wire.testing.cassette.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
 }
 
 if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wire.core.credentials import SHOWN, secret_name
 from wire.errors import ConfigurationError
+from wire.testing.cassette.kept_headers import kept_url
 from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
-from wire.testing.written_headers import kept_url
 
 _MAX_SHOWN_BYTES = 1 << 20
 """Of a body that is not JSON, in the list of requests."""

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from wire.core.files import read_whole
 from wire.errors import CassetteError
-from wire.testing.bodies import body_bytes, body_chunks
-from wire.testing.cassette import load
+from wire.testing.cassette.bodies import body_bytes, body_chunks
+from wire.testing.cassette.file import load
+from wire.testing.cassette.matching import ComparedRequest, closest, compared, listed
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
-from wire.testing.matching import ComparedRequest, closest, compared, listed
 
 _ONE_DAY = 86400.0
 _ENDS: dict[str, tuple[Piece, ...]] = {

@@ -22,9 +22,9 @@ from typing import Any
 
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
+from wire.testing.cassette.kept_headers import kept_url
 from wire.testing.emulator.answer import Answer, Cut, Pause, Reset, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator
-from wire.testing.written_headers import kept_url
 
 try:
     import h11

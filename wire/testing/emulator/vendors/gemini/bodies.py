@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from wire.testing.cassette.json_style import Layout, Style, written
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
-from wire.testing.writing import Layout, Style, written
 
 JSON = "application/json; charset=UTF-8"
 EVENTS = "text/event-stream"

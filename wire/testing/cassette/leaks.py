@@ -18,10 +18,10 @@ from msgspec import UNSET, UnsetType
 
 from wire.core.credentials import SHOWN, secret_name, secret_variable
 from wire.core.masking import in_base64
-from wire.testing.bodies import body_bytes, event_bytes
-from wire.testing.cassette import Body, Interaction
-from wire.testing.file_position import Path, shown
-from wire.testing.written_headers import Headers
+from wire.testing.cassette.bodies import body_bytes, event_bytes
+from wire.testing.cassette.file import Body, Interaction
+from wire.testing.cassette.file_position import Path, shown
+from wire.testing.cassette.kept_headers import Headers
 
 MIN_SECRET_LENGTH = 8
 """Characters of a secret in a header or URL.

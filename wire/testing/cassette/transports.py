@@ -14,8 +14,10 @@ from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.network import AsyncTransport, Transport
-from wire.testing.cassette import End
-from wire.testing.tape import Played, Player, Recorder, Sent
+from wire.testing.cassette.file import End
+from wire.testing.cassette.player import Played, Player
+from wire.testing.cassette.recorder import Recorder
+from wire.testing.cassette.sent import Sent
 
 _AGAIN = "to record it again, call it once with http=Record(Lanes(), {path!r})"
 _ASYNC_AGAIN = "to record it again, call it once with http=AsyncRecord(AsyncLanes(), {path!r})"

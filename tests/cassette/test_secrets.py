@@ -19,18 +19,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cassette.samples import STREAMS
+from tests.cassette.ways import Got, Way, serving
 from tests.http.drive import STREAM_CALL, Drive
 from tests.http.loopback import LAST, STREAM, chunked, event, text, whole
-from tests.testing.samples import STREAMS
-from tests.testing.ways import Got, Way, serving
 from wire import AsyncClient, Client
 from wire.core.credentials import secret_name
 from wire.errors import CassetteError, StreamIncomplete
 from wire.http.lanes import AsyncLanes
 from wire.testing import AsyncRecord
-from wire.testing.cassette import load
-from wire.testing.leaks import Known
-from wire.testing.written_headers import kept_url, request_headers, response_headers
+from wire.testing.cassette.file import load
+from wire.testing.cassette.kept_headers import kept_url, request_headers, response_headers
+from wire.testing.cassette.leaks import Known
 
 KEY = "fake-Key/with+signs_0123456789"
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cassette.ways import Way
 from tests.http.drive import CALL, Drive
-from tests.testing.ways import Way
 from wire import errors, gemini
 from wire.errors import CassetteError, one_line
-from wire.testing.matching import closest, compared, listed
+from wire.testing.cassette.matching import closest, compared, listed
 
 URL = "https://llm.example/v1/models/m:generate"
 

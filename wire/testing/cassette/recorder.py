@@ -1,47 +1,31 @@
-"""The recorder and the player behind the transports, without httpx.
+"""Collects interactions and writes them to a cassette.
 
-Invariants: the cassette contains an interaction as soon as its body is closed, and its file is
-replaced atomically (C-25). An interaction in which a secret was detected never reaches the disk
-(C-12). A player plays each interaction once (C-19).
+The cassette contains an interaction as soon as its body is closed, and its file is replaced
+atomically (C-25). An interaction in which a secret was detected never reaches the disk (C-12).
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import defaultdict, deque
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from wire.core.files import read_whole, write_whole
+from wire.core.files import write_whole
 from wire.core.limits import Inflater, Limits
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.errors import CassetteError, LimitError, StreamInvalid
-from wire.testing.bodies import body_bytes, body_chunks, read_body
-from wire.testing.cassette import End, Interaction, Request, Response, assembled, block, load
-from wire.testing.leaks import Known, Leak
-from wire.testing.matching import closest, compared, listed
-from wire.testing.written_headers import Headers, kept_url, request_headers, response_headers
+from wire.testing.cassette.bodies import read_body
+from wire.testing.cassette.file import End, Interaction, Request, Response, assembled, block
+from wire.testing.cassette.kept_headers import Headers, kept_url, request_headers, response_headers
+from wire.testing.cassette.leaks import Known, Leak
+from wire.testing.cassette.sent import Sent
 
 _INFLATED = ("gzip", "x-gzip", "deflate")
 _INFLATED_AT_ONCE = 512
 """Bytes. Small pieces, so that the output before a malformed byte is not lost."""
-
-
-class Sent(NamedTuple):
-    """A request as the transport sends it, secrets included."""
-
-    method: str
-    url: str
-    headers: list[tuple[str, str]]
-    body: bytes
-
-    def __repr__(self) -> str:
-        # Tracebacks show the variables of frames, and the headers have the key (R-28).
-        return f"Sent({self.method} {kept_url(self.url)}, {len(self.body)} bytes)"
 
 
 class Recorder:
@@ -168,66 +152,3 @@ def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
     except (StreamInvalid, LimitError):
         return content, False
     return content, None if inflater.cut else True
-
-
-class Played(NamedTuple):
-    """A recorded response."""
-
-    status: int
-    headers: dict[str, str]
-    chunks: list[bytes]
-    end: End
-
-
-class Player:
-    """Answers requests from a loaded cassette."""
-
-    def __init__(self, path: str | os.PathLike[str], again: str) -> None:
-        self._name = os.fspath(path)
-        self._again = again.format(path=self._name)
-        try:
-            data = read_whole(path, CassetteError)
-        except CassetteError as error:
-            raise CassetteError(f"{error.message}; {self._again}") from None
-        self._interactions = load(data, self._name).interactions
-        self._recorded = [
-            compared(each.request.method, each.request.url, body_bytes(each.request.body))
-            for each in self._interactions
-        ]
-        self._left: defaultdict[str, deque[int]] = defaultdict(deque)
-        for index, each in enumerate(self._recorded):
-            self._left[each.key].append(index)
-        self._lock = threading.Lock()
-
-    def play(self, sent: Sent) -> Played:
-        """Returns the next recorded response of a matching request.
-
-        Raises `CassetteError` with the differences to the closest recorded request.
-        """
-        request = compared(sent.method, sent.url, sent.body)
-        with self._lock:
-            left = self._left.get(request.key)
-            index = left.popleft() if left else None
-        if index is None:
-            known = Known()
-            known.learn_request(sent.url, sent.headers)
-            known.learn_environment(os.environ)
-            raise CassetteError(known.masked(self._unmatched(sent)))
-        response = self._interactions[index].response
-        return Played(response.status, response.headers, body_chunks(response.body), response.end)
-
-    def _unmatched(self, sent: Sent) -> str:
-        request = compared(sent.method, sent.url, sent.body)
-        times = sum(each.key == request.key for each in self._recorded)
-        if times:
-            reason = (
-                f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
-            )
-        elif (near := closest(request, self._recorded)) is not None:
-            reason = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
-        else:
-            reason = "the cassette is empty"
-        return (
-            f"{self._name}: no recorded response to {request.method} {request.url}: {reason}; "
-            f"{self._again}"
-        )

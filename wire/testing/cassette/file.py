@@ -17,8 +17,14 @@ from msgspec import UNSET, Meta, UnsetType
 
 from wire.core.decoders import decoder, json_schema
 from wire.errors import CassetteError
-from wire.testing.file_position import Fault, fault_of
-from wire.testing.writing import ON_ONE_LINE, Escapes, Layout, OneLineLayout, escape_invisible
+from wire.testing.cassette.file_position import Fault, fault_of
+from wire.testing.cassette.json_style import (
+    ON_ONE_LINE,
+    Escapes,
+    Layout,
+    OneLineLayout,
+    escape_invisible,
+)
 
 VERSION = 1
 

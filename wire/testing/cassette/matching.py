@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.testing.file_position import Path, shown
-from wire.testing.written_headers import kept_url, open_query
+from wire.testing.cassette.file_position import Path, shown
+from wire.testing.cassette.kept_headers import kept_url, open_query
 
 SHOWN_VALUE = 200
 """Characters of a value that a message shows."""

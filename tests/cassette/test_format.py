@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from tests.testing.json_schema import faults
-from tests.testing.samples import BODIES, STREAMS
-from tests.testing.ways import Way
+from tests.cassette.json_schema import faults
+from tests.cassette.samples import BODIES, STREAMS
+from tests.cassette.ways import Way
 from wire.errors import CassetteError
-from wire.testing.bodies import body_bytes, read_body
-from wire.testing.cassette import Interaction, Request, Response, dump, load, schema
+from wire.testing.cassette.bodies import body_bytes, read_body
+from wire.testing.cassette.file import Interaction, Request, Response, dump, load, schema
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "cassettes").glob("*.cassette.json"))
@@ -214,8 +214,8 @@ def test_a_cassette_can_be_edited_by_hand(edit: str):
 
 
 def test_c29_the_schema_in_the_repository_is_that_of_the_structs():
-    """If it is not: json.dumps(wire.testing.cassette.schema(), indent=2, ensure_ascii=False) and a
-    newline is its text.
+    """If it is not: json.dumps(wire.testing.cassette.file.schema(), indent=2, ensure_ascii=False)
+    and a newline is its text.
     """
     assert (ROOT / "wire" / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(
         schema(), indent=2, ensure_ascii=False

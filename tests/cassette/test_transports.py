@@ -19,16 +19,16 @@ import anyio
 import httpx
 import pytest
 
+from tests.cassette.samples import BODIES, ODD, STREAMS
+from tests.cassette.ways import READS, Way, serving
 from tests.http.drive import CALL, Drive
 from tests.http.loopback import GOOD_STREAM, LAST, STREAM, chunked, event, head, text, whole
-from tests.testing.samples import BODIES, ODD, STREAMS
-from tests.testing.ways import READS, Way, serving
 from wire import Client
 from wire.errors import CassetteError, ConfigurationError, ConnectionLost
 from wire.http.lanes import AsyncLanes
 from wire.testing import AsyncRecord, Record, Replay
-from wire.testing.bodies import body_bytes
-from wire.testing.cassette import load
+from wire.testing.cassette.bodies import body_bytes
+from wire.testing.cassette.file import load
 
 
 @pytest.fixture

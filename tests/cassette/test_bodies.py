@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from tests.testing.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
-from wire.testing.bodies import body_bytes, body_chunks, read_body
-from wire.testing.cassette import Body, Event, Interaction, Request, Response, dump, load
+from tests.cassette.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
+from wire.testing.cassette.bodies import body_bytes, body_chunks, read_body
+from wire.testing.cassette.file import Body, Event, Interaction, Request, Response, dump, load
 
 SSE = "text/event-stream"
 

@@ -1,0 +1,3 @@
+"""Cassettes: recorded traffic as files, the transports that write and play them, and what reads
+them for people.
+"""
