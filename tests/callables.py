@@ -556,6 +556,9 @@ SOUND: dict[str, Callable[[], Any]] = {
     "openai.responses.parse_reply.response": lambda: responses.Response(output=[]),
     "anthropic.types.BatchRequest.params": claude_request,
     "wire.Request.messages": lambda: (hi(),),
+    "testing.ComparedRequest.query": tuple,
+    "testing.Difference.recorded": lambda: "1",
+    "testing.Difference.sent": lambda: "2",
 }
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
@@ -628,6 +631,8 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "pipeline.Graph": graph,
     "tools.Toolbox": toolbox,
     "testing.emulator.Emulator": Emulator,
+    "testing.AsyncCassette": lambda: modules()["testing"].AsyncCassette(cassette()),
+    "testing.Cassette": lambda: modules()["testing"].Cassette(cassette()),
     "testing.AsyncRecord": lambda: modules()["testing"].AsyncRecord(
         AsyncEmulatorTransport(), "new.json"
     ),

@@ -553,6 +553,10 @@ class LimitError(WireError):
 class CassetteError(WireError):
     """A recording cannot be read, written or matched."""
 
+    differences: tuple[Any, ...] = ()
+    """The differences of a request without a match to the closest recorded one:
+    `wire.testing.Difference`, with `path`, `recorded` and `sent`."""
+
 
 class ToolError(WireError):
     """A tool cannot be defined or called."""

@@ -14,8 +14,9 @@ from tests.cassette.ways import Way
 from tests.http.drive import CALL, Drive
 from wire import errors, gemini
 from wire.errors import CassetteError, one_line
-from wire.testing.cassette.matching import closest, compared, listed
+from wire.testing.cassette.matching import Match, closest, listed
 
+compared = Match().compared
 URL = "https://llm.example/v1/models/m:generate"
 
 TOOLS = [
@@ -251,7 +252,7 @@ def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
     )
     found = closest(second, [first])
     assert found is not None
-    assert found[1] == [
+    assert [str(each) for each in found[1]] == [
         f'$.a: recorded ..."{"x" * 50}old{"x" * 147}"..., sent ..."{"x" * 50}new{"x" * 147}"...'
     ]
 

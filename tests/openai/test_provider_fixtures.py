@@ -44,7 +44,7 @@ from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.providers import PROVIDERS
 from wire.testing import AsyncReplay, Replay
 from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import Cassette, dump, load
+from wire.testing.cassette.file import CassetteFile, dump, load
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "openai" / "providers"
 REGIONS = {f"{row.name}@{region}" for row in PROVIDERS.values() for region in row.regions}
@@ -204,7 +204,7 @@ def expected(name: str) -> Expected:
     return msgspec.json.decode((FOLDER / f"{name}.expect.json").read_bytes(), type=Expected)
 
 
-def cassette(name: str) -> Cassette:
+def cassette(name: str) -> CassetteFile:
     path = FOLDER / f"{name}.cassette.json"
     return load(path.read_bytes(), path.name)
 

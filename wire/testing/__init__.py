@@ -1,10 +1,10 @@
 """Records the traffic of a test once and replays it later, without a network.
 
-`Record` and `Replay` are httpx transports for the argument `http=` of a client.
+`Cassette` is an httpx transport for the argument `http=` of a client; `Record` and `Replay` are the
+same with a fixed mode.
 
->>> from wire.testing import Record, Replay  # doctest: +SKIP
->>> Client("gemini", http=Record(Lanes(), "weather.cassette.json"))  # doctest: +SKIP
->>> Client("gemini", http=Replay("weather.cassette.json"))  # doctest: +SKIP
+>>> from wire.testing import Cassette  # doctest: +SKIP
+>>> Client("gemini", http=Cassette("tide.cassette.json", "once"))  # doctest: +SKIP
 
 `wire.testing.emulator` emulates the servers of the vendors. Names are loaded at first use.
 """
@@ -16,13 +16,28 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.testing.cassette.matching import ComparedRequest as ComparedRequest
+    from wire.testing.cassette.matching import Difference as Difference
+    from wire.testing.cassette.matching import Match as Match
+    from wire.testing.cassette.modes import Mode as Mode
+    from wire.testing.cassette.transports import AsyncCassette as AsyncCassette
     from wire.testing.cassette.transports import AsyncRecord as AsyncRecord
     from wire.testing.cassette.transports import AsyncReplay as AsyncReplay
+    from wire.testing.cassette.transports import Cassette as Cassette
     from wire.testing.cassette.transports import Record as Record
     from wire.testing.cassette.transports import Replay as Replay
 
 _NAMES = {
-    "wire.testing.cassette.transports": ("AsyncRecord", "AsyncReplay", "Record", "Replay"),
+    "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
+    "wire.testing.cassette.modes": ("Mode",),
+    "wire.testing.cassette.transports": (
+        "AsyncCassette",
+        "AsyncRecord",
+        "AsyncReplay",
+        "Cassette",
+        "Record",
+        "Replay",
+    ),
 }
 
 if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these

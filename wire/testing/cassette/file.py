@@ -140,14 +140,14 @@ class Interaction(_Strict, frozen=True, kw_only=True):
     response: Response
 
 
-class Cassette(_Strict, frozen=True, kw_only=True):
+class CassetteFile(_Strict, frozen=True, kw_only=True):
     """A recording: interactions in the order in which they were sent."""
 
     wire_cassette: Literal[1]
     interactions: list[Interaction]
 
 
-def load(data: bytes, name: str) -> Cassette:
+def load(data: bytes, name: str) -> CassetteFile:
     """Parses the bytes of a cassette file.
 
     Raises `CassetteError` with `name`, line and JSON path of the error.
@@ -162,7 +162,7 @@ def load(data: bytes, name: str) -> Cassette:
     try:
         plain = msgspec.json.decode(text)
         _check_version(plain)
-        cassette: Cassette = decoder(Cassette).decode(text)
+        cassette: CassetteFile = decoder(CassetteFile).decode(text)
         return cassette
     except (ValueError, RecursionError) as cause:
         fault = fault_of(text, cause)
@@ -192,7 +192,7 @@ def assembled(blocks: Iterable[str]) -> str:
 
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a cassette; `wire/schemas/cassette.schema.json` is its text."""
-    made = json_schema(Cassette)
+    made = json_schema(CassetteFile)
     for name, forms in (
         ("Event", ("json", "data", "comment", "text", "base64")),
         ("Body", ("json", "events", "text", "base64")),

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
+from wire.errors import ConfigurationError
 from wire.testing.cassette.file_position import Path, shown
-from wire.testing.cassette.kept_headers import kept_url, open_query
+from wire.testing.cassette.json_paths import parsed, without
+from wire.testing.cassette.kept_headers import open_query
 
 SHOWN_VALUE = 200
 """Characters of a value that a message shows."""
@@ -20,6 +24,9 @@ _MAX_LISTED = 900
 _NOTHING = object()
 
 
+_BOUNDARY = re.compile(r"""boundary=(?:"([^"]+)"|([^\s;"]+))""", re.IGNORECASE)
+
+
 class ComparedRequest(NamedTuple):
     """The parts of a request that are compared.
 
@@ -27,51 +34,109 @@ class ComparedRequest(NamedTuple):
     """
 
     method: str
+    """In capitals."""
     host: str
+    """With the port, if the URL has one."""
     path: str
+    """As sent, percent-encoded."""
     query: tuple[tuple[str, str], ...]
+    """Sorted by name, without keys."""
     body: Any
     """The JSON value, or the bytes if they are not JSON."""
-    url: str
-    key: str
-    """Equal for two requests that match."""
+
+    @property
+    def key(self) -> str:
+        """Equal for two requests that match."""
+        if isinstance(self.body, bytes):
+            text = f"bytes {self.body.hex()}"
+        else:
+            text = json.dumps(_canonical(self.body), sort_keys=True)
+        return f"{self[:4]} {text}"
 
 
-def compared(method: str, url: str, body: bytes) -> ComparedRequest:
-    """Extracts the parts of a request that are compared."""
-    parts = urlsplit(url)
+class Difference(NamedTuple):
+    """One difference between a recorded request and the one that was sent."""
+
+    path: str
+    """A JSON path of the body, or `method`, `host`, `path`, `query` or `body`."""
+    recorded: str
+    """As the message shows it: JSON, cut to 200 characters."""
+    sent: str
+    """Likewise."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: recorded {self.recorded}, sent {self.sent}"
+
+
+class Match:
+    """Which recorded request answers a sent one, besides the rule of C-16.
+
+    >>> match = Match(ignore=["$.metadata.request_id", "$..tool_call_id"])
+    >>> match = Match(normalize=lambda request: request._replace(host="any"))
+
+    Raises `ConfigurationError` for a path that is malformed.
+
+    Args:
+        ignore: JSON paths of values that are not compared (C-17).
+        normalize: Function that gets a `ComparedRequest`, of each recorded and of each sent
+            request, and returns the one that is compared.
+        repeats: True plays the last response of equal requests again when all were played. Without
+            it, each recorded interaction is played once.
+    """
+
+    @checked_arguments(ConfigurationError, before=True)
+    def __init__(
+        self,
+        ignore: Iterable[str] = (),
+        normalize: Callable[[ComparedRequest], ComparedRequest] | None = None,
+        repeats: bool = False,
+    ) -> None:
+        self.ignore: tuple[str, ...] = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        self.normalize = normalize
+        self.repeats: bool = repeats
+        self._paths = [parsed(path, f"ignore[{at}]") for at, path in enumerate(self.ignore)]
+
+    def __repr__(self) -> str:
+        return f"Match(ignore={self.ignore}, repeats={self.repeats})"
+
+    @checked_arguments(ConfigurationError)
+    def compared(
+        self, method: str, url: str, body: bytes, content_type: str = ""
+    ) -> ComparedRequest:
+        """The parts of a request that are compared."""
+        parts = urlsplit(url)
+        request = ComparedRequest(
+            method.upper(),
+            parts.netloc.rpartition("@")[2].lower(),
+            parts.path or "/",
+            tuple(open_query(url)),
+            without(_value_of(body, content_type), self._paths),
+        )
+        return request if self.normalize is None else self.normalize(request)
+
+
+def _value_of(body: bytes, content_type: str) -> Any:
     try:
         value = msgspec.json.decode(body)
-        text = json.dumps(_canonical(value), sort_keys=True)
+        _canonical(value)  # which is deeper recursion than that of msgspec
     except (ValueError, RecursionError):
-        value, text = body, f"bytes {body.hex()}"
-    head = (
-        method.upper(),
-        parts.netloc.rpartition("@")[2].lower(),
-        parts.path or "/",
-        tuple(open_query(url)),
-    )
-    return ComparedRequest(*head, value, kept_url(url), f"{head} {text}")
+        return _without_boundary(body, content_type)
+    return value
+
+
+def _without_boundary(body: bytes, content_type: str) -> bytes:
+    """Replace the boundary of a multipart body, which each client makes anew (C-17)."""
+    found = _BOUNDARY.search(content_type) if "multipart/" in content_type.lower() else None
+    return body if found is None else body.replace((found[1] or found[2]).encode(), b"boundary")
 
 
 def closest(
     sent: ComparedRequest, recorded: Sequence[ComparedRequest]
-) -> tuple[int, list[str]] | None:
-    """Returns the index of the most similar recorded request, and the differences to it.
-
-    A difference reads `path: recorded a, sent b`.
-    """
+) -> tuple[int, list[Difference]] | None:
+    """Returns the index of the most similar recorded request, and the differences to it."""
     if not recorded:
         return None
-    heads = [
-        (
-            each.method != sent.method,
-            each.host != sent.host,
-            each.path != sent.path,
-            each.query != sent.query,
-        )
-        for each in recorded
-    ]
+    heads = [[a != b for a, b in zip(each[:4], sent[:4], strict=True)] for each in recorded]
     least = min(map(sum, heads))
     candidates = [
         (index, list(differences(recorded[index].body, sent.body)))
@@ -82,20 +147,19 @@ def closest(
     near = recorded[index]
     names = ("method", "host", "path", "query")
     reported = [
-        f"{name}: recorded {_head(a)}, sent {_head(b)}"
+        Difference(name, _head(a), _head(b))
         for name, a, b in zip(names, near, sent, strict=False)
         if a != b
     ]
     for path, old, new in changed:
-        old, new = _windows(old, new)
-        reported.append(f"{shown(path) if path else 'body'}: recorded {old}, sent {new}")
+        reported.append(Difference(shown(path) if path else "body", *_windows(old, new)))
     return index, reported
 
 
-def listed(reported: Sequence[str]) -> str:
+def listed(reported: Sequence[Difference]) -> str:
     """Joins differences to one line, as many as fit."""
     taken: list[str] = []
-    for each in reported:
+    for each in map(str, reported):
         if taken and sum(map(len, taken)) + len(each) > _MAX_LISTED:
             return f"{'; '.join(taken)}; and {len(reported) - len(taken)} more"
         taken.append(each)

@@ -1,18 +1,18 @@
-"""Answers requests from a loaded cassette. Each interaction is played once (C-19)."""
+"""Answers requests from recorded interactions, each of which is played once (C-19)."""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections import defaultdict, deque
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing.cassette.bodies import body_bytes, body_chunks
-from wire.testing.cassette.file import End, load
+from wire.testing.cassette.file import End, Interaction
 from wire.testing.cassette.leaks import Known
-from wire.testing.cassette.matching import closest, compared, listed
+from wire.testing.cassette.matching import ComparedRequest, Difference, Match, closest, listed
 from wire.testing.cassette.sent import Sent
 
 
@@ -26,54 +26,85 @@ class Played(NamedTuple):
 
 
 class Player:
-    """Answers requests from a loaded cassette."""
+    """Finds the recorded interaction of each request.
 
-    def __init__(self, path: str | os.PathLike[str], again: str) -> None:
-        self._name = os.fspath(path)
-        self._again = again.format(path=self._name)
-        try:
-            data = read_whole(path, CassetteError)
-        except CassetteError as error:
-            raise CassetteError(f"{error.message}; {self._again}") from None
-        self._interactions = load(data, self._name).interactions
+    `name` and `again` stand in error messages: the file, and how to record it again.
+    """
+
+    def __init__(
+        self, interactions: Sequence[Interaction], match: Match, name: str, again: str
+    ) -> None:
+        self._interactions, self._match = interactions, match
+        self._name, self._again = name, again
         self._recorded = [
-            compared(each.request.method, each.request.url, body_bytes(each.request.body))
-            for each in self._interactions
+            match.compared(
+                each.request.method,
+                each.request.url,
+                body_bytes(each.request.body),
+                each.request.headers.get("content-type", ""),
+            )
+            for each in interactions
         ]
         self._left: defaultdict[str, deque[int]] = defaultdict(deque)
-        for index, each in enumerate(self._recorded):
-            self._left[each.key].append(index)
+        self._keys = [each.key for each in self._recorded]
+        for index, key in enumerate(self._keys):
+            self._left[key].append(index)
+        self._played: set[int] = set()
         self._lock = threading.Lock()
 
-    def play(self, sent: Sent) -> Played:
-        """Returns the next recorded response of a matching request.
-
-        Raises `CassetteError` with the differences to the closest recorded request.
-        """
-        request = compared(sent.method, sent.url, sent.body)
+    def take(self, sent: Sent) -> int | None:
+        """The index of the next interaction with a matching request; `None` if there is none."""
+        key = self._key(sent)
         with self._lock:
-            left = self._left.get(request.key)
-            index = left.popleft() if left else None
-        if index is None:
-            known = Known()
-            known.learn_request(sent.url, sent.headers)
-            known.learn_environment(os.environ)
-            raise CassetteError(known.masked(self._unmatched(sent)))
+            left = self._left.get(key)
+            if not left:
+                return None
+            # The last one of equal requests stays, if it may be played again.
+            index = left[0] if self._match.repeats and len(left) == 1 else left.popleft()
+            self._played.add(index)
+            return index
+
+    def played(self, index: int) -> Played:
+        """The recorded response of an interaction."""
         response = self._interactions[index].response
         return Played(response.status, response.headers, body_chunks(response.body), response.end)
 
-    def _unmatched(self, sent: Sent) -> str:
-        request = compared(sent.method, sent.url, sent.body)
-        times = sum(each.key == request.key for each in self._recorded)
+    @property
+    def unplayed(self) -> list[int]:
+        """The indexes of the interactions that no request has matched."""
+        return [index for index in range(len(self._recorded)) if index not in self._played]
+
+    def unmatched(self, sent: Sent) -> CassetteError:
+        """The error for a request without a match, with the differences to the closest one."""
+        request = self._compared(sent)
+        times = self._keys.count(request.key)
+        differences: list[Difference] = []
         if times:
             reason = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
         elif (near := closest(request, self._recorded)) is not None:
-            reason = f"the closest is interactions[{near[0]}], different in {listed(near[1])}"
+            index, differences = near
+            reason = f"the closest is interactions[{index}], different in {listed(differences)}"
         else:
             reason = "the cassette is empty"
-        return (
-            f"{self._name}: no recorded response to {request.method} {request.url}: {reason}; "
-            f"{self._again}"
+        known = Known()
+        known.learn_request(sent.url, sent.headers)
+        known.learn_environment(os.environ)
+        error = CassetteError(
+            known.masked(
+                f"{self._name}: no recorded response to {sent.shown}: {reason}; {self._again}"
+            )
         )
+        error.differences = tuple(
+            each._replace(recorded=known.masked(each.recorded), sent=known.masked(each.sent))
+            for each in differences
+        )
+        return error
+
+    def _key(self, sent: Sent) -> str:
+        return self._compared(sent).key
+
+    def _compared(self, sent: Sent) -> ComparedRequest:
+        content_type = dict(sent.headers).get("content-type", "")
+        return self._match.compared(sent.method, sent.url, sent.body, content_type)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import UNSET, UnsetType
@@ -29,9 +29,17 @@ _INFLATED_AT_ONCE = 512
 
 
 class Recorder:
-    """Collects the interactions of one cassette, in the order in which they were sent."""
+    """Collects the interactions of one cassette, in the order in which they were sent.
 
-    def __init__(self, path: str | os.PathLike[str], secrets: Iterable[str | Secret] = ()) -> None:
+    `kept` are interactions that the file holds already; new ones follow them, or replace one.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        secrets: Iterable[str | Secret] = (),
+        kept: Sequence[Interaction] = (),
+    ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         secrets = sealed_list(secrets)
         self._path = Path(path)
@@ -41,14 +49,19 @@ class Recorder:
                 raise CassetteError(f"secrets[{number}]: expected a non-empty text")
             self._known.learn(unsealed(secret), f"secrets[{number}]", shortest=1)
         self._lock = threading.Lock()
-        self._sent = 0
-        self._kept: dict[int, tuple[Interaction, str]] = {}
+        self._sent = len(kept)
+        self._kept = {at: (each, block(each)) for at, each in enumerate(kept, 1)}
         self._checked = 0  # number of known secrets at the last search of all interactions
 
-    def send(self, sent: Sent) -> int:
-        """Registers a request and its secrets; returns its position in the cassette."""
+    def send(self, sent: Sent, instead_of: int | None = None) -> int:
+        """Registers a request and its secrets; returns its position in the cassette, from 1.
+
+        It takes the place of the interaction with the index `instead_of`.
+        """
         with self._lock:
             self._known.learn_request(sent.url, sent.headers)
+            if instead_of is not None:
+                return instead_of + 1
             self._sent += 1
             return self._sent
 
@@ -61,7 +74,7 @@ class Recorder:
         """
         content = body
         try:
-            response, content = _response(status, list(headers), body, end)
+            response, content = response_of(status, list(headers), body, end)
             request_type = dict(sent.headers).get("content-type", "")
             request = Request(
                 method=sent.method,
@@ -104,7 +117,7 @@ class Recorder:
         write_whole(self._path, text.encode(), CassetteError)
 
 
-def _response(
+def response_of(
     status: int, headers: list[tuple[str, str]], body: bytes, end: End
 ) -> tuple[Response, bytes]:
     """Returns the response for the cassette, and the decoded body for `CassetteError.raw`."""

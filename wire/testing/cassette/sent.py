@@ -15,6 +15,11 @@ class Sent(NamedTuple):
     headers: list[tuple[str, str]]
     body: bytes
 
+    @property
+    def shown(self) -> str:
+        """The method, and the URL without secrets."""
+        return f"{self.method.upper()} {kept_url(self.url)}"
+
     def __repr__(self) -> str:
         # Tracebacks show the variables of frames, and the headers have the key (R-28).
-        return f"Sent({self.method} {kept_url(self.url)}, {len(self.body)} bytes)"
+        return f"Sent({self.shown}, {len(self.body)} bytes)"

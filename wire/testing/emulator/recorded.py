@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing.cassette.bodies import body_bytes, body_chunks
 from wire.testing.cassette.file import load
-from wire.testing.cassette.matching import ComparedRequest, closest, compared, listed
+from wire.testing.cassette.matching import ComparedRequest, Match, closest, listed
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
@@ -36,7 +35,12 @@ class Recorded:
         self._name = str(path)
         self._interactions = load(read_whole(path, CassetteError), self._name).interactions
         self._keys = [
-            _without_host(each.request.method, each.request.url, body_bytes(each.request.body))
+            _without_host(
+                each.request.method,
+                each.request.url,
+                body_bytes(each.request.body),
+                each.request.headers.get("content-type", ""),
+            )
             for each in self._interactions
         ]
         self._left: defaultdict[str, deque[int]] = defaultdict(deque)
@@ -53,7 +57,12 @@ class Recorded:
 
         Raises `Failed` that names the difference from the closest recorded request.
         """
-        requested = _without_host(request.method, request.target, request.body)
+        requested = _without_host(
+            request.method,
+            request.target,
+            request.body,
+            request.headers.get("content-type", ""),
+        )
         left = self._left.get(requested.key)
         if not left:
             near = closest(requested, self._keys)
@@ -77,6 +86,5 @@ class Recorded:
         )
 
 
-def _without_host(method: str, url: str, body: bytes) -> ComparedRequest:
-    parts = urlsplit(url)
-    return compared(method, parts._replace(scheme="http", netloc="host").geturl(), body)
+def _without_host(method: str, url: str, body: bytes, content_type: str) -> ComparedRequest:
+    return Match().compared(method, url, body, content_type)._replace(host="")

@@ -1,0 +1,103 @@
+"""A cassette in use: the player, the recorder, and the mode that decides between them."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from wire.core.files import read_whole
+from wire.core.secret import Secret
+from wire.errors import CassetteError
+from wire.testing.cassette.file import End, Interaction, Response, load
+from wire.testing.cassette.kept_headers import Headers
+from wire.testing.cassette.matching import Match
+from wire.testing.cassette.modes import Mode, needs_file, way_of
+from wire.testing.cassette.player import Played, Player
+from wire.testing.cassette.recorder import Recorder, response_of
+from wire.testing.cassette.sent import Sent
+
+Keep = Callable[[int, Headers, bytes, End], CassetteError | None]
+"""Takes status, headers and body of a live response, and how the body ended. It returns its error,
+so that the caller can close the connection first."""
+
+
+class Deck:
+    """Decides for each request whether it is replayed or sent, and what is done with its response.
+
+    `again` is the sentence that errors end with: how to record again.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        mode: Mode,
+        match: Match,
+        again: str,
+        secrets: Iterable[str | Secret] = (),
+    ) -> None:
+        self.mode: Mode = mode
+        self._name, self._again = os.fspath(path), again
+        self._has_file = needs_file(mode) or (mode != "rewrite" and Path(path).exists())
+        self._kept = self._read() if self._has_file else []
+        self._player = Player(self._kept, match, self._name, again)
+        self._recorder = Recorder(path, secrets, self._kept)
+        self._verified: list[tuple[int, Response]] = []
+
+    def _read(self) -> list[Interaction]:
+        try:
+            data = read_whole(self._name, CassetteError)
+        except CassetteError as error:
+            raise CassetteError(f"{error.message}; {self._again}") from None
+        return load(data, self._name).interactions
+
+    def take(self, sent: Sent) -> Played | Keep:
+        """The recorded response, or the function that keeps the live one.
+
+        Raises `CassetteError` for a request that is not recorded and may not be sent.
+        """
+        index = self._player.take(sent)
+        way = way_of(self.mode, has_file=self._has_file, is_recorded=index is not None)
+        if way == "record":
+            instead = index if self.mode == "all" else None
+            return functools.partial(self._recorder.keep, self._recorder.send(sent, instead), sent)
+        if index is None:
+            raise self._player.unmatched(sent)
+        if way == "verify":
+            return functools.partial(self._compare, index)
+        return self._player.played(index)
+
+    def _compare(
+        self, index: int, status: int, headers: Headers, body: bytes, end: End
+    ) -> CassetteError | None:
+        """Keep a live response beside the recorded one."""
+        try:
+            response, _ = response_of(status, list(headers), body, end)
+        except CassetteError as error:
+            return error
+        self._verified.append((index, response))
+        return None
+
+    @property
+    def unplayed(self) -> list[str]:
+        """The recorded requests that were not sent, such as `interactions[1]: POST https://...`.
+
+        Empty in the mode `all`, which keeps them, and in `rewrite`, which drops them.
+        """
+        if self.mode in ("all", "rewrite"):
+            return []
+        requests = [self._kept[index].request for index in self._player.unplayed]
+        return [
+            f"interactions[{index}]: {request.method} {request.url}"
+            for index, request in zip(self._player.unplayed, requests, strict=True)
+        ]
+
+    def check_all_played(self) -> None:
+        """Raise `CassetteError` if a recorded request was not sent."""
+        if unplayed := self.unplayed:
+            raise CassetteError(
+                f"{self._name}: {len(unplayed)} recorded request"
+                f"{'s were' if len(unplayed) > 1 else ' was'} not sent: "
+                f"{'; '.join(unplayed[:5])}; {self._again}"
+            )
