@@ -556,6 +556,8 @@ SOUND: dict[str, Callable[[], Any]] = {
     "openai.responses.parse_reply.response": lambda: responses.Response(output=[]),
     "anthropic.types.BatchRequest.params": claude_request,
     "wire.Request.messages": lambda: (hi(),),
+    "testing.AsyncCache.folder": lambda: "cache",
+    "testing.Cache.folder": lambda: "cache",
     "testing.ComparedRequest.query": tuple,
     "testing.Difference.recorded": lambda: "1",
     "testing.Difference.sent": lambda: "2",
@@ -631,6 +633,8 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "pipeline.Graph": graph,
     "tools.Toolbox": toolbox,
     "testing.emulator.Emulator": Emulator,
+    "testing.AsyncCache": lambda: modules()["testing"].AsyncCache("cache"),
+    "testing.Cache": lambda: modules()["testing"].Cache("cache"),
     "testing.AsyncCassette": lambda: modules()["testing"].AsyncCassette(cassette()),
     "testing.Cassette": lambda: modules()["testing"].Cassette(cassette()),
     "testing.AsyncRecord": lambda: modules()["testing"].AsyncRecord(

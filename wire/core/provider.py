@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.secret import type_name
 from wire.errors import ConfigurationError
 
 
@@ -70,6 +71,12 @@ class Provider(msgspec.Struct, frozen=True):
     another wire of the same API, so that one client sends the calls of both."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
+
+    def __post_init__(self) -> None:
+        if self.dialect is not None and not isinstance(self.dialect, msgspec.Struct):
+            raise ConfigurationError(
+                f"dialect: expected the Dialect of a wire, not {type_name(self.dialect)}"
+            )
 
     def __hash__(self) -> int:
         return hash((self.name, self.wire, self.base_url))  # the mappings have no hash

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from wire.testing.cassette.matching import Difference as Difference
     from wire.testing.cassette.matching import Match as Match
     from wire.testing.cassette.modes import Mode as Mode
+    from wire.testing.cassette.transports import AsyncCache as AsyncCache
     from wire.testing.cassette.transports import AsyncCassette as AsyncCassette
     from wire.testing.cassette.transports import AsyncRecord as AsyncRecord
     from wire.testing.cassette.transports import AsyncReplay as AsyncReplay
+    from wire.testing.cassette.transports import Cache as Cache
     from wire.testing.cassette.transports import Cassette as Cassette
     from wire.testing.cassette.transports import Record as Record
     from wire.testing.cassette.transports import Replay as Replay
@@ -31,9 +33,11 @@ _NAMES = {
     "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
     "wire.testing.cassette.modes": ("Mode",),
     "wire.testing.cassette.transports": (
+        "AsyncCache",
         "AsyncCassette",
         "AsyncRecord",
         "AsyncReplay",
+        "Cache",
         "Cassette",
         "Record",
         "Replay",

@@ -15,6 +15,7 @@ from wire.errors import CassetteError, ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import AsyncTransport, Transport
+from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Keep
 from wire.testing.cassette.file import End
 from wire.testing.cassette.matching import Match
@@ -31,6 +32,60 @@ _RAISED: dict[End, type[httpx.TransportError]] = {
     "timeout": httpx.ReadTimeout,
     "cut": httpx.RemoteProtocolError,
 }
+
+
+class _Sends(httpx.BaseTransport):
+    """Answers a request from a recording, or sends it and keeps the response."""
+
+    _inner: Any
+    _take: Callable[[Sent], Played | Keep | None]
+
+    @checked_arguments(ConfigurationError)
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Replay or send. A request that gets no response is not recorded."""
+        try:
+            body = request.content
+        except httpx.RequestNotRead:
+            body = request.read()
+        taken = self._take(_sent(request, body))
+        if isinstance(taken, Played):
+            return _replayed(taken, request)
+        response: httpx.Response = self._inner.handle_request(request)
+        if taken is None:
+            return response
+        assert isinstance(response.stream, httpx.SyncByteStream)
+        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response)))
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        self._inner.close()
+
+
+class _AsyncSends(httpx.AsyncBaseTransport):
+    """`_Sends` for asyncio and trio."""
+
+    _inner: Any
+    _take: Callable[[Sent], Played | Keep | None]
+
+    @checked_arguments(ConfigurationError)
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Replay or send. A request that gets no response is not recorded."""
+        try:
+            body = request.content
+        except httpx.RequestNotRead:
+            body = await request.aread()
+        taken = self._take(_sent(request, body))
+        if isinstance(taken, Played):
+            return _replayed(taken, request)
+        response: httpx.Response = await self._inner.handle_async_request(request)
+        if taken is None:
+            return response
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        return _wrapped(response, _AsyncRecorded(response.stream, _BodyCopy(taken, response)))
+
+    async def aclose(self) -> None:
+        """Close the inner transport."""
+        await self._inner.aclose()
 
 
 class _InUse:
@@ -56,7 +111,7 @@ class _InUse:
         self._deck.check_all_played()
 
 
-class Cassette(_InUse, httpx.BaseTransport):
+class Cassette(_InUse, _Sends):
     """A transport that records to the cassette file at `path` and replays from it.
 
     >>> from wire import Client
@@ -112,33 +167,13 @@ class Cassette(_InUse, httpx.BaseTransport):
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
-        self._inner: Any = _inner(inner, "handle_request", Httpx2Transport)
+        self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets)
-
-    @checked_arguments(ConfigurationError)
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Replay or send. A request that gets no response is not recorded."""
-        try:
-            body = request.content
-        except httpx.RequestNotRead:
-            body = request.read()
-        taken = self._deck.take(_sent(request, body))
-        if isinstance(taken, Played):
-            return _replayed(taken, request)
-        if self._inner is None:
-            self._inner = Lanes()
-        response = self._inner.handle_request(request)
-        assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response)))
-
-    def close(self) -> None:
-        """Close the inner transport."""
-        if self._inner is not None:
-            self._inner.close()
+        self._take = self._deck.take
 
 
-class AsyncCassette(_InUse, httpx.AsyncBaseTransport):
+class AsyncCassette(_InUse, _AsyncSends):
     """`Cassette` for asyncio and trio; `inner` is `AsyncLanes()` by default.
 
     Reading and writing the file blocks the event loop, since no thread is used.
@@ -156,31 +191,97 @@ class AsyncCassette(_InUse, httpx.AsyncBaseTransport):
         again: str = "",
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
-        self._inner: Any = _inner(inner, "handle_async_request", AsyncHttpx2Transport)
+        self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets)
+        self._take = self._deck.take
 
-    @checked_arguments(ConfigurationError)
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Replay or send. A request that gets no response is not recorded."""
-        try:
-            body = request.content
-        except httpx.RequestNotRead:
-            body = await request.aread()
-        taken = self._deck.take(_sent(request, body))
-        if isinstance(taken, Played):
-            return _replayed(taken, request)
-        if self._inner is None:
-            self._inner = AsyncLanes()
-        response = await self._inner.handle_async_request(request)
-        assert isinstance(response.stream, httpx.AsyncByteStream)
-        return _wrapped(response, _AsyncRecorded(response.stream, _BodyCopy(taken, response)))
 
-    async def aclose(self) -> None:
-        """Close the inner transport."""
-        if self._inner is not None:
-            await self._inner.aclose()
+class _Caching:
+    """What `Cache` and `AsyncCache` share."""
+
+    _entries: Entries
+
+    @property
+    def hits(self) -> int:
+        """How many requests were answered from the folder."""
+        return self._entries.hits
+
+    @property
+    def misses(self) -> int:
+        """How many requests were sent, although they could have been cached."""
+        return self._entries.misses
+
+    @property
+    def refused(self) -> list[CassetteError]:
+        """Why responses were not kept: they contain a secret, or the folder cannot be written."""
+        return self._entries.refused
+
+
+class Cache(_Caching, _Sends):
+    """A transport that sends each request once, and answers equal ones from a folder.
+
+    >>> from wire import Chat
+    >>> http = Cache(".cache/wire", max_age=7 * 86400)
+    >>> with Chat("gemini:gemini-3.8-flash", http=http) as chat:  # doctest: +SKIP
+    ...     chat.ask("How high is the tide?")
+
+    An equal request has the same method, host, path, query, version headers and JSON value of the
+    body; keys do not count. Cached are requests that only ask, such as chat completions, embeddings
+    and counts of tokens; uploads, batches and stored responses pass through. A response that is an
+    error or broke off is not kept. The folder has a cassette for each request, and several
+    processes may use it.
+
+    Raises `CassetteError` for an entry that is malformed.
+
+    Args:
+        folder: Is created when the first response is kept.
+        inner: The transport that sends; by default that of a client, `Lanes()`.
+        match: What does not count when requests are compared.
+        max_age: Seconds after which a response is asked for again.
+        max_bytes: Size of the folder, above which the oldest entries are removed.
+        secrets: Texts that must not be written, besides keys; see `Cassette`.
+    """
+
+    @checked_arguments(ConfigurationError, before=True)
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        inner: Transport | None = None,
+        match: Match | None = None,
+        max_age: float | None = None,
+        max_bytes: int | None = None,
+        secrets: Iterable[str | Secret] = (),
+    ) -> None:
+        inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
+        self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
+        self._entries = Entries(folder, match or Match(), max_age, max_bytes, secrets)
+        self._take = self._entries.take
+
+
+class AsyncCache(_Caching, _AsyncSends):
+    """`Cache` for asyncio and trio; `inner` is `AsyncLanes()` by default.
+
+    Reading and writing the folder blocks the event loop, since no thread is used.
+    """
+
+    @checked_arguments(ConfigurationError, before=True)
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        inner: AsyncTransport | None = None,
+        match: Match | None = None,
+        max_age: float | None = None,
+        max_bytes: int | None = None,
+        secrets: Iterable[str | Secret] = (),
+    ) -> None:
+        inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
+        self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
+        self._entries = Entries(folder, match or Match(), max_age, max_bytes, secrets)
+        self._take = self._entries.take
 
 
 class Record(Cassette):
@@ -246,9 +347,11 @@ class AsyncReplay(AsyncCassette):
         super().__init__(path, match=match, again=again.format(os.fspath(path)))
 
 
-def _inner(inner: Any, handle: str, httpx2: Callable[[Any], Any]) -> Any:
+def _inner(
+    inner: Any, handle: str, httpx2: Callable[[Any], Any], default: Callable[[], Any]
+) -> Any:
     if inner is None:
-        return None
+        return default()
     if not callable(getattr(inner, handle, None)):
         raise _no_transport(inner, handle)
     return inner if library_of(inner) is None else httpx2(inner)
