@@ -27,11 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"wire {VERSION}")
         return 0
     from wire.cli.commands import COMMANDS, parser
+    from wire.cli.options import with_cassette
 
     _show_every_character()
     chosen = parser(COMMANDS).parse_args(given)
     try:
-        status = int(chosen.run(chosen))
+        status = with_cassette(chosen)
         sys.stdout.flush()
     except KeyboardInterrupt:
         if sys.stderr.isatty():

@@ -24,7 +24,12 @@ class Command(NamedTuple):
     """Shown at the end of its help."""
 
 
-_PARAMETERS = {"provider": "model", "timeouts": "timeout", "output.schema": "output"}
+_PARAMETERS = {
+    "provider": "model",
+    "timeouts": "timeout",
+    "output.schema": "output",
+    "mode": "record_mode",
+}
 """Parameters of the library whose option has another name."""
 
 
@@ -68,6 +73,16 @@ def host_options(command: argparse.ArgumentParser) -> None:
         type=seconds,
         metavar="SECONDS",
         help="longest wait for the response, and between two pieces of it (default: 300 and 120)",
+    )
+    command.add_argument(
+        "--cassette", metavar="FILE", help="replay the calls from a file, or record them to it"
+    )
+    command.add_argument(
+        "--record-mode",
+        metavar="MODE",
+        default="once",
+        help="none, once, new_episodes, all, rewrite or verify (default: %(default)s: record if "
+        "there is no file)",
     )
 
 
@@ -126,6 +141,16 @@ def model_of(chosen: argparse.Namespace) -> tuple[str, str]:
 def client_options(chosen: argparse.Namespace) -> dict[str, Any]:
     """The options of a client that `host_options` set."""
     return {"base_url": chosen.base_url, "timeouts": chosen.timeout}
+
+
+def with_cassette(chosen: argparse.Namespace) -> int:
+    """Run a subcommand; with `--cassette`, its calls are replayed or recorded."""
+    if getattr(chosen, "cassette", None) is None:
+        return int(chosen.run(chosen))
+    from wire.testing.cassette.transports import record
+
+    with record(chosen.cassette, chosen.record_mode):
+        return int(chosen.run(chosen))
 
 
 def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:

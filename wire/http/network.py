@@ -9,6 +9,7 @@ import ssl
 import sys
 import urllib.request
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -197,6 +198,13 @@ def direct_problem(proxy: str | None, *, on_trio: bool = False) -> str:
     return ""
 
 
+transport_of_block: ContextVar[Callable[[str, bool], Any] | None] = ContextVar(
+    "transport_of_block", default=None
+)
+"""Makes the transport of a client whose `http` is "auto", inside a block such as `wire.record`. It
+gets the name of the function that sends, and `trust_env`."""
+
+
 def opened(
     http: Any, trust_env: bool, lanes: type, handle: str, client: type
 ) -> tuple[Any, Callable[[httpx.Request], Any]]:
@@ -215,8 +223,11 @@ def opened(
             )
         if http == "direct" and (problem := direct_problem(None)):
             raise ConfigurationError(f"http='direct': {problem}")
-        transport = lanes(trust_env=trust_env, connections=http)
-        return transport, getattr(transport, handle)
+        make = transport_of_block.get() if http == "auto" else None
+        if make is None:
+            transport = lanes(trust_env=trust_env, connections=http)
+            return transport, getattr(transport, handle)
+        http, trust_env = make(handle, trust_env), True
     if not trust_env:
         raise ConfigurationError(
             "trust_env: an option of the transport; give it to the transport that you pass as http="

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -14,7 +15,7 @@ from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import AsyncLanes, Lanes
-from wire.http.network import AsyncTransport, Transport
+from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Keep
 from wire.testing.cassette.file import End
@@ -92,6 +93,14 @@ class _InUse:
     """What `Cassette` and `AsyncCassette` share."""
 
     _deck: Deck
+    _take: Callable[[Sent], Played | Keep | None]
+
+    @classmethod
+    def _sharing(cls, other: _InUse) -> Self:
+        """A transport of the same recording."""
+        made = cls.__new__(cls)
+        made._deck, made._take = other._deck, other._take
+        return made
 
     @property
     def mode(self) -> Mode:
@@ -282,6 +291,42 @@ class AsyncCache(_Caching, _AsyncSends):
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         self._entries = Entries(folder, match or Match(), max_age, max_bytes, secrets)
         self._take = self._entries.take
+
+
+@contextlib.contextmanager
+@checked_arguments(ConfigurationError)
+def record(
+    path: str | os.PathLike[str],
+    mode: str = "rewrite",
+    *,
+    match: Match | None = None,
+    secrets: Iterable[str | Secret] = (),
+) -> Iterator[Cassette]:
+    """Record the calls of all clients that are made inside the block, to one cassette (C-38).
+
+    >>> import wire
+    >>> with wire.record("tide.cassette.json"):  # doctest: +SKIP
+    ...     wire.Chat("gemini:gemini-3.8-flash").ask("How high is the tide?")
+
+    It applies to clients without `http=`, sync and async, of this thread or task and of the tasks
+    that it starts. With another mode they replay. The value of the block is the `Cassette`, for
+    `unplayed` and `check_all_played()`.
+
+    Raises what `Cassette` raises.
+    """
+    secrets = sealed_list(secrets)
+    cassette = Cassette(path, mode, match=match, secrets=secrets)
+
+    def transport(handle: str, trust_env: bool) -> Cassette | AsyncCassette:
+        made: Any = (Cassette if handle == "handle_request" else AsyncCassette)._sharing(cassette)
+        made._inner = (Lanes if handle == "handle_request" else AsyncLanes)(trust_env=trust_env)
+        return made  # type: ignore[no-any-return]
+
+    before = transport_of_block.set(transport)
+    try:
+        yield cassette
+    finally:
+        transport_of_block.reset(before)
 
 
 class Record(Cassette):
