@@ -74,7 +74,13 @@ def test_pages(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if "\n$ wire " in "".join(CONSOLE.findall(page.read_text("utf-8")))],
+    [
+        page
+        for page in PAGES
+        if re.search(
+            r"^```console\n(?:(?!```).*\n)*?\$ wire ", page.read_text("utf-8"), re.MULTILINE
+        )
+    ],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_commands(
