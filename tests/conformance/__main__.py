@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import corpus, failures, quirks, seeds
+from tests.conformance import corpus, failures, layouts, quirks, recordings, seeds
 
 COMMANDS = {
     "corpus": corpus.run,
     "quirks": quirks.run,
     "failures": failures.run,
+    "layouts": layouts.run,
+    "recordings": recordings.run,
     "seeds": seeds.run,
 }
 
@@ -21,8 +23,8 @@ def main(arguments: list[str]) -> int:
         or (len(arguments) < 2 and arguments[0] != "seeds")
     ):
         print(
-            "usage: python -m tests.conformance corpus|quirks|failures PATH..., or seeds "
-            "[S0 S1 ...]; corpus --every-cut PATH...",
+            "usage: python -m tests.conformance corpus|quirks|failures|layouts|recordings PATH..., "
+            "or seeds [S0 S1 ...]; corpus --every-cut PATH...",
             file=sys.stderr,
         )
         return 2

@@ -6,7 +6,17 @@ import argparse
 from collections.abc import Sequence
 from typing import NoReturn
 
-from wire.cli import MISUSED, asking, bodies, chatting, completion, hosts, probing, serving
+from wire.cli import (
+    MISUSED,
+    asking,
+    bodies,
+    cassette,
+    chatting,
+    completion,
+    hosts,
+    probing,
+    serving,
+)
 from wire.cli.options import Command, spelling
 from wire.cli.terminal import report
 
@@ -17,6 +27,7 @@ COMMANDS: tuple[Command, ...] = (
     *hosts.COMMANDS,
     *probing.COMMANDS,
     *serving.COMMANDS,
+    *cassette.COMMANDS,
     *completion.COMMANDS,
 )
 

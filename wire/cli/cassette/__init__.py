@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from wire.cli.cassette import converting
 from wire.cli.options import Command, spelling
 
-_ROWS: tuple[Command, ...] = ()
+_ROWS: tuple[Command, ...] = (*converting.COMMANDS,)
 
 
 def _options(command: argparse.ArgumentParser) -> None:

@@ -66,7 +66,7 @@ def shown(path: Path) -> str:
 
 def line_of(text: str, path: Path) -> int:
     """Returns the line on which the value at `path`, or its key, begins; 0 if there is none."""
-    for here, at in _positions(text):
+    for here, at in positions(text):
         if here == path:
             return text.count("\n", 0, at) + 1
     return 0
@@ -83,7 +83,7 @@ def _broken(text: str, cause: BaseException) -> Fault:
     return Fault("", f"not JSON: {cause}", line)
 
 
-def _positions(text: str) -> Iterator[tuple[Path, int]]:
+def positions(text: str) -> Iterator[tuple[Path, int]]:
     """Yields the path and offset of every JSON value; a value in an object begins at its key."""
     # One entry for each open bracket: the step to the current value, or `None` before a key.
     open_: list[list[Any]] = []
