@@ -559,6 +559,7 @@ SOUND: dict[str, Callable[[], Any]] = {
     "testing.AsyncCache.folder": lambda: "cache",
     "testing.Cache.folder": lambda: "cache",
     "testing.ComparedRequest.query": tuple,
+    "testing.Drifted.change": lambda: modules()["testing"].Change("$.a", "1", "2"),
     "testing.Difference.recorded": lambda: "1",
     "testing.Difference.sent": lambda: "2",
 }
@@ -592,6 +593,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
 
 def _of_type(annotation: Any) -> Any:
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
+    text = text or getattr(annotation, "__forward_arg__", "")  # of a named tuple
     return BY_TYPE[text.removesuffix(" | None")]()
 
 

@@ -138,8 +138,8 @@ _SCALARS: dict[str, Any] = {
 }
 
 Kind = tuple[str, Any]
-"""`("scalar", type)`, `("name", schema)`, `("array", kinds)`, `("map", kinds)`,
-`("object", {key: type or kinds})`."""
+"""`("scalar", type)`, `("values", texts)`, `("name", schema)`, `("array", kinds)`,
+`("map", kinds)`, `("object", {key: type or kinds})`."""
 Schemas = Mapping[str, Any]
 """Name -> its fields with their types, or the type that it is another name for."""
 
@@ -148,7 +148,7 @@ def kinds_of(text: str) -> list[Kind]:
     """The members of a type, names of schemas unopened.
 
     >>> kinds_of('array[string | Part] | "auto" | null')
-    [('array', [('scalar', <class 'str'>), ('name', 'Part')]), ('scalar', <class 'str'>)]
+    [('array', [('scalar', <class 'str'>), ('name', 'Part')]), ('values', ('auto',))]
     """
     return _union(_TOKEN.findall(text)[::-1])
 
@@ -180,8 +180,11 @@ def _one(tokens: list[str]) -> list[Kind]:
         return [("object", fields)]
     if token == "null":
         return []
-    if token in _SCALARS or token[0] == '"' or token.startswith("enum("):
-        return [("scalar", _SCALARS.get(token, str))]
+    if token in _SCALARS:
+        return [("scalar", _SCALARS[token])]
+    if token[0] == '"' or token.startswith("enum("):
+        listed = token.removeprefix("enum(").removesuffix(")")
+        return [("values", tuple(re.findall(r'[^",| ]+', listed)))]
     return [("name", token)]
 
 
@@ -231,6 +234,10 @@ class Walk:
         """The keys of the schemas that each struct meets."""
         self.used: dict[tuple[str, str], set[str]] = {}
         """The alternatives of each field's type that a schema has too."""
+        self.values: dict[tuple[str, str], set[str]] = {}
+        """The texts that a schema lists for a field."""
+        self.free: set[tuple[str, str]] = set()
+        """Fields that a schema allows any text in."""
         self.lacking: set[str] = set()
         """Fields of which a schema has a type that the struct has not."""
         self._done: set[tuple[str, str]] = set()
@@ -253,6 +260,11 @@ class Walk:
     def compare(self, kinds: list[Kind], hint: Any, field: tuple[str, str], depth: str) -> None:
         """Find for each kind the alternative of the hint that can hold it."""
         for form, inside in opened(kinds, self.schemas):
+            if form == "values":
+                self.values.setdefault(field, set()).update(inside)
+                form, inside = "scalar", str
+            elif form == "scalar" and inside is str:
+                self.free.add(field)
             for each in alternatives(hint):
                 if form == "scalar" and each is inside:
                     break

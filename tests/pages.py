@@ -1,4 +1,5 @@
-"""The pages that are made of structs and rows: JSON Schema of each wire, docs/fields.md, the tables
+"""The pages that are made of structs and rows: JSON Schema of each wire, the known values of enum
+fields, docs/fields.md, the tables
 of docs/pipelines.md, and the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
@@ -16,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from tests import known_values
 from wire.anthropic import types as anthropic
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
@@ -56,9 +58,10 @@ SOURCES = {
 
 def structs(wire: str) -> list[type[WireStruct]]:
     """The public structs of a wire, by name."""
+    types = TYPES[wire]  # whose names are loaded on first use
     return [
         value
-        for _, value in sorted(vars(TYPES[wire]).items())
+        for value in (getattr(types, name) for name in sorted(types.__all__))
         if isinstance(value, type) and issubclass(value, WireStruct) and value.__struct_fields__
     ]
 
@@ -67,7 +70,13 @@ def pages() -> dict[str, str]:
     """Path below the root of the repository -> text."""
     schemas = {f"wire/schemas/{wire}.json": schema(wire) for wire in TYPES}
     lists = {f"docs/api/{wire.replace('.', '-')}-types.md": struct_list(wire) for wire in TYPES}
-    return {**schemas, **lists, "docs/fields.md": fields(), "docs/pipelines.md": pipelines()}
+    return {
+        **schemas,
+        **lists,
+        "wire/schemas/values.json": known_values.text(),
+        "docs/fields.md": fields(),
+        "docs/pipelines.md": pipelines(),
+    }
 
 
 def schema(wire: str) -> str:

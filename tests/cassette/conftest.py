@@ -1,6 +1,7 @@
 import pytest
 
 from tests.cassette.ways import EVERY_WAY, Way
+from tests.cli.conftest import wire as wire
 from tests.http.drive import EVERY, Drive
 
 

@@ -71,6 +71,27 @@ def test_c21_the_table_is_that_of_this_test():
     } == TABLE
 
 
+@pytest.mark.parametrize(
+    ("recorded", "live", "drift"),
+    [
+        ({"text": "a", "n": 1}, {"text": "b", "n": 22}, []),
+        ({"a": 1}, {"a": "1"}, ["interactions[0]: $.a"]),
+        ({"a": 1}, {"a": 1, "b": {"c": True}}, ["interactions[0]: $.b"]),
+        ({"a": 1, "b": 2}, {"b": 2}, ["interactions[0]: $.a"]),
+    ],
+)
+def test_c21_verify_reports_what_changed(
+    way: Way, tmp_path: Path, recorded: Any, live: Any, drift: list[str]
+):
+    path = cassette(tmp_path, (URL, OLD, recorded))
+    before = path.read_bytes()
+    inner: Any = httpx.MockTransport(lambda _: httpx.Response(200, json=live))
+    http = (Cassette if way.name == "sync" else AsyncCassette)(path, "verify", inner=inner)
+    assert json.loads(way.get(http, URL, "read", json=OLD).body) == live
+    assert [str(each)[: len(part)] for each, part in zip(http.drift, drift, strict=True)] == drift
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", ["no file", "match", "no match"])
 def test_c21_modes(way: Way, tmp_path: Path, mode: str, case: str):

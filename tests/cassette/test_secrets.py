@@ -305,6 +305,7 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         "the value of header authorization",
     ),
     "cookie": ({"cookie": f"a=b; session={KEY}"}, {}, "the value of header cookie"),
+    "one cookie": ({"cookie": f"session={KEY}"}, {}, "the value of header cookie"),
     "its own header": ({"x-custom-token": KEY}, {}, "the value of header x-custom-token"),
     "argument": ({}, {"secrets": ["other", KEY]}, "secrets[1]"),
     "argument, one text": ({}, {"secrets": KEY}, "secrets[0]"),

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wire.cli import FAILED
+
 if TYPE_CHECKING:
     from wire.chat import Chat
     from wire.http.client import Client
@@ -147,10 +149,14 @@ def with_cassette(chosen: argparse.Namespace) -> int:
     """Run a subcommand; with `--cassette`, its calls are replayed or recorded."""
     if getattr(chosen, "cassette", None) is None:
         return int(chosen.run(chosen))
+    from wire.cli.terminal import report
     from wire.testing.cassette.transports import record
 
-    with record(chosen.cassette, chosen.record_mode):
-        return int(chosen.run(chosen))
+    with record(chosen.cassette, chosen.record_mode) as cassette:
+        status = int(chosen.run(chosen))
+    for each in cassette.drift:
+        report(f"{chosen.cassette}: {each}")
+    return FAILED if cassette.drift else status
 
 
 def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:

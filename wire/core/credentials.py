@@ -9,6 +9,7 @@ models, hosts and files are long too, but their words and numbers stand apart, b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 from wire.core.lazy import lazy_pattern
@@ -53,6 +54,15 @@ def known_credential(text: str) -> bool:
     (True, False)
     """
     return len(text) >= _MIN_LENGTH and _KNOWN().search(text) is not None
+
+
+def credentials_in(text: str) -> Iterator[re.Match[str]]:
+    """The credentials with the prefix of a vendor in a text.
+
+    >>> [found[0] for found in credentials_in("the key sk-proj-fake-1234 in a text")]
+    ['sk-proj-fake-1234']
+    """
+    return _KNOWN().finditer(text)
 
 
 def without_known(text: str) -> str:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.testing.cassette.deck import Drifted as Drifted
+    from wire.testing.cassette.drift import Change as Change
     from wire.testing.cassette.matching import ComparedRequest as ComparedRequest
     from wire.testing.cassette.matching import Difference as Difference
     from wire.testing.cassette.matching import Match as Match
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from wire.testing.cassette.transports import Replay as Replay
 
 _NAMES = {
+    "wire.testing.cassette.deck": ("Drifted",),
+    "wire.testing.cassette.drift": ("Change",),
     "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
     "wire.testing.cassette.modes": ("Mode",),
     "wire.testing.cassette.transports": (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from wire.cli.cassette import converting
+from wire.cli.cassette import checking, converting, scanning
 from wire.cli.options import Command, spelling
 
-_ROWS: tuple[Command, ...] = (*converting.COMMANDS,)
+_ROWS: tuple[Command, ...] = (*checking.COMMANDS, *converting.COMMANDS, *scanning.COMMANDS)
 
 
 def _options(command: argparse.ArgumentParser) -> None:

@@ -164,7 +164,7 @@ def _json_value(text: str) -> Any:
 
 def _duplicate(text: str) -> Fault:
     seen = set()
-    for path, at in positions(text):
+    for path, at, _ in positions(text):
         if path in seen:
             return Fault(shown(path), "the key occurs twice", text.count("\n", 0, at) + 1)
         seen.add(path)

@@ -6,11 +6,12 @@ import functools
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from wire.core.files import read_whole
 from wire.core.secret import Secret
 from wire.errors import CassetteError
-from wire.testing.cassette.file import End, Interaction, Response, load
+from wire.testing.cassette.file import End, Interaction, load
 from wire.testing.cassette.kept_headers import Headers
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, needs_file, way_of
@@ -18,9 +19,24 @@ from wire.testing.cassette.player import Played, Player
 from wire.testing.cassette.recorder import Recorder, response_of
 from wire.testing.cassette.sent import Sent
 
+if TYPE_CHECKING:
+    from wire.testing.cassette.drift import Change
+
 Keep = Callable[[int, Headers, bytes, End], CassetteError | None]
 """Takes status, headers and body of a live response, and how the body ended. It returns its error,
 so that the caller can close the connection first."""
+
+
+class Drifted(NamedTuple):
+    """One way in which a live response differs from the recorded one."""
+
+    interaction: int
+    """Its index in the cassette, from 0."""
+    change: Change
+    """What came, went or has another type."""
+
+    def __str__(self) -> str:
+        return f"interactions[{self.interaction}]: {self.change}"
 
 
 class Deck:
@@ -43,7 +59,7 @@ class Deck:
         self._kept = self._read() if self._has_file else []
         self._player = Player(self._kept, match, self._name, again)
         self._recorder = Recorder(path, secrets, self._kept)
-        self._verified: list[tuple[int, Response]] = []
+        self.drift: list[Drifted] = []
 
     def _read(self) -> list[Interaction]:
         try:
@@ -71,12 +87,15 @@ class Deck:
     def _compare(
         self, index: int, status: int, headers: Headers, body: bytes, end: End
     ) -> CassetteError | None:
-        """Keep a live response beside the recorded one."""
+        """Compare a live response with the recorded one."""
+        from wire.testing.cassette.drift import changes  # it loads the structs of all wires
+
         try:
-            response, _ = response_of(status, list(headers), body, end)
+            live, _ = response_of(status, list(headers), body, end)
         except CassetteError as error:
             return error
-        self._verified.append((index, response))
+        recorded = self._kept[index].response
+        self.drift += [Drifted(index, each) for each in changes(recorded, live)]
         return None
 
     @property

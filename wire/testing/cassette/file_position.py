@@ -66,7 +66,7 @@ def shown(path: Path) -> str:
 
 def line_of(text: str, path: Path) -> int:
     """Returns the line on which the value at `path`, or its key, begins; 0 if there is none."""
-    for here, at in positions(text):
+    for here, at, _ in positions(text):
         if here == path:
             return text.count("\n", 0, at) + 1
     return 0
@@ -83,8 +83,10 @@ def _broken(text: str, cause: BaseException) -> Fault:
     return Fault("", f"not JSON: {cause}", line)
 
 
-def positions(text: str) -> Iterator[tuple[Path, int]]:
-    """Yields the path and offset of every JSON value; a value in an object begins at its key."""
+def positions(text: str) -> Iterator[tuple[Path, int, str]]:
+    """Yields the path, the offset and the first token of every JSON value; a value in an object
+    begins at its key.
+    """
     # One entry for each open bracket: the step to the current value, or `None` before a key.
     open_: list[list[Any]] = []
     key_at = 0
@@ -101,7 +103,7 @@ def positions(text: str) -> Iterator[tuple[Path, int]]:
             open_[-1][0], key_at = json.loads(token), at
         else:
             in_object = bool(open_) and isinstance(open_[-1][0], str)
-            yield tuple(step[0] for step in open_), key_at if in_object else at
+            yield tuple(step[0] for step in open_), key_at if in_object else at, token
             if token in "[{":
                 open_.append([0 if token == "[" else None])
 

@@ -1,8 +1,8 @@
 """Searches an interaction for known secrets before it is written to a cassette (C-12).
 
 A deny-list of header names or key patterns misses secrets in other positions. This module searches
-for the values themselves: plain, percent-encoded, in base64 at every alignment, wrapped over lines,
-and split over the events of a stream.
+for the values themselves: plain, percent-encoded, with the escapes of JSON, in base64 at every
+alignment, wrapped over lines, and split over the events of a stream.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ A shorter value such as `test` is not searched for, since it occurs in many resp
 _MIN_VARIABLE_LENGTH = 12
 """Characters of a secret in an environment variable."""
 _SPACE = re.compile(r"\s+")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([\"\\/bfnrt]))")
+_ESCAPED = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_MAX_ESCAPED = 3
+"""Levels of escapes that are read. A body of escaped backslashes only would have thousands."""
 
 Leaf = tuple[Path, str]
 
@@ -64,7 +68,9 @@ class Known:
         if len(value) < shortest or value in self._names:
             return
         self._names[value] = name
-        self._needles += [(needle, name) for needle in (value, *in_base64(value.encode()))]
+        # A text is searched without its white space too: so is a secret of several lines.
+        needles = dict.fromkeys((value, _SPACE.sub("", value), *in_base64(value.encode())))
+        self._needles += [(needle, name) for needle in needles]
 
     def learn_request(self, url: str, headers: Headers) -> None:
         """Adds the secrets of a request: values of key-like headers and query parameters, and the
@@ -72,7 +78,7 @@ class Known:
         """
         for name, value in headers:
             if secret_name(name):
-                for secret in _header_secrets(value):
+                for secret in _header_secrets(name, value):
                     self.learn(secret, f"the value of header {name.lower()}")
         parts = urlsplit(url)
         self.learn(unquote(parts.password or ""), "the password in the URL")
@@ -117,14 +123,34 @@ class Known:
 
 
 def _forms(text: str) -> Iterator[str]:
+    for form in unescaped(text):
+        yield form
+        if _SPACE.search(form):
+            yield _SPACE.sub("", form)
+
+
+def unescaped(text: str) -> Iterator[str]:
+    r"""Yields a text, and what it is without percent-encoding and without the escapes of JSON.
+
+    >>> list(unescaped(r"a\u0062%63"))
+    ['a\\u0062%63', 'a\\u0062c', 'ab%63']
+    """
     yield text
     if "%" in text:
         yield unquote(text)
-    if _SPACE.search(text):
-        yield _SPACE.sub("", text)
+    # JSON in a text of JSON, such as a piece of the arguments of a call, has escapes of its own.
+    for _ in range(_MAX_ESCAPED):
+        if "\\" not in text or (plain := _ESCAPE.sub(_character, text)) == text:
+            return
+        text = plain
+        yield text
 
 
-def _header_secrets(value: str) -> Iterator[str]:
+def _character(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _ESCAPED.get(escape[2], escape[2])
+
+
+def _header_secrets(name: str, value: str) -> Iterator[str]:
     """Yields the secret parts of a header's value.
 
     These are the complete value, the credentials after a scheme, the password of Basic, and the
@@ -132,7 +158,7 @@ def _header_secrets(value: str) -> Iterator[str]:
     """
     scheme, _, rest = value.strip().partition(" ")
     yield value.strip()
-    if "=" in value and ";" in value:
+    if "=" in value and (";" in value or "cookie" in name.lower()):
         yield from (each.partition("=")[2].strip() for each in value.split(";"))
     elif rest:
         yield rest.strip()

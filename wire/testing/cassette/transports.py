@@ -17,7 +17,7 @@ from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import AsyncLanes, Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.testing.cassette.cache import Entries
-from wire.testing.cassette.deck import Deck, Keep
+from wire.testing.cassette.deck import Deck, Drifted, Keep
 from wire.testing.cassette.file import End
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
@@ -114,6 +114,15 @@ class _InUse:
         Empty in the modes `all` and `rewrite`.
         """
         return self._deck.unplayed
+
+    @property
+    def drift(self) -> list[Drifted]:
+        """How live responses differ from the recorded ones, in the mode `verify` (C-21).
+
+        Compared are status, headers, kinds of events, keys, types and enum values by JSON path, but
+        not texts, ids, numbers and signatures, which differ in each response.
+        """
+        return self._deck.drift
 
     def check_all_played(self) -> None:
         """Raise `CassetteError` if a recorded request was not sent (C-20)."""

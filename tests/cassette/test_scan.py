@@ -1,0 +1,213 @@
+"""C-15: `scan` finds secrets by their form in each kind of file, and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cassette.planted import planted, value_of
+from tests.cli.conftest import Command
+from wire.testing.cassette.bodies import read_body
+from wire.testing.cassette.file import Interaction, Request, Response, dump
+from wire.testing.cassette.scan import Hit, scan
+
+ROOT = Path(__file__).parents[2]
+KINDS = planted()
+
+
+def _cassette(body: bytes, content_type: str = "application/json") -> str:
+    request = Request(method="POST", url="https://llm.example/v1", body=read_body(b'{"a": 1}'))
+    response = Response(status=200, body=read_body(body, content_type), end="eof")
+    return dump([Interaction(request=request, response=response)])
+
+
+def _events(secret: str) -> bytes:
+    """A stream that brings the secret in two pieces."""
+    middle = len(secret) // 2
+    pieces = ("see ", secret[:middle], secret[middle:], " there")
+    chunks = ({"delta": {"text": piece}} for piece in pieces)
+    return b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+
+
+def _escaped(secret: str) -> str:
+    return "".join(f"\\u{ord(letter):04x}" for letter in secret)
+
+
+def _vcr(string: str) -> str:
+    return (
+        "interactions:\n- request:\n    body: '{\"a\": 1}'\n    headers: {}\n    method: POST\n"
+        f"    uri: https://llm.example/v1\n  response:\n    body:\n      string: {string}\n"
+        "    status: {code: 200, message: OK}\nversion: 1\n"
+    )
+
+
+def _folded(secret: str) -> str:
+    """A double-quoted text of YAML, which goes on in the next line at any letter."""
+    text = json.dumps(secret)
+    return f"{text[:12]}\\\n        {text[12:]}"
+
+
+def _binary(data: bytes) -> str:
+    lines = re.findall(".{1,70}", base64.b64encode(data).decode())
+    return "!!binary |\n" + "\n".join(f"        {line}" for line in lines)
+
+
+def _har(text: str) -> str:
+    entry = {
+        "request": {"method": "POST", "url": "https://llm.example/v1", "headers": []},
+        "response": {"status": 200, "content": {"mimeType": "text/plain", "text": text}},
+    }
+    return json.dumps({"log": {"version": "1.2", "entries": [entry]}})
+
+
+PLACES: dict[str, Callable[[str], str]] = {
+    "a cassette: JSON": lambda secret: _cassette(json.dumps({"echo": [secret]}).encode()),
+    "a cassette: escapes": lambda secret: _cassette(
+        f'{{"echo": "see {_escaped(secret)}"}}'.encode()
+    ),
+    "a cassette: two events": lambda secret: _cassette(_events(secret), "text/event-stream"),
+    "a cassette: lines of text": lambda secret: _cassette(f"<p>\n{secret}\n</p>".encode()),
+    "a cassette: bytes": lambda secret: _cassette(b"\xff " + secret.encode() + b" \xff" * 60),
+    "VCR YAML: text": lambda secret: _vcr(json.dumps(json.dumps({"echo": secret}))),
+    "VCR YAML: text over lines": lambda secret: _vcr(_folded(secret)),
+    "VCR YAML: gzip": lambda secret: _vcr(_binary(gzip.compress(secret.encode()))),
+    "VCR YAML: two events": lambda secret: _vcr(
+        "|\n" + "".join(f"        {line}\n" for line in _events(secret).decode().splitlines())
+    ),
+    "HAR: text": _har,
+    "HAR: two events": lambda secret: _har(_events(secret).decode()),
+    "HAR: base64": lambda secret: _har(base64.b64encode(f"see {secret}".encode()).decode()),
+    "text": lambda secret: f"first line\n{secret}\n",
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_c15_twelve_kinds_are_found_in_each_place(place: str):
+    found = {
+        kind: {hit.kind.removesuffix(", in base64") for hit in scan(PLACES[place](text))}
+        for kind, text in KINDS.items()
+    }
+    assert len(found) == 12
+    half = {"key of a known vendor"}  # as the first of two pieces looks
+    assert {kind: hits - half for kind, hits in found.items()} == {
+        kind: {kind.removesuffix(", in base64")} for kind in KINDS
+    }
+
+
+def test_c15_twelve_kinds_are_found_for_each_seed():
+    """Whatever letters a secret has."""
+    for seed in range(40):
+        for kind, text in planted(seed).items():
+            assert [hit.kind for hit in scan(f"({text})")] == [kind], seed
+
+
+def test_c15_a_hit_has_line_and_path_and_no_value():
+    secret = KINDS["Anthropic key"]
+    text = _cassette(json.dumps({"echo": {"keys": [secret]}}).encode())
+    line = next(number for number, each in enumerate(text.split("\n"), 1) if secret in each)
+    path = "$.interactions[0].response.body.json.echo.keys[0]"
+    assert scan(text) == [Hit(line, "Anthropic key", path)]
+    assert str(scan(text)[0]) == f"{line}: Anthropic key, {path}"
+
+
+def test_c15_values_of_headers_have_names():
+    """A key without a known form is told by the name of its header or parameter."""
+    value = value_of(KINDS["cookie"])
+    har = json.loads(_har(""))
+    request = har["log"]["entries"][0]["request"]
+    request["headers"] = [{"name": "X-Api-Key", "value": value}]
+    request["cookies"] = [{"name": "session", "value": value}]
+    request["queryString"] = [{"name": "key", "value": value}]
+    assert [hit[1:] for hit in scan(json.dumps(har))] == [
+        ("cookie", "$.log.entries[0].request.cookies[0].value"),
+        ("key in a URL", "$.log.entries[0].request.queryString[0].value"),
+        ("key in a header", "$.log.entries[0].request.headers[0].value"),
+    ]
+    yaml = (
+        f"    headers:\n      Cookie:\n      - session={value}\n      x-api-key:\n      - {value}\n"
+    )
+    assert scan(yaml) == [Hit(2, "cookie"), Hit(4, "key in a header")]
+    assert scan(f"https://me:{value}@host/v1") == [Hit(1, "password in a URL")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-" + "proj-fake-0123456789abcdefghij",
+        "Authorization: Bearer ***",
+        "x-api-key: <YOUR_API_KEY_OF_32_CHARACTERS>",
+        "https://host/v1?alt=sse&key=***",
+        "AKIAIOSFODNN7EXAMPLE",
+        "Cookie: session=REDACTED-1234567; theme=dark",
+        "Basic understanding of tokens in 24 lessons",
+        "a bearer of 1234 good news",
+        "the task" + "-force-of-twenty-four-people-2024",
+        '{"nextPageToken": "eyJhIjoxLCJiIjoyLCJjIjozfQ", "thoughtSignature": "CqQBAVSoXO7kz1"}',
+        "AIza" + "0" * 35,
+        "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 40).decode(),
+    ],
+)
+def test_c15_what_is_masked_or_no_key_is_not_told(text: str):
+    assert scan(text) == []
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "docs/guide",
+        "examples",
+        "tests/fixtures/cassettes",
+        "tests/fixtures/openai/providers",
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ("docs", "tests/fixtures", "wire", "bench")
+        ),
+    ],
+)
+def test_c15_no_false_alarm_in_this_project(folder: str):
+    """Recordings of all wires, pages, examples, the library."""
+    kinds = (".md", ".json", ".jsonl", ".py", ".sse")
+    files = [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in kinds]
+    assert len(files) > 5
+    found = {path.name: hits for path in files if (hits := scan(path.read_text("utf-8")))}
+    assert found == {}
+
+
+def test_c15_the_command_fails_on_a_hit_and_prints_no_value(wire: Command, tmp_path: Path):
+    secret = KINDS["GitHub token"]
+    (tmp_path / "good.json").write_text(_cassette(b'{"a": "sk-fake-1234"}'), "utf-8")
+    assert wire("cassette", "scan", ".")[:2] == (0, "no secret in 1 file\n")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "bad.yaml").write_text(_vcr(f"'{secret}'"), "utf-8")
+    (tmp_path / "deep" / "side").write_bytes(b"\xff\xfe" + KINDS["JWT"].encode())
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text(secret, "utf-8")
+    said = wire("cassette", "scan", ".", "deep/bad.yaml")
+    assert said == (1, "deep/bad.yaml:9: GitHub token\ndeep/side:1: JWT\n", "")
+    assert wire("cassette", "scan", "--json", "deep/bad.yaml").json == {
+        "files": 1,
+        "secrets": [
+            {"file": "deep/bad.yaml", "line": 9, "kind": "GitHub token", "path": ""},
+        ],
+    }
+    missing = wire("cassette", "scan", "nowhere")
+    assert (missing.status, missing.err) == (
+        2,
+        "wire cassette: nowhere: no such file or folder\n",
+    )
+
+
+@pytest.mark.parametrize("kind", ["cookie", "key in a URL"])
+def test_c15_a_placeholder_beside_a_secret_does_not_hide_it(kind: str):
+    value = value_of(KINDS[kind])
+    text = {
+        "cookie": f"Cookie: other=fake-value; session={value}",
+        "key in a URL": f"https://your-host.example/v1?secret_key={value}&key=fake",
+    }[kind]
+    assert scan(text) == [Hit(1, kind)]

@@ -1,0 +1,48 @@
+"""`wire cassette scan`: secrets in files, by their form."""
+
+from __future__ import annotations
+
+import argparse
+
+from wire.cli.options import Command, json_option
+from wire.cli.terminal import write, write_json
+
+
+def _options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths", metavar="PATH", nargs="+", help="a file, or a folder with all its files"
+    )
+    json_option(command, "what was found")
+
+
+def _scan(chosen: argparse.Namespace) -> int:
+    from wire.cli.cassette.paths import files_in
+    from wire.core.files import read_whole
+    from wire.errors import ConfigurationError
+    from wire.testing.cassette.scan import scan, text_of
+
+    found, count = [], 0
+    for path, _ in files_in(chosen.paths):
+        count += 1
+        data = read_whole(path, ConfigurationError)
+        found += [(str(path), hit) for hit in scan(text_of(data))]
+    if chosen.json:
+        hits = [{"file": file, **hit._asdict()} for file, hit in found]
+        write_json({"files": count, "secrets": hits})
+    else:
+        for file, hit in found:
+            write(f"{file}:{hit}")
+        if not found:
+            write(f"no secret in {count} file{'' if count == 1 else 's'}")
+    return int(bool(found))
+
+
+COMMANDS = (
+    Command(
+        "scan",
+        "search files for secrets: cassettes, VCR YAML, HAR, any text",
+        _options,
+        _scan,
+        "Exits with 1 if it finds one. Prints the line and the kind, never the value.",
+    ),
+)

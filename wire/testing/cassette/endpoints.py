@@ -1,0 +1,149 @@
+"""The endpoint of a recorded request, and the structs of its bodies."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from wire.core.memory import WireStruct
+from wire.providers import owner_of
+
+
+class Endpoint(NamedTuple):
+    """An endpoint of a wire. A struct is empty if the library has none for the body."""
+
+    wire: str
+    request: str = ""
+    """Name of the struct of the request body."""
+    answer: str = ""
+    """Name of the struct of the response body."""
+    event: str = ""
+    """Name of the struct of an event, if it is not that of the answer."""
+
+    def struct(self, name: str) -> type[WireStruct] | None:
+        """The struct of a name."""
+        found: type[WireStruct] | None = None
+        if name:
+            found = getattr(importlib.import_module(_TYPES[self.wire]), name)
+        return found
+
+
+_TYPES = {
+    "gemini": "wire.gemini.types",
+    "openai": "wire.openai.chat.types",
+    "openai.responses": "wire.openai.responses.types",
+    "anthropic": "wire.anthropic.types",
+}
+
+_Rows = tuple[tuple[str, re.Pattern[str], Endpoint], ...]
+
+
+def _rows(wire: str, *rows: tuple[str, str, str, str] | tuple[str, str, str, str, str]) -> _Rows:
+    return tuple(
+        (method, re.compile(f"{path}$"), Endpoint(wire, *names)) for method, path, *names in rows
+    )
+
+
+_GENERATED = "GenerateContentRequest", "GenerateContentResponse"
+_GEMINI = _rows(
+    "gemini",
+    ("POST", ":(generateContent|streamGenerateContent)", *_GENERATED),
+    ("POST", ":countTokens", "CountTokensRequest", "CountTokensResponse"),
+    ("POST", ":embedContent", "EmbedContentRequest", "EmbedContentResponse"),
+    ("POST", ":batchEmbedContents", "BatchEmbedContentsRequest", "BatchEmbedContentsResponse"),
+    ("POST", ":predict", "PredictRequest", "PredictResponse"),
+    ("POST", ":predictLongRunning", "PredictRequest", "Operation"),
+    ("POST", ":computeTokens", "ComputeTokensRequest", "ComputeTokensResponse"),
+    ("POST", ":batchGenerateContent", "BatchGenerateContentRequest", "BatchOperation"),
+    ("POST", ":asyncBatchEmbedContent", "AsyncBatchEmbedContentRequest", "EmbedBatchOperation"),
+    ("GET", "/cachedContents", "", "ListCachedContentsResponse"),
+    ("POST", "/cachedContents", "CachedContent", "CachedContent"),
+    ("DELETE", "/cachedContents/[^/:]+", "", "Empty"),
+    ("GET|PATCH", "/cachedContents/[^/:]+", "CachedContent", "CachedContent"),
+    ("GET", "/batches/[^/:]+", "", "BatchOperation"),
+    ("GET", "/operations/[^/:]+", "", "Operation"),
+    ("GET", "/fileSearchStores", "", "ListFileSearchStoresResponse"),
+    ("POST", "/fileSearchStores", "FileSearchStore", "FileSearchStore"),
+    ("GET", "/fileSearchStores/[^/:]+", "", "FileSearchStore"),
+    ("POST", "/fileSearchStores/[^/:]+:importFile", "ImportFileRequest", "Operation"),
+    ("GET", "/documents", "", "ListDocumentsResponse"),
+    ("GET", "/documents/[^/:]+", "", "Document"),
+    ("GET", "/v1(?:alpha|beta)/files", "", "ListFilesResponse"),
+    ("GET", "/v1(?:alpha|beta)/files/[^/:]+", "", "File"),
+    ("GET", "/models", "", "ListModelsResponse"),
+    ("GET", "/models/[^/:]+", "", "Model"),
+)
+_OPENAI = _rows(
+    "openai",
+    (
+        "POST",
+        "/chat/completions",
+        "ChatCompletionRequest",
+        "ChatCompletion",
+        "ChatCompletionChunk",
+    ),
+    ("POST", "/embeddings", "EmbeddingRequest", "EmbeddingList"),
+    ("GET", "/models", "", "ModelList"),
+    ("GET", "/models/.+", "", "Model"),
+)
+_RESPONSES = _rows(
+    "openai.responses",
+    ("POST", "/responses", "ResponseRequest", "Response", "StreamEvent"),
+    ("POST", "/responses/input_tokens", "InputTokensRequest", "InputTokenCount"),
+    ("POST", "/responses/compact", "CompactRequest", "Compaction"),
+    ("POST", "/responses/[^/]+/cancel", "", "Response"),
+    ("GET", "/responses/[^/]+/input_items", "", "ItemList"),
+    ("GET", "/responses/[^/]+", "", "Response", "StreamEvent"),
+    ("DELETE", "/responses/[^/]+", "", "DeletedResponse"),
+    ("POST", "/conversations", "ConversationRequest", "Conversation"),
+    ("GET", "/conversations/[^/]+", "", "Conversation"),
+    ("POST", "/conversations/[^/]+", "ConversationRequest", "Conversation"),
+    ("DELETE", "/conversations/[^/]+", "", "DeletedConversation"),
+    ("GET", "/conversations/[^/]+/items", "", "ItemList"),
+    ("POST", "/conversations/[^/]+/items", "ItemsRequest", "ItemList"),
+)
+_MESSAGES = "MessageRequest", "MessageResponse", "MessageStreamEvent"
+_ANTHROPIC = _rows(
+    "anthropic",
+    ("POST", "/messages", *_MESSAGES),
+    ("POST", "/messages/count_tokens", "CountTokensRequest", "TokenCount"),
+    ("GET", "/messages/batches", "", "MessageBatchList"),
+    ("POST", "/messages/batches", "BatchCreateRequest", "MessageBatch"),
+    ("GET", "/messages/batches/[^/]+", "", "MessageBatch"),
+    ("DELETE", "/messages/batches/[^/]+", "", "DeletedBatch"),
+    ("POST", "/messages/batches/[^/]+/cancel", "", "MessageBatch"),
+    ("GET", "/messages/batches/[^/]+/results", "", "MessageBatchResult"),
+    ("POST", ":(rawPredict|streamRawPredict)", *_MESSAGES),
+    ("GET", "/v1/models", "", "ModelList"),
+    ("GET", "/v1/models/[^/]+", "", "ModelInfo"),
+)
+
+
+def endpoint_of(method: str, url: str, headers: Mapping[str, str]) -> Endpoint | None:
+    """The endpoint of a request; `None` if it belongs to none of the wires.
+
+    >>> endpoint_of("POST", "https://api.openai.com/v1/responses", {}).answer
+    'Response'
+
+    The path decides. Where wires have the same path, the header `anthropic-version` and the host
+    decide.
+    """
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    for method_pattern, pattern, endpoint in _tables(parts.hostname or "", path, headers):
+        if re.fullmatch(method_pattern, method.upper()) and pattern.search(path):
+            return endpoint
+    return None
+
+
+def _tables(host: str, path: str, headers: Mapping[str, str]) -> _Rows:
+    if "anthropic-version" in headers or "/publishers/anthropic/" in path:
+        return _ANTHROPIC
+    owner = owner_of(host)
+    google = owner is not None and owner.wire == "gemini"
+    if (google or "/v1beta" in path or "/v1alpha" in path) and "/openai/" not in path:
+        return _GEMINI
+    return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_GEMINI)
