@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-integrations faults soak check release-check docs examples bench clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations faults soak check release-check docs examples bench clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -66,6 +66,9 @@ test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
+
+test-browser: .venv/.dev
+	$(BIN)/python -m pytest -q -rs -m browser tests/cassette
 
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/bin/python -m pytest -q -c examples/integrations/pytest.ini --benchmark-disable examples/integrations

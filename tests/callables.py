@@ -560,6 +560,7 @@ SOUND: dict[str, Callable[[], Any]] = {
     "testing.Cache.folder": lambda: "cache",
     "testing.ComparedRequest.query": tuple,
     "testing.Drifted.change": lambda: modules()["testing"].Change("$.a", "1", "2"),
+    "testing.stable.value": lambda: {"id": "a"},
     "testing.Difference.recorded": lambda: "1",
     "testing.Difference.sent": lambda: "2",
 }

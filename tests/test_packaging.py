@@ -70,7 +70,12 @@ def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Pat
         (wheel,) = (copy / "dist").glob("*.whl")
         wheels.append(wheel)
     assert wheels[0].read_bytes() == wheels[1].read_bytes()
-    tops = {path.partition("/")[0] for path in zipfile.ZipFile(wheels[0]).namelist()}
+    packed = zipfile.ZipFile(wheels[0]).namelist()
+    sources = [
+        path for path in (ROOT / "wire").rglob("*") if path.suffix in (".css", ".js", ".json")
+    ]
+    assert {path.relative_to(ROOT).as_posix() for path in sources} <= set(packed)
+    tops = {path.partition("/")[0] for path in packed}
     names = {re.sub(r"-.*\.", ".", top) for top in tops}
     assert names == {"wire", "wire_llm.dist-info", "wire_llm_pytest.py"}
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from wire.testing.cassette.matching import Difference as Difference
     from wire.testing.cassette.matching import Match as Match
     from wire.testing.cassette.modes import Mode as Mode
+    from wire.testing.cassette.snapshots import Snapshots as Snapshots
+    from wire.testing.cassette.snapshots import stable as stable
     from wire.testing.cassette.transports import AsyncCache as AsyncCache
     from wire.testing.cassette.transports import AsyncCassette as AsyncCassette
     from wire.testing.cassette.transports import AsyncRecord as AsyncRecord
@@ -36,6 +38,7 @@ _NAMES = {
     "wire.testing.cassette.drift": ("Change",),
     "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
     "wire.testing.cassette.modes": ("Mode",),
+    "wire.testing.cassette.snapshots": ("Snapshots", "stable"),
     "wire.testing.cassette.transports": (
         "AsyncCache",
         "AsyncCassette",

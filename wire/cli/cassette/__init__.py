@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 
-from wire.cli.cassette import checking, converting, scanning
+from wire.cli.cassette import checking, comparing, converting, scanning, showing
 from wire.cli.options import Command, spelling
 
-_ROWS: tuple[Command, ...] = (*checking.COMMANDS, *converting.COMMANDS, *scanning.COMMANDS)
+_ROWS: tuple[Command, ...] = (
+    *showing.COMMANDS,
+    *comparing.COMMANDS,
+    *checking.COMMANDS,
+    *scanning.COMMANDS,
+    *converting.COMMANDS,
+)
 
 
 def _options(command: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ SHOWN_VALUE = 200
 _MAX_LISTED = 900
 """Characters of all differences in one message. An error's message has at most 1,500."""
 
-_NOTHING = object()
+NOTHING = object()
 
 
 _BOUNDARY = re.compile(r"""boundary=(?:"([^"]+)"|([^\s;"]+))""", re.IGNORECASE)
@@ -152,7 +152,7 @@ def closest(
         if a != b
     ]
     for path, old, new in changed:
-        reported.append(Difference(shown(path) if path else "body", *_windows(old, new)))
+        reported.append(Difference(shown(path) if path else "body", *shown_values(old, new)))
     return index, reported
 
 
@@ -175,12 +175,10 @@ def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Pat
     """
     if isinstance(recorded, dict) and isinstance(sent, dict):
         for key in {**recorded, **sent}:
-            yield from differences(
-                recorded.get(key, _NOTHING), sent.get(key, _NOTHING), (*path, key)
-            )
+            yield from differences(recorded.get(key, NOTHING), sent.get(key, NOTHING), (*path, key))
     elif isinstance(recorded, list) and isinstance(sent, list):
         for index in range(max(len(recorded), len(sent))):
-            old, new = (each[index] if index < len(each) else _NOTHING for each in (recorded, sent))
+            old, new = (each[index] if index < len(each) else NOTHING for each in (recorded, sent))
             yield from differences(old, new, (*path, index))
     elif (
         isinstance(recorded, bool) is not isinstance(sent, bool) or recorded != sent
@@ -202,7 +200,7 @@ def _head(value: Any) -> str:
 
 
 def _value(value: Any) -> str:
-    if value is _NOTHING:
+    if value is NOTHING:
         return "nothing"
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
@@ -210,7 +208,7 @@ def _value(value: Any) -> str:
     return text if len(text) <= SHOWN_VALUE else text[:SHOWN_VALUE] + "..."
 
 
-def _windows(old: Any, new: Any) -> tuple[str, str]:
+def shown_values(old: Any, new: Any) -> tuple[str, str]:
     """Shortens two values for a message; long texts are cut around their first difference."""
     if isinstance(old, bytes) and isinstance(new, bytes):
         old, new = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
