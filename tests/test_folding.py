@@ -67,10 +67,16 @@ VARIANTS: dict[str, tuple[dict[str, Any], list[tuple[str, Any]]]] = {
             *(("choices.0.delta.refusal", value) for value in ("no", None)),
             *(
                 ("choices.0.delta.tool_calls", value)
-                for value in (None, [], [{"index": 0, "function": {"name": "f"}}])
+                for value in (
+                    *(None, [], [{"index": 0, "function": {"name": "f"}}]),
+                    *([{"function": {"arguments": text}}] for text in ("{}", ' {"a":', "1}")),
+                )
             ),
             ("choices.0.delta.function_call", {"name": "f", "arguments": "{}"}),
             ("choices.0.delta.reasoning_details", [{"type": "t", "text": "r"}]),
+            ("choices.0.delta.token_id", 1),
+            ("choices.0.text", "Hi "),
+            ("choices.0.seed", None),
             ("choices.0.delta.new", 1),
             *(("choices.0.index", value) for value in (1, None, ABSENT)),
             *(("choices.0.finish_reason", value) for value in ("stop", "", None)),

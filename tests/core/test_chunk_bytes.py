@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -26,9 +26,9 @@ class Token(msgspec.Struct, forbid_unknown_fields=True):
         self.text, self.count = "", msgspec.UNSET
         return values
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """The chunk with this text and count."""
-        return msgspec.json.encode(Token("".join(texts), self.channel, latest))
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """The chunk with these texts, joined, and this count."""
+        return msgspec.json.encode(Token("".join(columns[0]), self.channel, latest))
 
     def text_key(self, position: int) -> str:
         """The key of the text."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 import typing
 from typing import Any, ClassVar
 
@@ -190,6 +191,46 @@ ENCODED: list[tuple[str, Any, bytes]] = [
 )
 def test_remembered_bytes_stand_in_place_of_encoding(value: Any, sent: bytes):
     assert encode(value) == sent
+
+
+def some_value(rng: random.Random, depth: int) -> Any:
+    """A value that may hold received structs at any depth, next to values of other types."""
+    several = [some_value(rng, depth - 1) for _ in range(rng.randrange(4))] if depth else []
+    kept = received()
+    if rng.random() < 0.4:
+        vars(kept)[memory.RAW] = Slice(lambda: msgspec.Raw(RAW))
+    return rng.choice(
+        (
+            *(kept, PART, None, "a", several, tuple(several), dict(enumerate(several))),
+            Request(either=kept, turns=[Turn(), Turn(parts=[PART, kept])]),
+            Request(by_name={"x": PART, "y": kept}, nested={"z": [[], [kept]]}, anything=[1]),
+        )
+    )
+
+
+def one_by_one(value: Any) -> Any:
+    """The value with bytes in place of received structs."""
+    if isinstance(value, WireStruct):
+        if value.raw is not None:
+            return msgspec.Raw(value.raw)
+        fields = {name: one_by_one(getattr(value, name)) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **fields)
+    if isinstance(value, dict):
+        return {key: one_by_one(item) for key, item in value.items()}
+    return list(map(one_by_one, value)) if isinstance(value, (list, tuple)) else value
+
+
+def test_values_that_are_searched_at_once_are_sent_as_one_by_one():
+    for seed in range(500):
+        value = some_value(random.Random(seed), 3)
+        assert encode(value) == msgspec.json.encode(one_by_one(value)), seed
+
+
+def test_a_list_that_contains_itself_is_refused():
+    endless: list[Any] = []
+    endless += [endless, {"a": endless, "b": endless}, PART]
+    with pytest.raises(RecursionError):
+        encode(endless)
 
 
 def test_encoding_leaves_the_value_as_it_was():

@@ -70,11 +70,39 @@ def gemini_chunk(rng: random.Random, kind: int, odd: float) -> bytes:
     )
 
 
+ARGUMENTS = tuple(
+    b'"%s"' % each
+    for each in (b' {\\"a\\":', b"1}", b' {\\"a\\":1}', b" ", b',\\"b\\":', b"1} ", b"")
+)
+PIECES = (
+    b'{"index":0,"function":{"arguments":%s}}',
+    b'{"id":"","type":"function","function":{"arguments":%s,"name":""}}',
+    b'{"index":0,"id":"c","function":{"arguments":%s}}',
+    b'{"index":0,"function":{"arguments":%s,"name":"f"}}',
+)
+ODD_PIECES = (
+    *PIECES,
+    b'{"index":1,"id":"d","function":{"name":"g","arguments":%s}}',
+    b'{"index":0,"custom":{"input":%s}}',
+    b'{"index":0,"function":{"arguments":"1}"}},{"index":1,"function":{"arguments":%s}}',
+    b'{"index":0,"new":1,"function":{"arguments":%s}}',
+)
+
+
+def arguments_chunk(rng: random.Random, kind: int, odd: float) -> bytes:
+    """A piece of the arguments of a call, which they or a part of them may repeat."""
+    piece = one(rng, PIECES[kind : kind + 1], ODD_PIECES, odd)
+    arguments = one(rng, ARGUMENTS[: 3 + rng.randrange(5)], ODD_TEXTS, odd / 2)
+    return b'{"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}' % (piece % arguments)
+
+
 def chat_chunk(rng: random.Random, kind: int, odd: float) -> bytes:
     key = (b"content", b"reasoning_content", b"content", b"reasoning")[kind]
     padding = b',"obfuscation":%s' % one(rng, TEXTS, ODD_TEXTS, odd) if kind < 2 else b""
-    return b'{"id":"c","choices":[{"index":%d,"delta":{"%s":%s}}]%s}' % (
+    again = b'"text":%s,' % one(rng, TEXTS, ODD_TEXTS, odd) if kind == 3 else b""
+    return b'{"id":"c","choices":[{"index":%d,%s"delta":{"%s":%s}}]%s}' % (
         kind == 2,
+        again,
         key,
         one(rng, TEXTS, ODD_TEXTS, odd),
         padding,
@@ -124,6 +152,14 @@ GEMINI_OTHERS = (
     b'{"error":{"code":503,"message":"Overloaded."}}',
 )
 CHAT_END = b'{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
+CHAT_CALLS = (
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":'
+    b'{"name":"f","arguments":""}}]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"d","function":'
+    b'{"name":"g","arguments":{}}}]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"custom":{"name":"f"}}]}}]}',
+    b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"name":"h"}}]}}]}',
+)
 CHAT_OTHERS = (
     b'{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":'
     b'{"name":"f","arguments":"{}"}}]}}]}',
@@ -154,26 +190,28 @@ RESPONSES_OTHERS = (
 WIRES = {
     "gemini": (gemini_chunk, GEMINI_OTHERS, GEMINI_END),
     "openai": (chat_chunk, CHAT_OTHERS, CHAT_END),
+    "openai calls": (arguments_chunk, (*CHAT_CALLS, *CHAT_OTHERS), CHAT_END),
     "anthropic": (messages_chunk, MESSAGES_OTHERS, MESSAGES_END),
     "responses": (responses_chunk, RESPONSES_OTHERS, RESPONSES_END),
 }
 MODELS = {
     "gemini": "gemini:gemini-3.8-flash",
     "openai": "openai:gpt-4.1",
+    "openai calls": "openai:gpt-4.1",
     "anthropic": "anthropic:claude-opus-4-8",
     "responses": "openai:gpt-5.6",
 }
+
+
+CHAT_REQUEST = openai.ChatCompletionRequest(model="gpt-4.1", messages=openai.messages("Hi"))
 
 
 def raw_call(name: str) -> StreamCall[Any, Any]:
     if name == "gemini":
         request = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
         return gemini.stream_generate_content("gemini-3.8-flash", request)
-    if name == "openai":
-        turns = openai.messages("Hi")
-        return openai.stream_chat_completions(
-            openai.ChatCompletionRequest(model="gpt-4.1", messages=turns)
-        )
+    if name.startswith("openai"):
+        return openai.stream_chat_completions(CHAT_REQUEST)
     if name == "anthropic":
         turn = anthropic.Message(role="user", content="Hi")
         return anthropic.stream_message(
@@ -191,7 +229,7 @@ def stream(name: str, rng: random.Random) -> Iterator[bytes]:
     odd = rng.choice((0, 0.02, 0.1))
     for _ in range(rng.randrange(1, 5)):
         kind = rng.randrange(4)
-        if rng.random() < 0.3 or name == "anthropic":
+        if rng.random() < 0.3 or name in ("anthropic", "openai calls"):
             yield from (b"data: " + each + newline * 2 for each in rng.sample(others[:-1], 2))
         values = [chunk(rng, kind, 0) for _ in range(3)]
         values += [chunk(rng, kind, odd) for _ in range(rng.choice((0, 1, 3, 9)))]
@@ -279,15 +317,53 @@ def test_the_same_as_decoding_each(
     for seed in SEEDS:
         rng = random.Random(f"{name} {seed}")
         body = b"".join(stream(name, rng))
-        with monkeypatch.context() as patch:
-            patch.setattr(ChunkBytes, "_has_pattern", lambda *_: False)
-            expected = taken(call, [body], limits)
+        expected = taken(msgspec.structs.replace(call, text_chunk=None), [body], limits)
         monkeypatch.setattr(ChunkBytes, "repeats", counting)
         for _ in range(3):
             pieces = cuts(body, rng)
             assert taken(call, pieces, limits) == expected, (seed, pieces)
         monkeypatch.undo()
     assert recognised > len(SEEDS)
+
+
+@pytest.mark.parametrize("piece", PIECES)
+def test_every_order_of_pieces_of_arguments(piece: bytes) -> None:
+    """Q11: arguments may arrive twice, in one piece or in several, or be those of another call."""
+    call = Chat(MODELS["openai"], api_key="fake-key").stream_call("Hi")
+    apart = msgspec.structs.replace(call, text_chunk=None)
+    chunk = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%s]}}]}\n\n'
+    end = b"data: " + CHAT_END + b"\n\n"
+    for arguments in itertools.product(ARGUMENTS[:3], repeat=5):
+        body = b"data: " + CHAT_CALLS[0] + b"\n\n"
+        body += b"".join(chunk % (piece % each) for each in arguments) + end
+        assert taken(call, [body], Limits()) == taken(apart, [body], Limits()), arguments
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        b'{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}',
+        b'{"index":0,"delta":{"content":null,"reasoning_content":"%s"},"finish_reason":null}',
+        b'{"index":0,"text":"%s","seed":null,"delta":{"token_id":null,"content":"%s"}}',
+        b'{"index":0,"text":"","matched_stop":null,"delta":{"content":"","reasoning":"%s"}}',
+        b'{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"%s"}}]}}',
+        b'{"delta":{"content":null,"tool_calls":[{"index":1,"id":"","type":"function",'
+        b'"function":{"name":"","arguments":"%s"}}]}}',
+    ],
+)
+def test_chunks_of_hosts_of_chat_completions_are_recognised(choice: bytes) -> None:
+    kept = ChunkBytes(openai.stream_chat_completions(CHAT_REQUEST).text_chunk)
+    texts = [b"a", b"b", b" {", b"", b"e"]
+    lines = [
+        b'data: {"id":"c","choices":[%s],"usage":null,"obfuscation":"%s"}'
+        % (choice.replace(b"%s", text), text)
+        for text in texts
+    ]
+    for each in lines[:2]:
+        kept.add(msgspec.Raw(each.removeprefix(b"data: ")))
+    assert kept.repeating
+    found = kept.repeats(lines[2:], b"", 9)
+    assert found == (lines[2:], [" {", "", "e"], b"")
 
 
 class Chunk(msgspec.Struct, forbid_unknown_fields=True):
@@ -308,9 +384,9 @@ class Chunk(msgspec.Struct, forbid_unknown_fields=True):
         is_empty = usage is not msgspec.UNSET and bytes(usage) in (b"{}", b"null")
         return (text,), msgspec.UNSET if is_empty else usage
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """The chunk with this text and usage."""
-        return msgspec.json.encode(Chunk("".join(texts), latest))
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """The chunk with these texts, joined, and this usage."""
+        return msgspec.json.encode(Chunk("".join(columns[0]), latest))
 
     def text_key(self, position: int) -> str:
         """The key of the text."""

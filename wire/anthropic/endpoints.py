@@ -290,7 +290,7 @@ def _needs_no_check(message: object) -> bool:
     if type(message.role) is not str:
         return False
     return type(content) is str or (
-        isinstance(content, list) and all(map(_is_received_or_text, content))
+        isinstance(content, list) and False not in map(_is_received_or_text, content)
     )
 
 

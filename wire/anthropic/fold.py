@@ -230,9 +230,9 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         text, self.delta.text = self.delta.text, ""
         return (text,), msgspec.UNSET
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """Encode this event with this text."""
-        (self.delta.text,) = texts
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """Encode this event with these texts, joined."""
+        self.delta.text = "".join(columns[0])
         data = msgspec.json.encode(self)
         self.split()
         return data

@@ -49,8 +49,11 @@ class TextChunk(Protocol):
         """
         ...
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue, /) -> bytes:
-        """Encode this chunk, after `split`, with these values."""
+    def joined(self, columns: Sequence[list[str]], latest: RawValue, /) -> bytes:
+        """Encode this chunk, after `split`, with the texts of a run and its last value.
+
+        `columns` has, for each text that `split` returns, those of all chunks of the run.
+        """
         ...
 
     def text_key(self, position: int, /) -> str:
@@ -139,8 +142,7 @@ class ChunkBytes:
         """The last item, with the texts that were joined to it."""
         if self._run is None or self._is_single:
             return self._kept[-1:]  # a single chunk keeps its bytes
-        texts = tuple(map("".join, self._columns))
-        return [msgspec.Raw(self._run.joined(texts, self.latest))]
+        return [msgspec.Raw(self._run.joined(self._columns, self.latest))]
 
     def _has_pattern(self, data: bytes, texts: Sequence[str]) -> bool:
         """Whether there is a pattern that the last chunk fits; it is made if there is none."""

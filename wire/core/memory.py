@@ -187,9 +187,14 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
                 if isinstance(inner, _WITH_NOTES):
                     yield from _notes(inner, _joined(path, name))
     elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            # Messages have no notes, and a history is long, so they are skipped.
-            if isinstance(item, WireStruct) and not item.remembers:
+        # Messages have no notes, and a history is long, so they are skipped.
+        kinds = [
+            kind
+            for kind in set(map(type, value))
+            if issubclass(kind, WireStruct) and not kind.remembers
+        ]
+        for index, item in enumerate(value) if kinds else ():
+            if type(item) in kinds:
                 yield from _notes(item, f"{path}[{index}]")
 
 
@@ -421,7 +426,7 @@ def encode(value: Any) -> bytes:
 
     Raises `TypeError` or `UnicodeEncodeError` for a value that JSON cannot represent.
     """
-    data = _encoder.encode(_lowered(value))
+    data = _encoder.encode(_lowered((value,))[0])
     # Extra keys are rare. The search for their mark is cheap, that for its first character cheaper
     # still; a walk through all structs is neither.
     if _EXTRA_CHARACTER in data and _EXTRA_MARK in data:
@@ -429,75 +434,72 @@ def encode(value: Any) -> bytes:
     return data
 
 
-def _lowered(value: Any) -> Any:
-    """Replace received structs in `value` by their bytes; `value` itself if it contains none."""
-    if isinstance(value, WireStruct):
-        if raw_of(value) is not None:
-            return kept_bytes(value)
-        changed = {}
-        for name in _holders(type(value)):
-            item = getattr(value, name)
-            if item is not None:
-                lowered = _lowered(item)
-                if lowered is not item:
-                    changed[name] = lowered
-        return msgspec.structs.replace(value, **changed) if changed else value
-    if isinstance(value, (list, tuple)):
-        if all(issubclass(each, WireStruct) for each in set(map(type, value))):
-            return _lowered_structs(value)
-        items = [_lowered(item) if isinstance(item, _HOLDERS) else item for item in value]
-        return items if any(map(operator.is_not, items, value)) else value
-    if isinstance(value, dict):
-        entries = {
-            key: _lowered(item) if isinstance(item, _HOLDERS) else item
-            for key, item in value.items()
-        }
-        return entries if any(map(operator.is_not, entries.values(), value.values())) else value
-    return value
+def _lowered(values: Sequence[Any]) -> Sequence[Any]:
+    """Replace received structs in the values by their bytes; `values` itself if there are none.
 
-
-def _lowered_structs(structs: Sequence[WireStruct]) -> Sequence[Any]:
-    """As `_lowered`, for a list of structs, such as a history: with no call for most of them."""
-    raws = list(map(raw_of, structs))
-    kinds = set(map(type, raws))
-    if kinds == {msgspec.Raw}:
-        return raws
-    if kinds <= {types.NoneType}:
-        return list(map(_lowered, structs)) if _hold_received(structs) else structs
-    built = [struct for struct, raw in zip(structs, raws, strict=True) if raw is None]
-    lowered = map(_lowered, built) if _hold_received(built) else iter(built)
-    return [
-        next(lowered) if raw is None else raw if type(raw) is msgspec.Raw else kept_bytes(struct)
-        for struct, raw in zip(structs, raws, strict=True)
-    ]
-
-
-def _hold_received(values: Sequence[Any]) -> bool:
-    """Whether one of the values is a received struct or contains one.
-
-    Searched field by field for all values at once: a search in each value would take longer than
-    encoding it.
+    Values of one type are searched at once, field by field. A search in each message of a long
+    history would take longer than encoding it.
     """
     kinds = set(map(type, values))
+    if len(kinds) != 1:
+        return _lowered_by_type(kinds, values)
+    (kind,) = kinds
+    if issubclass(kind, WireStruct):
+        return _lowered_structs(kind, values)
+    if not issubclass(kind, _CONTAINERS):
+        return values
+    is_dict = issubclass(kind, dict)
+    inner = list(itertools.chain.from_iterable(map(dict.values, values) if is_dict else values))
+    if len(values) > 1 and any(issubclass(each, _CONTAINERS) for each in set(map(type, inner))):
+        # Of a list that contains itself, each level would have more items than the one before.
+        alone = [_lowered((value,))[0] for value in values]
+        return alone if any(map(operator.is_not, alone, values)) else values
+    lowered = _lowered(inner)
+    if lowered is inner:
+        return values
+    rest = iter(lowered)
+    if is_dict:
+        return [{key: next(rest) for key in value} for value in values]
+    return [list(itertools.islice(rest, len(value))) for value in values]
+
+
+def _lowered_structs(kind: type[WireStruct], structs: Sequence[Any]) -> Sequence[Any]:
+    """As `_lowered`, for structs of one class."""
+    raws = list(map(raw_of, structs))
+    found = set(map(type, raws))
+    if found == {msgspec.Raw}:
+        return raws
+    if found != {types.NoneType}:
+        rest = iter(_lowered([each for each in structs if raw_of(each) is None]))
+        return [
+            next(rest) if raw is None else raw if type(raw) is msgspec.Raw else kept_bytes(each)
+            for each, raw in zip(structs, raws, strict=True)
+        ]
+    for name, get in _holder_getters(kind):
+        values = list(map(get, structs))
+        lowered = _lowered(values) if any(values) else values
+        if lowered is not values:
+            structs = [
+                each if new is old else msgspec.structs.replace(each, **{name: new})
+                for each, old, new in zip(structs, values, lowered, strict=True)
+            ]
+    return structs
+
+
+def _lowered_by_type(kinds: Iterable[type], values: Sequence[Any]) -> Sequence[Any]:
+    """As `_lowered`, for values of several types."""
     for kind in kinds:
-        if not issubclass(kind, _HOLDERS):
-            continue
-        own: Sequence[Any] = values
-        if len(kinds) > 1:
+        if issubclass(kind, _HOLDERS):
             own = [value for value in values if type(value) is kind]
-        if issubclass(kind, WireStruct):
-            if set(map(type, map(raw_of, own))) != {types.NoneType} or any(
-                _hold_received(list(map(get, own))) for get in _holder_getters(kind)
-            ):
-                return True
-        else:
-            inner: Iterable[Any] = map(dict.values, own) if issubclass(kind, dict) else own
-            if _hold_received(list(itertools.chain.from_iterable(inner))):
-                return True
-    return False
+            lowered = _lowered(own)
+            if lowered is not own:
+                rest = iter(lowered)
+                values = [next(rest) if type(value) is kind else value for value in values]
+    return values
 
 
-_HOLDERS = (WireStruct, list, tuple, dict)
+_CONTAINERS = (list, tuple, dict)
+_HOLDERS = (WireStruct, *_CONTAINERS)
 
 
 @functools.cache
@@ -511,9 +513,9 @@ def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
 
 
 @functools.cache
-def _holder_getters(cls: type[WireStruct]) -> tuple[Callable[[Any], Any], ...]:
-    """The getters of these fields."""
-    return tuple(map(operator.attrgetter, _holders(cls)))
+def _holder_getters(cls: type[WireStruct]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    """These fields with their getters."""
+    return tuple((name, operator.attrgetter(name)) for name in _holders(cls))
 
 
 def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:

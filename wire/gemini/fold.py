@@ -193,9 +193,9 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         self.usage_metadata = msgspec.UNSET
         return (text,), usage
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """Encode this chunk with this text and usage."""
-        (self.candidates[0].content.parts[0].text,) = texts
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """Encode this chunk with these texts, joined, and this usage."""
+        self.candidates[0].content.parts[0].text = "".join(columns[0])
         if latest is not msgspec.UNSET:
             self.usage_metadata = latest
         data = msgspec.json.encode(self)

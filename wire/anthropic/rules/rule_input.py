@@ -54,7 +54,7 @@ class Turn:
     types: Set[str]
     """The types of its blocks."""
     text: str | None
-    """The content if it is a text, in place of a list of blocks."""
+    """The content if it is a text, or the text of its only block if that block has nothing else."""
 
     __slots__ = ("_blocks", "_content", "index", "role", "text", "types")
 
@@ -63,7 +63,7 @@ class Turn:
         self.index = index
         self.role = role if type(role) is str else str(role or "")
         self._content = content
-        self.text = content if isinstance(content, str) else None
+        self.text = content if isinstance(content, str) else _only_text(content)
         self._blocks: list[Block] | None = None
         if self.text is not None:
             self.types = TEXT_ONLY if content else frozenset()
@@ -121,8 +121,13 @@ class Body(msgspec.Struct, frozen=True, dict=True):
         ]
 
     @functools.cached_property
+    def roles(self) -> frozenset[str]:
+        """The roles that messages have."""
+        return frozenset(turn.role for turn in self.turns)
+
+    @functools.cached_property
     def turns_with_blocks(self) -> list[Turn]:
-        """The messages whose content is no text. A text has neither citations nor breakpoints."""
+        """The messages that are not one text. A text has neither citations nor breakpoints."""
         return [turn for turn in self.turns if turn.text is None]
 
     @functools.cached_property
@@ -206,7 +211,18 @@ def as_objects(value: Any) -> list[Plain]:
     """
     if not isinstance(value, (list, tuple)):
         return []
-    return [each if isinstance(each, Mapping) else {} for each in value]
+    # A check against the abstract class costs more than the rest.
+    return [each if type(each) is dict or isinstance(each, Mapping) else {} for each in value]
+
+
+def _only_text(content: Any) -> str | None:
+    """The text of a message as models send it: one block, which has a type and a text."""
+    if type(content) is list and len(content) == 1 and type(content[0]) is dict:
+        (block,) = content
+        text = block.get("text")
+        if type(text) is str and block.get("type") == "text" and len(block) == 2:
+            return text
+    return None
 
 
 def _blocks(path: str, content: Any) -> Iterator[Block]:

@@ -42,8 +42,9 @@ def messages_present(request: RuleInput) -> Violations:
 
 def roles_valid(request: RuleInput) -> Violations:
     """A2: the role is `user` or `assistant`; newer models also accept `system`."""
-    for turn in request.turns:
-        if turn.role == "user" or turn.role == "assistant":
+    usual = {"user", "assistant"}
+    for turn in request.turns if request.body.roles - usual else ():
+        if turn.role in usual:
             continue
         path = f"{turn.path}.role"
         if turn.role != "system":
@@ -206,6 +207,8 @@ def results_have_calls(request: RuleInput) -> Violations:
     Adjacent assistant messages are one turn, as on the server: `calls` is reset only where the role
     changes. A system message between a call and its result does not end the turn.
     """
+    if not request.turns_with("tool_result"):
+        return
     severity = "error" if pairs_calls(request.family) else "warning"
     calls: set[str] = set()
     answered: set[str] = set()
@@ -476,6 +479,8 @@ def system_messages_placed(request: RuleInput) -> Violations:
     A warning elsewhere than after a user message and before an assistant message or the end: the
     documentation allows it only there, or after a call of a server tool.
     """
+    if "system" not in request.body.roles:
+        return
     if not request.at_anthropic or request.family.before(4, 8):
         return
     for index, turn in enumerate(request.turns):

@@ -14,9 +14,10 @@ unchanged.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -383,7 +384,22 @@ def _is_text(value: Any) -> bool:
 
 _Text: TypeAlias = str | msgspec.UnsetType | None
 _Empty: TypeAlias = msgspec.UnsetType | None
+_Blank: TypeAlias = Literal["", None] | msgspec.UnsetType
 _UNSET = msgspec.UNSET
+
+
+class _Arguments(msgspec.Struct, forbid_unknown_fields=True):
+    arguments: str
+    name: _Blank = _UNSET
+
+
+class _CallPiece(msgspec.Struct, forbid_unknown_fields=True):
+    """A delta of a call with neither id nor name: it continues the call of the delta before it."""
+
+    function: _Arguments
+    index: RawValue = _UNSET
+    id: _Blank = _UNSET
+    type: RawValue = _UNSET
 
 
 class _TextDelta(msgspec.Struct, forbid_unknown_fields=True):
@@ -394,13 +410,18 @@ class _TextDelta(msgspec.Struct, forbid_unknown_fields=True):
     role: RawValue = _UNSET
     refusal: _Empty = _UNSET
     channel: RawValue = _UNSET
+    token_id: RawValue = _UNSET
     function_call: _Empty = _UNSET
-    tool_calls: _Empty | tuple[()] = _UNSET
+    tool_calls: _Empty | Annotated[list[_CallPiece], msgspec.Meta(max_length=1)] = _UNSET
 
 
 class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
     delta: _TextDelta
     index: RawValue = _UNSET
+    text: RawValue = _UNSET
+    seed: RawValue = _UNSET
+    raw_output: RawValue = _UNSET
+    matched_stop: RawValue = _UNSET
     finish_reason: RawValue = _UNSET
     native_finish_reason: RawValue = _UNSET
     stop_reason: RawValue = _UNSET
@@ -410,9 +431,11 @@ class _TextChoice(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
-    """A chunk that holds only text of one choice; see `wire.core.chunk_bytes`."""
+    """A chunk that holds only text of one choice, or a piece of the arguments of one call; see
+    `wire.core.chunk_bytes`.
+    """
 
-    changing: ClassVar[Mapping[str, Any]] = {"obfuscation": str}
+    changing: ClassVar[Mapping[str, Any]] = {"obfuscation": str, "text": str}
     latest_key: ClassVar[str] = ""
 
     choices: tuple[_TextChoice]
@@ -427,13 +450,19 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
     obfuscation: RawValue = _UNSET
 
     def split(self) -> tuple[tuple[str, ...], RawValue]:
-        """Take out the content and the three fields of reasoning."""
-        delta: Any = self.choices[0].delta
+        """Take out the content, the three fields of reasoning, and the arguments."""
+        choice = self.choices[0]
+        delta: Any = choice.delta
+        arguments = ""
+        if delta.tool_calls:
+            function = delta.tool_calls[0].function
+            arguments, function.arguments = function.arguments, ""
         texts = (
             delta.content or "",
             delta.reasoning_content or "",
             delta.reasoning or "",
             delta.reasoning_text or "",
+            arguments,
         )
         if delta.content:
             delta.content = ""
@@ -443,22 +472,52 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
             delta.reasoning = ""
         if delta.reasoning_text:
             delta.reasoning_text = ""
-        self.obfuscation = _UNSET  # padding, which folding drops
+        choice.text = self.obfuscation = _UNSET  # the content again, and padding: both are dropped
         return texts, _UNSET
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """Encode this chunk with these texts."""
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """Encode this chunk with these texts, joined."""
         delta = self.choices[0].delta
-        for name, text in zip(delta.__struct_fields__, texts, strict=False):
+        *texts, arguments = columns
+        for name, column in zip(_TEXT_KEYS, texts, strict=False):
             if isinstance(getattr(delta, name), str):
-                setattr(delta, name, text)
+                setattr(delta, name, "".join(column))
+        calls = delta.tool_calls
+        if calls:
+            (call,) = calls
+            delta.tool_calls = [
+                msgspec.structs.replace(call, function=_Arguments(piece, call.function.name))
+                for piece in _joined_arguments(arguments)
+            ]
         data = msgspec.json.encode(self)
+        delta.tool_calls = calls
         self.split()
         return data
 
     def text_key(self, position: int) -> str:
-        """The key of a text: the texts are the first fields of a delta."""
-        return _TextDelta.__struct_fields__[position]
+        """The key of a text."""
+        return _TEXT_KEYS[position]
+
+
+_TEXT_KEYS = ("content", "reasoning_content", "reasoning", "reasoning_text", "arguments")
+
+
+def _joined_arguments(pieces: Sequence[str]) -> list[str]:
+    """Fewer pieces, which `OpenCall.add_arguments` reads as it would read these.
+
+    It drops a piece that repeats the arguments so far, if they are a complete object (Q11). So a
+    piece that may begin an object stays alone: joined to others, it would be one more object behind
+    the first, or others would become one with it.
+    """
+    joined: list[str] = []
+    for begins_object, group in itertools.groupby(pieces, _begins_object):
+        run = list(group)
+        joined += run if begins_object else ["".join(run)]
+    return joined
+
+
+def _begins_object(piece: str) -> bool:
+    return piece.lstrip()[:1] == "{"
 
 
 # --- bytes of messages ----------------------------------------------------------------------------

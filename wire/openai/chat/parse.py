@@ -178,7 +178,8 @@ class EventReader:
         self._parts: list[_OpenPart] = []
         self._halves: dict[tuple[_Kind, str], Halves] = {}
         self._has_delta = False
-        self._latest: tuple[_Kind, str] | None = None  # the text of the last chunk
+        # What the last chunk had a text of: a text, a thought, or the arguments of a call.
+        self._latest: _Kind | OpenCall | None = None
         # Type and index of a detail -> its last text, from a host with `cumulative_details`.
         self._cumulative: dict[tuple[Any, Any], str] = {}
         self._details: list[dict[str, Any]] = []
@@ -219,9 +220,14 @@ class EventReader:
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
         """The events of chunks that repeat the last one, a text of one choice, with other texts."""
         events: list[Event] = []
-        if self._latest is None:  # of another choice
+        kind = self._latest
+        if kind is None:  # of another choice
             return events
-        kind, _ = self._latest
+        if isinstance(kind, OpenCall):
+            for text in texts:
+                kind.add_arguments(text)
+                events += self._call_events(kind)
+            return events
         if kind == "text" and self._tags is not None:
             for text in texts:
                 self._add_pieces(self._tags.feed(text), events)
@@ -303,7 +309,7 @@ class EventReader:
         self._details += [msgspec.to_builtins(detail) for detail in details]
         slot = next((name for name in SLOTS if getattr(delta, name)), None)
         if slot is not None:
-            self._latest = ("thought", slot)
+            self._latest = "thought"
             self._add_text("thought", getattr(delta, slot), slot, events)
             return  # the details repeat the text: reading both would double it (Q6)
         for detail in details:
@@ -330,7 +336,7 @@ class EventReader:
 
     def _read_text(self, text: str, events: list[Event]) -> None:
         if text:
-            self._latest = ("text", "")
+            self._latest = "text"
         if self._tags is None:
             self._add_text("text", text, "", events)
         else:
@@ -370,7 +376,9 @@ class EventReader:
             if isinstance(delta, WireMessage) and call.index is None:
                 # Each item of a complete message is a call, also where two have the same id.
                 call = msgspec.structs.replace(call, index=index)
-            events += self._call_events(self._calls.add(call))
+            opened = self._calls.add(call)
+            self._latest = opened if opened.kind == "function" else None
+            events += self._call_events(opened)
         legacy = (
             self._calls.add_legacy(delta.function_call) if delta.function_call is not None else None
         )

@@ -92,8 +92,9 @@ def _calls_have_results(request: ChatCompletionRequest, dialect: Dialect) -> Ite
                     remedy="use the id of a call of the previous message",
                 )
             continue
-        if calls:
-            yield from _calls_without_results(calls, result_ids, "error")
+        if not (message.tool_calls or calls or result_ids):
+            continue  # as most messages
+        yield from _calls_without_results(calls, result_ids, "error")
         calls = [
             (call.id or "", f"messages[{index}].tool_calls[{position}]")
             for position, call in enumerate(message.tool_calls or ())

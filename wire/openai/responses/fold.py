@@ -323,9 +323,9 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         self.obfuscation = msgspec.UNSET  # padding, which folding drops
         return (text,), number
 
-    def joined(self, texts: tuple[str, ...], latest: RawValue) -> bytes:
-        """Encode this event with this text."""
-        (self.delta,) = texts
+    def joined(self, columns: Sequence[list[str]], latest: RawValue) -> bytes:
+        """Encode this event with these texts, joined."""
+        self.delta = "".join(columns[0])
         self.sequence_number = latest
         data = msgspec.json.encode(self)
         self.split()
