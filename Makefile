@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations faults soak check release-check docs examples bench clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations faults soak check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -20,6 +20,10 @@ examples: .venv/.dev
 # writes nothing: `make bench ONLY=burst,1kb IMPL='raw,wire*' ROUNDS=2`. WRITE=1 keeps its figures.
 bench: .venv/.run
 	@$(BIN)/python -m bench --only '$(ONLY)' --impl '$(IMPL)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WRITE),--write)
+
+# What cassettes cost: loading them, the pytest plugin, the delay of recording.
+bench-cassette: .venv/.dev
+	@$(BIN)/python -m bench.cassette
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))

@@ -1,6 +1,6 @@
-"""The pages that are made of structs and rows: JSON Schema of each wire, the known values of enum
-fields, docs/fields.md, the tables
-of docs/pipelines.md, and the lists of structs in docs/api.
+"""The pages that are made of structs and rows: JSON Schema of each wire and of cassettes, the known
+values of enum fields, docs/fields.md, docs/cassette-format.md, the tables of docs/pipelines.md, and
+the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from tests import known_values
+from tests.cassette import format_page
 from wire.anthropic import types as anthropic
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
@@ -76,6 +77,8 @@ def pages() -> dict[str, str]:
         "wire/schemas/values.json": known_values.text(),
         "docs/fields.md": fields(),
         "docs/pipelines.md": pipelines(),
+        "docs/cassette-format.md": format_page.page(),
+        "wire/schemas/cassette.schema.json": format_page.schema_text(),
     }
 
 

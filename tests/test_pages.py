@@ -28,7 +28,6 @@ def test_no_other_page_lies_beside_them() -> None:
     folder = ROOT / "wire" / "schemas"
     found = {path.relative_to(ROOT).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert found - set(pages()) == {
-        "wire/schemas/cassette.schema.json",
         "wire/schemas/session.schema.json",
         "wire/schemas/tools/get_weather/parameters.json",
         "wire/schemas/tools/get_weather/response.json",

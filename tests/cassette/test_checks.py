@@ -39,7 +39,7 @@ def _told(text: str, **options: Any) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
 def test_c29_the_fixtures_have_no_fault(path: Path):
-    assert [each for each in check(path.read_bytes(), path.name) if each.is_fault] == []
+    assert [each for each in check(path.read_bytes(), str(path)) if each.is_fault] == []
 
 
 def test_c29_each_interaction_with_a_fault_is_told_with_line_and_path():

@@ -326,7 +326,7 @@ def test_each_body_of_the_samples_can_be_shown(wire: str, name: str):
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
 def test_each_cassette_of_the_fixtures_can_be_shown(path: Path):
-    interactions = load(path.read_bytes(), path.name).interactions
+    interactions = load(path.read_bytes(), str(path)).interactions
     exchanges = conversation(interactions).exchanges
     assert len(exchanges) == len(interactions)
     for each in exchanges:

@@ -8,10 +8,13 @@ import copy
 import difflib
 import json
 import random
+import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.cassette.json_schema import faults
@@ -19,7 +22,15 @@ from tests.cassette.samples import BODIES, STREAMS
 from tests.cassette.ways import Way
 from wire.errors import CassetteError
 from wire.testing.cassette.bodies import body_bytes, read_body
-from wire.testing.cassette.file import Interaction, Request, Response, dump, load, schema
+from wire.testing.cassette.file import (
+    Interaction,
+    Request,
+    Response,
+    assembled,
+    block,
+    dump,
+    load,
+)
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "cassettes").glob("*.cassette.json"))
@@ -191,6 +202,18 @@ EDITS: dict[str, tuple[Callable[[str], str], bytes]] = {
         lambda text: json.dumps(_without_event(json.loads(text))),
         stream([EVENTS[0], *EVENTS[2:]]),
     ),
+    "events in another order": (
+        lambda text: json.dumps(_reordered(json.loads(text))),
+        stream([*EVENTS[1:], EVENTS[0]]),
+    ),
+    "an event more": (
+        lambda text: text.replace('"events": [', '"events": [{"data": "new"},'),
+        stream(["new", *EVENTS]),
+    ),
+    "keys in another order": (
+        lambda text: json.dumps(_backwards(json.loads(text))),
+        stream(EVENTS),
+    ),
     "another style": (
         lambda text: text.replace('"layout": "compact"', '"layout": "spaced"'),
         stream([event.replace(":", ": ").replace(",", ", ") for event in EVENTS]),
@@ -203,23 +226,53 @@ def _without_event(cassette: Any) -> Any:
     return cassette
 
 
+def _reordered(cassette: Any) -> Any:
+    events = cassette["interactions"][0]["response"]["body"]["events"]
+    events.append(events.pop(0))
+    return cassette
+
+
+def _backwards(value: Any) -> Any:
+    """The keys of the cassette itself from the last to the first; those of a body have an order."""
+    if isinstance(value, dict):
+        return {
+            key: item if key == "json" else _backwards(item)
+            for key, item in reversed(value.items())
+        }
+    return [_backwards(item) for item in value] if isinstance(value, list) else value
+
+
 @pytest.mark.parametrize("edit", EDITS)
-def test_a_cassette_can_be_edited_by_hand(edit: str):
+def test_c28_a_cassette_can_be_edited_by_hand(edit: str):
     change, wanted = EDITS[edit]
     loaded = load(change(dump(BASE[:1])).encode(), "x").interactions[0]
     assert body_bytes(loaded.response.body) == wanted
 
 
+def test_c28_interactions_can_be_reordered_copied_and_taken_out():
+    texts = [json.loads(dump([each]))["interactions"][0] for each in BASE]
+    for chosen in ([1, 0], [0, 0, 1], [1], []):
+        text = json.dumps({"wire_cassette": 1, "interactions": [texts[each] for each in chosen]})
+        loaded = load(text.encode(), "x").interactions
+        assert dump(loaded) == dump([BASE[each] for each in chosen])
+
+
+def test_c06_times_stand_in_one_line_of_their_own():
+    base = [msgspec.structs.replace(BASE[0].response, times=times) for times in ([0, 41], [0, 40])]
+    texts = [dump([Interaction(request=BASE[0].request, response=each)]) for each in base]
+    assert '        "times": [0, 41],\n' in texts[0]
+    diff = difflib.unified_diff(texts[0].splitlines(), texts[1].splitlines(), n=0, lineterm="")
+    assert len(list(diff)[2:]) == 3
+    assert load(texts[0].encode(), "x").interactions[0].response.times == [0, 41]
+
+
+def test_c06_a_body_with_a_key_times_stays_as_it_is():
+    data = b'{"times": [1, 2], "a": {"times": []}}'
+    [loaded] = load(dump([interaction({}, data)]).encode(), "x").interactions
+    assert body_bytes(loaded.response.body) == data
+
+
 # --- the schema -----------------------------------------------------------------------------------
-
-
-def test_c29_the_schema_in_the_repository_is_that_of_the_structs():
-    """If it is not: json.dumps(wire.testing.cassette.file.schema(), indent=2, ensure_ascii=False)
-    and a newline is its text.
-    """
-    assert (ROOT / "wire" / "schemas" / "cassette.schema.json").read_text("utf-8") == json.dumps(
-        schema(), indent=2, ensure_ascii=False
-    ) + "\n"
 
 
 def test_there_are_fixtures():
@@ -231,6 +284,7 @@ def test_there_are_fixtures():
         "gemini_errors",
         "gemini_stream",
         "openai_stream",
+        "side_files",
     ]
 
 
@@ -238,12 +292,16 @@ def test_there_are_fixtures():
 def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Path):
     text = path.read_text("utf-8")
     assert list(faults(json.loads(text), SCHEMA, SCHEMA)) == []
-    assert dump(load(path.read_bytes(), path.name).interactions) == text
+    interactions = load(path.read_bytes(), str(path)).interactions
+    assert assembled(block(each).text for each in interactions) == text
+    beside = path.with_name(path.name + ".files")
+    files = {digest for each in interactions for digest in block(each).files}
+    assert {each.name for each in beside.glob("*")} == files
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
 def test_c29_every_fixture_is_played(way: Way, path: Path):
-    interactions = load(path.read_bytes(), path.name).interactions
+    interactions = load(path.read_bytes(), str(path)).interactions
     requests = [
         {
             "method": each.request.method,
@@ -403,12 +461,12 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     "two forms": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": 1,\n"text": []}' + _END,
         "line 9: $.interactions[0].response.body: expected exactly one of json, events, text, "
-        "base64, not json and text",
+        "base64, file, not json and text",
     ),
     "no form": (
         _START + '"status": 200, "end": "eof",\n"body": {}' + _END,
         "line 9: $.interactions[0].response.body: expected exactly one of json, events, text, "
-        "base64, not none",
+        "base64, file, not none",
     ),
     "an event of no form": (
         _START
@@ -449,13 +507,46 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
     ),
     "half a pair": (
         _START + '"status": 200, "end": "eof",\n"body": {"json": "\\ud800"}' + _END,
-        "line 9: not JSON: JSON is malformed: unexpected end of escaped utf-16 surrogate pair",
+        "line 9: not JSON: JSON is malformed: unexpected end of hex escape",
+    ),
+    "a key twice": (
+        _START + '"status": 200,\n"end": "eof",\n"status": 500' + _END,
+        'line 10: the key "status" occurs twice in one object',
+    ),
+    "a header twice": (
+        _START + '"status": 200, "end": "eof", "headers": {"a": "b",\n"\\u0061": "c"}' + _END,
+        'line 9: the key "\\u0061" occurs twice in one object',
+    ),
+    "times": (
+        _START + '"status": 200, "end": "eof",\n"times": [1, 2.5]' + _END,
+        "line 9: $.interactions[0].response.times[1]: expected `int`, got `float`",
+    ),
+    "a negative time": (
+        _START + '"status": 200, "end": "eof",\n"times": [-1]' + _END,
+        "line 9: $.interactions[0].response.times[0]: expected `int` >= 0",
+    ),
+    "not UTF-8 in a body": (
+        (_START + '"status": 200, "end": "eof",\n"body": {"json": ["').encode() + b'\xff"]}}}]}',
+        "line 9: byte 0xff is not UTF-8",
+    ),
+    "not a number in a body": (
+        _START + '"status": 200, "end": "eof",\n"body": {"json": [\nNaN]}' + _END,
+        "line 10: not JSON: JSON is malformed: invalid character",
+    ),
+    "too deep in a body": (
+        _START
+        + '"status": 200, "end": "eof",\n"body": {"json": '
+        + "[" * 100_000
+        + "]" * 100_000
+        + "}"
+        + _END,
+        "nested too deeply",
     ),
     "not a number": (
         _START + '"status": NaN' + _END,
         "line 8: not JSON: JSON is malformed: invalid character",
     ),
-    "too deep": ("[" * 100_000, "nested too deeply"),
+    "brackets alone": ("[" * 100_000, "line 1: $: expected `object`, got `array`"),
 }
 
 
@@ -476,8 +567,74 @@ def test_a_wrong_file_is_told_with_line_and_path(way: Way, tmp_path: Path, fault
     [
         "!!python/object/apply:os.system ['true']",
         '{"wire_cassette": 1, "interactions": "../other.json"}',
+        '{"wire_cassette": 1, "interactions": [], "include": "/etc/passwd"}',
     ],
 )
-def test_c29_nothing_is_run_and_no_other_file_is_read(text: str):
+def test_c14_nothing_is_run_and_no_other_file_is_read(text: str):
     with pytest.raises(CassetteError):
         load(text.encode(), "x")
+
+
+@pytest.mark.parametrize("where", ["json", "data"])
+def test_c14_keys_of_a_body_may_be_there_twice(where: str):
+    text = dump([interaction({}, b'data: {"a":1,"a":{"b":2,"b":3},"json":[{}],"json":1}\n\n')])
+    headers = text.replace('"headers": {', '"headers": {"x": "\\u0078",', 1)
+    [loaded] = load(headers.encode(), "x").interactions
+    assert loaded.request.headers["x"] == "x"
+
+
+def _large(shape: str, size: int) -> str:
+    """A valid cassette of about `size` bytes."""
+    event = '{"id":"chatcmpl-1","choices":[{"index":0,"delta":{"content":"wörd"}}]}'
+    if shape == "events":
+        body = stream([event] * (size // 250)).decode()
+    elif shape == "json":
+        body = "[" + ",".join([event] * (size // 200)) + "]"
+    else:
+        body = "é" * (size // 2)
+    return dump([interaction({}, body.encode())])
+
+
+@pytest.mark.parametrize("shape", ["events", "json", "line"])
+def test_c14_memory_is_less_than_ten_times_the_file(shape: str):
+    data = _large(shape, 500_000).encode()
+    load(data, "x")  # which builds the decoder
+    tracemalloc.start()
+    load(data, "x")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(data)
+    assert len(data) > 400_000
+
+
+@pytest.mark.slow
+def test_c14_a_line_of_100_mib():
+    data = _large("line", 100 * 1024 * 1024).encode()
+    tracemalloc.start()
+    [loaded] = load(data, "x").interactions
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(data)
+    assert len(body_bytes(loaded.response.body)) == 100 * 1024 * 1024
+
+
+def test_c31_loading_calls_few_functions_for_each_event():
+    """`make bench-cassette` prints the times. Calls of Python functions can be counted exactly."""
+
+    def calls(events: int) -> int:
+        data = dump([interaction({}, stream([EVENTS[0]] * events))]).encode()
+        load(data, "x")
+        count = 0
+
+        def called(frame: Any, what: str, _: Any) -> None:
+            nonlocal count
+            count += what == "call"
+
+        sys.setprofile(called)
+        try:
+            load(data, "x")
+        finally:
+            sys.setprofile(None)
+        return count
+
+    assert (calls(1100) - calls(100)) / 1000 <= 8

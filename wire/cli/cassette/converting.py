@@ -98,11 +98,15 @@ def _one(path: Path, name: str, target: Path, chosen: argparse.Namespace) -> Con
     from wire.core.files import read_whole, write_whole
     from wire.errors import CassetteError
     from wire.testing.cassette.conversion import convert
+    from wire.testing.cassette.file import block, save
 
     converted = convert(read_whole(path, CassetteError), name, chosen.to)
     if target.exists() and not chosen.overwrite:
         raise CassetteError(f"{name}: {target} exists; --overwrite replaces it")
-    write_whole(target, converted.text.encode(), CassetteError)
+    if chosen.to == "wire":
+        save(target, map(block, converted.recorded))
+    else:
+        write_whole(target, converted.text.encode(), CassetteError)
     return converted
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.testing.cassette.file import Body, Event, Framing
+from wire.testing.cassette.file import Body, Event, Framing, in_columns
 from wire.testing.cassette.json_style import LAYOUTS, ON_ONE_LINE, Escapes, Style, readable, written
 
 _SPACE = b" \t\r\n"
@@ -37,8 +37,8 @@ def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
         body = _as_events(data)
     if body is None:
         text = _lines(data)
-        body = Body(base64=_columns(data)) if text is None else Body(text=text)
-    return body if b"".join(body_chunks(body)) == data else Body(base64=_columns(data))
+        body = Body(base64=in_columns(data)) if text is None else Body(text=text)
+    return body if b"".join(body_chunks(body)) == data else Body(base64=in_columns(data))
 
 
 def body_bytes(body: Body | UnsetType) -> bytes:
@@ -117,11 +117,6 @@ def _lines(data: bytes) -> list[str] | None:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _columns(data: bytes) -> list[str]:
-    text = base64.b64encode(data).decode()
-    return [text[at : at + 76] for at in range(0, len(text), 76)]
-
-
 def _as_json(data: bytes) -> Body | None:
     payload = data.strip(_SPACE)
     if payload[:1] not in (b"{", b"["):
@@ -175,7 +170,7 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
     """
     text = _lines(piece)
     if text is None:
-        return _ReadEvent(Event(base64=_columns(piece)))
+        return _ReadEvent(Event(base64=in_columns(piece)))
     body = Body(framing=framing, events=[])
     end, gap = _marks(framing)
     lines = [line.partition(gap) for line in piece.removesuffix(end + end).split(end)]

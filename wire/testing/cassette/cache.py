@@ -101,7 +101,8 @@ class Entries:
         """Write an entry. An error and a response that broke off are not kept."""
         if not 200 <= status < 300 or end != "eof":
             return None
-        recorder = Recorder(path, self._secrets)
+        # In one file, which another process reads whole or not at all.
+        recorder = Recorder(path, self._secrets, side_files=False)
         refused = recorder.keep(recorder.send(sent), sent, status, headers, body, end)
         if refused is not None:
             self.refused.append(refused)

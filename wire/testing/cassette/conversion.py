@@ -14,7 +14,7 @@ from wire.core.credentials import looks_secret, secret_name
 from wire.core.limits import Inflater, Limits, check_json
 from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.file import Interaction, Request, assembled, block, load
+from wire.testing.cassette.file import Interaction, Request, assembled, load, whole_block
 from wire.testing.cassette.file_position import Fault, fault_of, line_of, positions, shown
 from wire.testing.cassette.foreign import At, Exchange, FaultAt, Headers, Notes
 from wire.testing.cassette.har import is_har, read_har, write_har
@@ -49,6 +49,8 @@ class Converted(NamedTuple):
     source: Format
     interactions: int
     notes: list[str]
+    recorded: list[Interaction]
+    """The interactions; `save` writes them with side files, which `text` has not."""
 
 
 class NothingToConvert(CassetteError):
@@ -81,7 +83,7 @@ def convert(data: bytes, name: str, to: Format = "wire") -> Converted:
         text = write_vcr(interactions, notes)
     else:
         text = write_har(interactions, notes)
-    return Converted(text, source, len(interactions), notes.listed())
+    return Converted(text, source, len(interactions), notes.listed(), interactions)
 
 
 def read_recording(data: bytes, name: str) -> Recording:
@@ -289,8 +291,9 @@ def _blocks(interactions: Iterable[Interaction], known: Known, name: str) -> lis
     """Returns the text of each interaction; raises for one that contains a known secret."""
     blocks = []
     for index, each in enumerate(interactions):
-        blocks.append(block(each))
-        leak = known.leak(each, blocks[-1])
+        made = whole_block(each)
+        blocks.append(made.text)
+        leak = known.leak(each, made)
         if leak is not None:
             raise CassetteError(
                 f"{name}: not converted, because it contains a secret: {leak.secret} is in "

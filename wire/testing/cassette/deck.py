@@ -13,10 +13,11 @@ from wire.core.secret import Secret
 from wire.errors import CassetteError
 from wire.testing.cassette.file import End, Interaction, load
 from wire.testing.cassette.kept_headers import Headers
-from wire.testing.cassette.matching import Match
+from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.modes import Mode, needs_file, way_of
 from wire.testing.cassette.player import Played, Player
 from wire.testing.cassette.recorder import Recorder, response_of
+from wire.testing.cassette.redaction import Redaction
 from wire.testing.cassette.sent import Sent
 
 if TYPE_CHECKING:
@@ -52,13 +53,16 @@ class Deck:
         match: Match,
         again: str,
         secrets: Iterable[str | Secret] = (),
+        redact: Iterable[str] = (),
     ) -> None:
         self.mode: Mode = mode
         self._name, self._again = os.fspath(path), again
         self._has_file = needs_file(mode) or (mode != "rewrite" and Path(path).exists())
         self._kept = self._read() if self._has_file else []
-        self._player = Player(self._kept, match, self._name, again)
-        self._recorder = Recorder(path, secrets, self._kept)
+        self._redaction = Redaction(redact)
+        compared = redacting(match, self._kept, self._redaction)
+        self._player = Player(self._kept, compared, self._name, again)
+        self._recorder = Recorder(path, secrets, self._kept, self._redaction)
         self.drift: list[Drifted] = []
 
     def _read(self) -> list[Interaction]:
@@ -91,7 +95,7 @@ class Deck:
         from wire.testing.cassette.drift import changes  # it loads the structs of all wires
 
         try:
-            live, _ = response_of(status, list(headers), body, end)
+            live, _ = response_of(status, list(headers), body, end, self._redaction)
         except CassetteError as error:
             return error
         recorded = self._kept[index].response

@@ -1,29 +1,47 @@
-"""The structs of a cassette: `load` parses a file, `dump` writes one.
+"""The structs of a cassette: `load` parses a file, `save` writes one.
 
 A cassette is one indented JSON document. It holds no count, length or checksum of its content, so
-it can be edited by hand (C-28). Its first key holds the version; later releases still read every
-earlier version (C-29).
+it can be edited by hand (C-28); only a side file is checked against its name. Its first key holds
+the version; later releases still read every earlier version (C-29).
 """
 
 from __future__ import annotations
 
+import base64
 import binascii
+import codecs
+import os
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from wire.core.decoders import decoder, json_schema
-from wire.errors import CassetteError
-from wire.testing.cassette.file_position import Fault, fault_of
+from wire.core.files import read_whole, write_whole
+from wire.errors import CassetteError, ConfigurationError
+from wire.testing.cassette.file_position import Fault, fault_of, repeated_key
+from wire.testing.cassette.json_paths import parsed
 from wire.testing.cassette.json_style import (
     ON_ONE_LINE,
     Escapes,
     Layout,
     OneLineLayout,
     escape_invisible,
+)
+from wire.testing.cassette.side_files import (
+    DIGEST,
+    INLINE_BYTES,
+    Coding,
+    Folder,
+    digest_of,
+    encoded,
+    has_token,
+    media_type_of,
+    moved_in,
+    moved_out,
+    named_in,
 )
 
 VERSION = 1
@@ -39,21 +57,48 @@ Framing = Literal["crlf", "lf", "crlf tight", "lf tight"]
 OneLine = Annotated[str, Meta(pattern=r"^[^\r\n]*$")]
 Lines = list[str]
 
+_BODY_FORMS = ("json", "events", "text", "base64", "file")
+_EVENT_FORMS = ("json", "data", "comment", "text", "base64")
 _LINE_END = re.compile(r"[\r\n]")
+_UTF8_AT_ONCE = 1024 * 1024
+"""Bytes. A decoded text can take four times the space of its bytes, so it is decoded in pieces."""
+# Only the response has a key `times` at this indentation.
+_TIMES = re.compile(r'^(        "times": \[)([\s\d,]*)\]', re.MULTILINE)
 
 
 class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Base of all structs here. An unknown key, which may be a misspelt one, is an error."""
 
 
-class Event(_Strict, frozen=True, kw_only=True):
+class SideFile(_Strict, frozen=True, kw_only=True):
+    """A file in the folder beside the cassette, whose name is that of the cassette and `.files`."""
+
+    sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+    """The file's name, and the SHA-256 of its content."""
+    type: str
+    """Media type."""
+    length: Annotated[int, Meta(ge=0)]
+    """Bytes."""
+    coding: Coding | UnsetType = UNSET
+    """How JSON has the content. The token `<sha256:...>` stands in the JSON in its place."""
+
+    def __post_init__(self) -> None:
+        # Checked here too, because the `$` of the pattern accepts a line end at the end.
+        if not DIGEST.fullmatch(self.sha256):
+            raise ValueError("sha256: expected 64 hexadecimal digits in lower case")
+
+
+class Event(_Strict, frozen=True, kw_only=True, gc=False):
     """One event of a stream: its fields if they reproduce its bytes in the framing of its body,
     else its text, else base64.
     """
 
     event: OneLine | UnsetType = UNSET
+    """The field `event`: its kind."""
     id: OneLine | UnsetType = UNSET
+    """The field `id`."""
     retry: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
+    """The field `retry`, in milliseconds."""
     layout: OneLineLayout | UnsetType = UNSET
     """Present only if it differs from the body's."""
     escapes: Escapes | UnsetType = UNSET
@@ -61,20 +106,25 @@ class Event(_Strict, frozen=True, kw_only=True):
     pad: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
     """Number of blanks before the last brace. Anthropic inserts them to hide lengths."""
     json: msgspec.Raw | UnsetType = UNSET
+    """The field `data`, if it is a JSON object or array."""
     data: OneLine | UnsetType = UNSET
+    """The field `data`, if it is another text, such as `[DONE]`."""
     comment: OneLine | UnsetType = UNSET
+    """The text of a comment."""
     text: Lines | UnsetType = UNSET
+    """Lines with their ends, of an event that its fields do not reproduce."""
     base64: Lines | UnsetType = UNSET
+    """The bytes of an event that is not UTF-8."""
 
     def __post_init__(self) -> None:
-        forms = _only_one(self, ("json", "data", "comment", "text", "base64"))
-        if forms not in ("json", "data") and (self.event, self.id, self.retry) != (
+        form = _only_one(self, _EVENT_FORMS)
+        if form not in ("json", "data") and (self.event, self.id, self.retry) != (
             UNSET,
             UNSET,
             UNSET,
         ):
             raise ValueError(
-                f"event, id and retry are allowed with json or data only, not with {forms}"
+                f"event, id and retry are allowed with json or data only, not with {form}"
             )
         if any(
             _LINE_END.search(value)
@@ -87,23 +137,41 @@ class Event(_Strict, frozen=True, kw_only=True):
 
 
 class Body(_Strict, frozen=True, kw_only=True):
-    """A body in a readable form: a JSON value with its style, events, lines of text, or base64."""
+    """A body in a readable form: a JSON value with its style, events, lines of text, base64, or a
+    side file.
+    """
 
     framing: Framing | UnsetType = UNSET
+    """How the events are framed. Without it: `lf`."""
     layout: Layout | UnsetType = UNSET
+    """The white space of the JSON. Without it: `compact`."""
     escapes: Escapes | UnsetType = UNSET
+    r"""The characters that are written as `\u` escapes. Without it: `raw`."""
     before: str | UnsetType = UNSET
     """White space before the JSON."""
     after: str | UnsetType = UNSET
     """White space after the JSON."""
+    files: list[SideFile] | UnsetType = UNSET
+    """Side files whose tokens are in the JSON of the body or of its events."""
     json: msgspec.Raw | UnsetType = UNSET
+    """A JSON object or array. Its numbers, the order of its keys and its repeated keys are those
+    that were received."""
     events: list[Event] | UnsetType = UNSET
+    """An event stream."""
     text: Lines | UnsetType = UNSET
     """Lines with their ends. The body is their concatenation."""
     base64: Lines | UnsetType = UNSET
+    """A body that is not UTF-8, in lines of 76 columns. On loading, lines may have any length."""
+    file: SideFile | UnsetType = UNSET
+    """The whole body as a side file: binary, and larger than 4 KiB."""
 
     def __post_init__(self) -> None:
-        form = _only_one(self, ("json", "events", "text", "base64"))
+        form = _only_one(self, _BODY_FORMS)
+        if self.files is not UNSET:
+            if form not in ("json", "events"):
+                raise ValueError(f"files are allowed with json or events only, not with {form}")
+            if any(each.coding is UNSET for each in self.files):
+                raise ValueError("files: each needs its coding")
         if form == "events" and self.layout not in (UNSET, *ON_ONE_LINE):
             raise ValueError(
                 f"layout: expected a layout on one line for events, not {self.layout!r}"
@@ -115,72 +183,137 @@ class Request(_Strict, frozen=True, kw_only=True):
     """A sent request, without its secrets."""
 
     method: str
+    """As sent, such as `POST`."""
     url: str
+    """Without user, password and fragment. The values of keys in the query are `***`."""
     headers: dict[str, str] = {}
+    """Those of the allow-list, with names in lower case, sorted."""
+    redacted: list[str] | UnsetType = UNSET
+    """JSON paths in the body whose values were replaced by `[redacted]` (C-13)."""
     body: Body | UnsetType = UNSET
+    """Absent if nothing was sent."""
+
+    def __post_init__(self) -> None:
+        _check_paths(self.redacted)
 
 
 class Response(_Strict, frozen=True, kw_only=True):
     """The received response."""
 
     status: Annotated[int, Meta(ge=100, le=999)]
+    """Status code."""
     headers: dict[str, str] = {}
+    """Those of the allow-list, with names in lower case, sorted. Ids of requests are `***`."""
     decoded: str | UnsetType = UNSET
     """The content encoding of the received body. In the cassette and on replay the body is decoded
     (C-07).
     """
+    redacted: list[str] | UnsetType = UNSET
+    """JSON paths in the body, or in its events, whose values were replaced by `[redacted]`."""
+    times: list[Annotated[int, Meta(ge=0)]] | UnsetType = UNSET
+    """Milliseconds between the chunks of the body (C-06)."""
     body: Body | UnsetType = UNSET
+    """Absent if no byte was received."""
     end: End
+    """How the body ended."""
+
+    def __post_init__(self) -> None:
+        _check_paths(self.redacted)
 
 
 class Interaction(_Strict, frozen=True, kw_only=True):
     """One request and its response."""
 
     request: Request
+    """What was sent."""
     response: Response
+    """What was received."""
 
 
 class CassetteFile(_Strict, frozen=True, kw_only=True):
     """A recording: interactions in the order in which they were sent."""
 
     wire_cassette: Literal[1]
+    """Version of the format."""
     interactions: list[Interaction]
+    """In the order in which they were sent."""
+
+
+class _Head(msgspec.Struct):
+    """The version alone. Decoding it reads the whole JSON, but builds nothing of it."""
+
+    wire_cassette: Any = VERSION
 
 
 def load(data: bytes, name: str) -> CassetteFile:
-    """Parses the bytes of a cassette file.
+    """Parses the bytes of the cassette file at the path `name`, and reads its side files.
 
-    Raises `CassetteError` with `name`, line and JSON path of the error.
+    The contents of side files stand in the returned bodies, as if they had been in the cassette.
+
+    Raises `CassetteError` with `name`, line and JSON path of the error, or with the path of a side
+    file.
     """
     try:
-        text = data.decode("utf-8-sig")
+        _check_utf8(data)
     except UnicodeDecodeError as cause:
         line = data.count(b"\n", 0, cause.start) + 1
         raise CassetteError(
             f"{name}, line {line}: byte {data[cause.start]:#04x} is not UTF-8"
         ) from None
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
-        plain = msgspec.json.decode(text)
-        _check_version(plain)
-        cassette: CassetteFile = decoder(CassetteFile).decode(text)
-        return cassette
+        cassette: CassetteFile = decoder(CassetteFile).decode(data)
+        _check_keys(data, cassette)
     except (ValueError, RecursionError) as cause:
-        fault = fault_of(text, cause)
+        fault = _first_fault(data.decode(), cause)
+    else:
+        return _with_side_files(cassette, Folder(name))
     where = f", line {fault.line}" if fault.line else ""
     at = f"{fault.path}: " if fault.path else ""
     raise CassetteError(f"{name}{where}: {at}{fault.message}")
 
 
 def dump(interactions: Iterable[Interaction]) -> str:
-    """Returns the text of a cassette with these interactions."""
-    return assembled(map(block, interactions))
+    """Returns the text of a cassette with these interactions, without side files."""
+    return assembled(map(text_of, interactions))
 
 
-def block(interaction: Interaction) -> str:
+class Block(NamedTuple):
+    """An interaction as it is written."""
+
+    text: str
+    """Indented as in the file."""
+    files: dict[str, bytes]
+    """The contents of its side files by their digests."""
+
+
+def block(interaction: Interaction) -> Block:
+    """Converts an interaction to its text and its side files."""
+    files: dict[str, bytes] = {}
+    request, response = interaction.request, interaction.response
+    parts = (request.body, request.headers), (response.body, response.headers)
+    if any(_has_side_files(body) for body, _ in parts):
+        sent, received = (_moved_out(body, headers, files) for body, headers in parts)
+        interaction = Interaction(
+            request=msgspec.structs.replace(request, body=sent),
+            response=msgspec.structs.replace(response, body=received),
+        )
+    return Block(text_of(interaction), files)
+
+
+def whole_block(interaction: Interaction) -> Block:
+    """Converts an interaction to its text alone."""
+    return Block(text_of(interaction), {})
+
+
+def text_of(interaction: Interaction) -> str:
     """Returns the text of one interaction, indented as in the file."""
     text = msgspec.json.format(msgspec.json.encode(interaction), indent=2).decode()
     # JSON escapes line ends inside strings, so this changes the indentation only.
-    return escape_invisible("    " + text.replace("\n", "\n    "))
+    text = escape_invisible("    " + text.replace("\n", "\n    "))
+    if interaction.response.times is not UNSET:
+        text = _TIMES.sub(lambda found: found[1] + " ".join(found[2].split()) + "]", text)
+    return text
 
 
 def assembled(blocks: Iterable[str]) -> str:
@@ -190,12 +323,29 @@ def assembled(blocks: Iterable[str]) -> str:
     return f'{{\n  "wire_cassette": {VERSION},\n  "interactions": {listed}\n}}\n'
 
 
+def save(path: str | os.PathLike[str], blocks: Iterable[Block]) -> None:
+    """Writes a cassette and its side files, in place of an earlier one and its side files.
+
+    Raises `CassetteError` with the path of the file that cannot be written.
+    """
+    blocks = list(blocks)
+    folder = Folder(path)
+    files = {digest: content for each in blocks for digest, content in each.files.items()}
+    earlier: set[str] = set()
+    if folder.exists and os.path.exists(path):
+        earlier = named_in(read_whole(path, CassetteError))
+    # In this order a reader finds the side files of either cassette.
+    folder.write(files)
+    write_whole(path, assembled(each.text for each in blocks).encode(), CassetteError)
+    folder.remove(earlier - files.keys())
+
+
 def schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a cassette; `wire/schemas/cassette.schema.json` is its text."""
     made = json_schema(CassetteFile)
     for name, forms in (
-        ("Event", ("json", "data", "comment", "text", "base64")),
-        ("Body", ("json", "events", "text", "base64")),
+        ("Event", _EVENT_FORMS),
+        ("Body", _BODY_FORMS),
     ):
         part = made["$defs"][name]
         part["oneOf"] = [{"required": [form]} for form in forms]
@@ -207,12 +357,153 @@ def schema() -> dict[str, Any]:
     }
 
 
-def _check_version(plain: object) -> None:
-    if (
-        isinstance(plain, dict)
-        and isinstance(version := plain.get("wire_cassette", VERSION), int)
-        and version != VERSION
+# --- side files -----------------------------------------------------------------------------------
+
+
+def in_columns(content: bytes) -> Lines:
+    """Base64 in lines of 76 columns."""
+    text = base64.b64encode(content).decode()
+    return [text[at : at + 76] for at in range(0, len(text), 76)]
+
+
+def _has_side_files(body: Body | UnsetType) -> bool:
+    """Whether a body is large enough for a side file, which is quick to see."""
+    return body is not UNSET and (
+        (body.base64 is not UNSET and sum(map(len, body.base64)) > INLINE_BYTES)
+        or any(len(raw) > INLINE_BYTES for raw in _raws(body))
+    )
+
+
+def _raws(body: Body) -> Iterable[bytes]:
+    events = [] if body.events is UNSET else body.events
+    return (
+        bytes(each) for each in (body.json, *(event.json for event in events)) if each is not UNSET
+    )
+
+
+def _moved_out(
+    body: Body | UnsetType, headers: dict[str, str], files: dict[str, bytes]
+) -> Body | UnsetType:
+    """Moves large binary content from a body to `files`."""
+    if body is UNSET or not _has_side_files(body):
+        return body
+    if body.base64 is not UNSET:
+        content = base64.b64decode("".join(body.base64))
+        if len(content) <= INLINE_BYTES:
+            return body
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        file = SideFile(
+            sha256=digest_of(content), type=kind or media_type_of(content), length=len(content)
+        )
+        files[file.sha256] = content
+        return Body(file=file)
+    if any(map(has_token, _raws(body))):
+        return body  # what was received would be taken for a token of the cassette
+    moved: dict[str, tuple[Coding, bytes]] = {}
+    body = _rewritten(body, UNSET, lambda json: moved_out(json, moved))
+    listed = [
+        SideFile(sha256=digest, type=media_type_of(content), length=len(content), coding=coding)
+        for digest, (coding, content) in moved.items()
+    ]
+    files.update((digest, content) for digest, (_, content) in moved.items())
+    return msgspec.structs.replace(body, files=listed or UNSET)
+
+
+def _with_side_files(cassette: CassetteFile, folder: Folder) -> CassetteFile:
+    """Puts the contents of side files in their places."""
+    if not any(
+        body is not UNSET and (body.file is not UNSET or body.files is not UNSET)
+        for each in cassette.interactions
+        for body in (each.request.body, each.response.body)
     ):
+        return cassette
+    interactions = [
+        Interaction(
+            request=msgspec.structs.replace(
+                each.request, body=_moved_in(each.request.body, folder)
+            ),
+            response=msgspec.structs.replace(
+                each.response, body=_moved_in(each.response.body, folder)
+            ),
+        )
+        for each in cassette.interactions
+    ]
+    return msgspec.structs.replace(cassette, interactions=interactions)
+
+
+def _moved_in(body: Body | UnsetType, folder: Folder) -> Body | UnsetType:
+    if body is UNSET:
+        return UNSET
+    if body.file is not UNSET:
+        return Body(base64=in_columns(folder.read(body.file.sha256, body.file.length)))
+    if body.files is UNSET:
+        return body
+    files = {each.sha256: each for each in body.files}
+
+    def base64_of(digest: str) -> bytes | None:
+        file = files.get(digest)
+        if file is None:
+            return None
+        assert file.coding is not UNSET
+        return encoded(folder.read(digest, file.length), file.coding)
+
+    return _rewritten(body, UNSET, lambda json: moved_in(json, base64_of))
+
+
+def _rewritten(
+    body: Body, files: list[SideFile] | UnsetType, change: Callable[[bytes], bytes]
+) -> Body:
+    """Changes each JSON text of a body."""
+
+    def changed(json: msgspec.Raw | UnsetType) -> msgspec.Raw | UnsetType:
+        return UNSET if json is UNSET else msgspec.Raw(change(bytes(json)))
+
+    events: list[Event] | UnsetType = UNSET
+    if body.events is not UNSET:
+        events = [msgspec.structs.replace(each, json=changed(each.json)) for each in body.events]
+    return msgspec.structs.replace(body, files=files, json=changed(body.json), events=events)
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+
+def _check_utf8(data: bytes) -> None:
+    """Raise `UnicodeDecodeError`. msgspec does not look at the texts of JSON that it keeps raw."""
+    pieces = codecs.getincrementaldecoder("utf-8")()
+    done = 0
+    try:
+        for done in range(0, len(data), _UTF8_AT_ONCE):
+            pieces.decode(data[done : done + _UTF8_AT_ONCE])
+        pieces.decode(b"", final=True)
+    except UnicodeDecodeError:
+        data.decode()  # for the position in the whole
+        raise
+
+
+def _check_keys(data: bytes, cassette: CassetteFile) -> None:
+    """Raise `Fault` for a key that occurs twice, of which msgspec takes the last in silence.
+
+    A file that equals what is written of its content has none; that is quick to see. Others are
+    searched.
+    """
+    written = msgspec.json.format(msgspec.json.encode(cassette), indent=-1)
+    if written != msgspec.json.format(data, indent=-1):
+        repeated_key(data.decode())
+
+
+def _first_fault(text: str, cause: BaseException) -> Fault:
+    """The fault of a text. Broken JSON and another version are reported before other faults."""
+    try:
+        _check_version(decoder(_Head).decode(text).wire_cassette)
+    except msgspec.ValidationError:
+        pass  # no object: `cause` says so
+    except (ValueError, RecursionError) as first:
+        cause = first
+    return fault_of(text, cause)
+
+
+def _check_version(version: object) -> None:
+    if isinstance(version, int) and not isinstance(version, bool) and version != VERSION:
         raise Fault(
             "$.wire_cassette", f"version {version} is unknown; this release reads version {VERSION}"
         )
@@ -225,6 +516,14 @@ def _only_one(struct: msgspec.Struct, forms: tuple[str, ...]) -> str:
             f"expected exactly one of {', '.join(forms)}, not {' and '.join(given) or 'none'}"
         )
     return given[0]
+
+
+def _check_paths(paths: list[str] | UnsetType) -> None:
+    for index, path in enumerate(paths or ()):
+        try:
+            parsed(path, f"redacted[{index}]")
+        except ConfigurationError as cause:
+            raise ValueError(cause.message) from None
 
 
 def _check_base64(lines: Lines | UnsetType) -> None:

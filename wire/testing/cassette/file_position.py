@@ -22,6 +22,15 @@ _FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
+def _nothing(_: object) -> None:
+    return None
+
+
+# Reads JSON for its syntax errors alone: values are dropped, since they would take many times the
+# space of the file.
+_SYNTAX = json.JSONDecoder(object_pairs_hook=_nothing, parse_float=_nothing, parse_int=_nothing)
+
+
 class Fault(ValueError):
     """An error in a file, with its JSON path and its line (0 if unknown)."""
 
@@ -37,12 +46,12 @@ def fault_of(text: str, cause: BaseException) -> Fault:
     if isinstance(cause, RecursionError):
         return Fault("", "nested too deeply")
     if isinstance(cause, Fault):
-        return Fault(cause.path, cause.message, line_of(text, ("wire_cassette",)))
+        return Fault(cause.path, cause.message, cause.line or line_of(text, ("wire_cassette",)))
     if not isinstance(cause, msgspec.ValidationError):
         return _broken(text, cause)
     message = _WHERE.sub("", str(cause))
     where = _WHERE.search(str(cause))
-    path = _exact(where[1] if where else "$", json.loads(text))
+    path = _exact(where[1] if where else "$", text)
     unknown = _FIELD.search(message)
     line = line_of(text, (*path, unknown[1]) if unknown else path)
     return Fault(shown(path), message[:1].lower() + message[1:], line)
@@ -72,9 +81,36 @@ def line_of(text: str, path: Path) -> int:
     return 0
 
 
+def repeated_key(text: str) -> None:
+    """Raise `Fault` for a key that an object of the cassette has twice.
+
+    The JSON of a body may repeat its keys: they are what was received.
+    """
+    # For each open bracket of the cassette itself: its keys, or `None` for an array.
+    open_: list[set[str] | None] = []
+    inside = 0  # brackets open in the JSON of a body
+    key = ""
+    before = ""
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if inside or (key == "json" and before == ":" and token in "[{"):
+            inside += (token in "[{") - (token in "]}")
+        elif token in "[{":
+            open_.append(set() if token == "{" else None)
+        elif token in "]}":
+            open_.pop()
+        elif token[0] == '"' and before in "{," and (keys := open_[-1]) is not None:
+            key = json.loads(token)
+            if key in keys:
+                line = text.count("\n", 0, match.start()) + 1
+                raise Fault("", f"the key {token} occurs twice in one object", line)
+            keys.add(key)
+        before = token
+
+
 def _broken(text: str, cause: BaseException) -> Fault:
     try:
-        json.loads(text)
+        _SYNTAX.decode(text)
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError):
             return Fault("", f"not JSON: {error.msg}, column {error.colno}", error.lineno)
@@ -108,13 +144,15 @@ def positions(text: str) -> Iterator[tuple[Path, int, str]]:
                 open_.append([0 if token == "[" else None])
 
 
-def _exact(path: str, value: Any) -> Path:
+def _exact(path: str, text: str) -> Path:
     """Splits msgspec's path into steps.
 
     msgspec writes `[...]` for an unnamed key of an object of strings. It is replaced by the first
     key whose value is not a string, which is the one that msgspec rejected.
     """
     steps: list[str | int] = []
+    # Only for such a key, since the decoded text takes many times the space of the file.
+    value: Any = json.loads(text) if "[...]" in path else None
     for name, index in _STEP.findall(path):
         step = name or (
             next(key for key, item in value.items() if not isinstance(item, str))
@@ -122,5 +160,5 @@ def _exact(path: str, value: Any) -> Path:
             else int(index)
         )
         steps.append(step)
-        value = value[step]
+        value = None if value is None else value[step]
     return tuple(steps)

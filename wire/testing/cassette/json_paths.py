@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from wire.core.secret import quoted
@@ -50,6 +50,21 @@ def parsed(path: str, where: str) -> tuple[Step, ...]:
             f"{where}: expected a JSON path such as $.metadata.user_id, not {quoted(path)}"
         )
     return tuple(steps)
+
+
+def matches(path: Sequence[Step], place: Sequence[str | int]) -> bool:
+    """Whether a path selects the value at a place.
+
+    >>> matches(parsed("$..id", "ignore"), ("messages", 0, "id"))
+    True
+    """
+    if not path:
+        return not place
+    step, *rest = path
+    return any(
+        (step.kind == "any" or step.what == place[at]) and matches(rest, place[at + 1 :])
+        for at in (range(len(place)) if step.deep else range(min(1, len(place))))
+    )
 
 
 def without(value: Any, paths: Iterable[tuple[Step, ...]]) -> Any:

@@ -19,7 +19,8 @@ from msgspec import UNSET, UnsetType
 from wire.core.credentials import SHOWN, secret_name, secret_variable
 from wire.core.masking import in_base64
 from wire.testing.cassette.bodies import body_bytes, event_bytes
-from wire.testing.cassette.file import Body, Interaction
+from wire.testing.cassette.content_coding import decode_content
+from wire.testing.cassette.file import Block, Body, Interaction
 from wire.testing.cassette.file_position import Path, shown
 from wire.testing.cassette.kept_headers import Headers
 
@@ -105,11 +106,11 @@ class Known:
             text = text.replace(needle, SHOWN)
         return SHOWN if self.within(text) else text
 
-    def leak(self, interaction: Interaction, text: str) -> Leak | None:
-        """Returns the first secret in an interaction; `text` is its text in the cassette."""
+    def leak(self, interaction: Interaction, block: Block) -> Leak | None:
+        """Returns the first secret in an interaction; `block` is what would be written of it."""
         if not self._names:
             return None
-        parts = list(_parts(interaction, text))
+        parts = list(_parts(interaction, block))
         if self.within("\0".join(part.text for part in parts)) is None:
             return None  # the usual case: one search of all text costs a tenth of one per part
         for part in parts:
@@ -183,7 +184,7 @@ class _Part(NamedTuple):
     path: Path | None = None
 
 
-def _parts(interaction: Interaction, text: str) -> Iterator[_Part]:
+def _parts(interaction: Interaction, block: Block) -> Iterator[_Part]:
     """Yields the texts of an interaction with their positions, the most exact position first."""
     request, response = interaction.request, interaction.response
     yield _Part(request.url, "the request's URL")
@@ -193,7 +194,15 @@ def _parts(interaction: Interaction, text: str) -> Iterator[_Part]:
             yield _Part(value, f"the {who}'s header {name}")
     yield from _body_parts("the request's", request.body)
     yield from _body_parts("the response's", response.body)
-    yield _Part(text, "the interaction")
+    for who, part in (("request", request), ("response", response)):
+        # A body that stayed compressed, as one that is broken does.
+        coding = part.headers.get("content-encoding", "").strip().lower()
+        found = decode_content(coding, body_bytes(part.body)) if coding else None
+        if found is not None:
+            yield _Part(_text(found.content), f"the {who}'s body, decoded")
+    for digest, content in block.files.items():
+        yield _Part(_text(content), f"the side file {digest}")
+    yield _Part(block.text, "the interaction")
 
 
 def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:

@@ -12,9 +12,11 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.errors import ConfigurationError
+from wire.testing.cassette.file import Interaction
 from wire.testing.cassette.file_position import Path, shown
 from wire.testing.cassette.json_paths import parsed, without
 from wire.testing.cassette.kept_headers import open_query
+from wire.testing.cassette.redaction import NO_REDACTION, Redaction
 
 SHOWN_VALUE = 200
 """Characters of a value that a message shows."""
@@ -95,6 +97,7 @@ class Match:
         self.normalize = normalize
         self.repeats: bool = repeats
         self._paths = [parsed(path, f"ignore[{at}]") for at, path in enumerate(self.ignore)]
+        self._redaction = NO_REDACTION
 
     def __repr__(self) -> str:
         return f"Match(ignore={self.ignore}, repeats={self.repeats})"
@@ -105,6 +108,7 @@ class Match:
     ) -> ComparedRequest:
         """The parts of a request that are compared."""
         parts = urlsplit(url)
+        body = self._redaction.apply(body).data
         request = ComparedRequest(
             method.upper(),
             parts.netloc.rpartition("@")[2].lower(),
@@ -113,6 +117,18 @@ class Match:
             without(_value_of(body, content_type), self._paths),
         )
         return request if self.normalize is None else self.normalize(request)
+
+
+def redacting(
+    match: Match, recorded: Iterable[Interaction], redaction: Redaction = NO_REDACTION
+) -> Match:
+    """The same rule, for values in their redacted form in what is recorded and what is sent (C-13):
+    those that `redaction` selects, and those that were redacted in `recorded`.
+    """
+    noted = [path for each in recorded for path in each.request.redacted or ()]
+    made = Match(match.ignore, match.normalize, match.repeats)
+    made._redaction = Redaction(dict.fromkeys([*redaction.paths, *noted]))
+    return made
 
 
 def _value_of(body: bytes, content_type: str) -> Any:

@@ -13,25 +13,22 @@ from pathlib import Path
 
 from msgspec import UNSET, UnsetType
 
-from wire.core.files import write_whole
-from wire.core.limits import Inflater, Limits
 from wire.core.secret import Secret, sealed_list, unsealed
-from wire.errors import CassetteError, LimitError, StreamInvalid
+from wire.errors import CassetteError
 from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.file import End, Interaction, Request, Response, assembled, block
+from wire.testing.cassette.content_coding import decode_content, refusal
+from wire.testing.cassette.file import End, Interaction, Request, Response, block, save, whole_block
 from wire.testing.cassette.kept_headers import Headers, kept_url, request_headers, response_headers
 from wire.testing.cassette.leaks import Known, Leak
+from wire.testing.cassette.redaction import NO_REDACTION, Redaction
 from wire.testing.cassette.sent import Sent
-
-_INFLATED = ("gzip", "x-gzip", "deflate")
-_INFLATED_AT_ONCE = 512
-"""Bytes. Small pieces, so that the output before a malformed byte is not lost."""
 
 
 class Recorder:
     """Collects the interactions of one cassette, in the order in which they were sent.
 
-    `kept` are interactions that the file holds already; new ones follow them, or replace one.
+    `kept` are interactions that the file holds already; new ones follow them, or replace one. The
+    bodies of new ones are redacted. Without `side_files`, the file holds large binary content too.
     """
 
     def __init__(
@@ -39,10 +36,12 @@ class Recorder:
         path: str | os.PathLike[str],
         secrets: Iterable[str | Secret] = (),
         kept: Sequence[Interaction] = (),
+        redaction: Redaction = NO_REDACTION,
+        side_files: bool = True,
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         secrets = sealed_list(secrets)
-        self._path = Path(path)
+        self._path, self._redaction = Path(path), redaction
         self._known = Known()
         for number, secret in enumerate(secrets):
             if not secret.is_text or not unsealed(secret):
@@ -50,7 +49,8 @@ class Recorder:
             self._known.learn(unsealed(secret), f"secrets[{number}]", shortest=1)
         self._lock = threading.Lock()
         self._sent = len(kept)
-        self._kept = {at: (each, block(each)) for at, each in enumerate(kept, 1)}
+        self._block = block if side_files else whole_block
+        self._kept = {at: (each, self._block(each)) for at, each in enumerate(kept, 1)}
         self._checked = 0  # number of known secrets at the last search of all interactions
 
     def send(self, sent: Sent, instead_of: int | None = None) -> int:
@@ -74,13 +74,15 @@ class Recorder:
         """
         content = body
         try:
-            response, content = response_of(status, list(headers), body, end)
+            response, content = response_of(status, list(headers), body, end, self._redaction)
             request_type = dict(sent.headers).get("content-type", "")
+            redacted = self._redaction.apply(sent.body)
             request = Request(
                 method=sent.method,
                 url=kept_url(sent.url),
                 headers=request_headers(sent.headers),
-                body=read_body(sent.body, request_type),
+                redacted=redacted.paths or UNSET,
+                body=read_body(redacted.data, request_type),
             )
             with self._lock:
                 self._add(position, Interaction(request=request, response=response))
@@ -90,7 +92,7 @@ class Recorder:
 
     def _add(self, position: int, interaction: Interaction) -> None:
         self._known.learn_environment(os.environ)
-        self._kept[position] = interaction, block(interaction)
+        self._kept[position] = interaction, self._block(interaction)
         # An earlier response may contain a key that became known only now: search all again.
         old = len(self._known) == self._checked
         searched = [position] if old else sorted(self._kept)
@@ -112,13 +114,16 @@ class Recorder:
         return f"{self._path.name}: not written, because it contains a secret: {positions}"
 
     def _write(self) -> None:
-        text = assembled(self._kept[position][1] for position in sorted(self._kept))
         # As an `OSError`, it would look to the client like a lost connection, and be retried.
-        write_whole(self._path, text.encode(), CassetteError)
+        save(self._path, (self._kept[position][1] for position in sorted(self._kept)))
 
 
 def response_of(
-    status: int, headers: list[tuple[str, str]], body: bytes, end: End
+    status: int,
+    headers: list[tuple[str, str]],
+    body: bytes,
+    end: End,
+    redaction: Redaction = NO_REDACTION,
 ) -> tuple[Response, bytes]:
     """Returns the response for the cassette, and the decoded body for `CassetteError.raw`."""
     kept = response_headers(headers)
@@ -127,41 +132,30 @@ def response_of(
     if coding == "identity":
         kept.pop("content-encoding", None)
         decoded, content, data = UNSET, body, body
-    elif coding in _INFLATED:
-        content, complete = _inflated(coding, body)
+    else:
+        found = decode_content(coding, body)
+        if found is None:
+            # A body that cannot be decoded cannot be searched for secrets.
+            raise CassetteError(refusal(coding))
+        content, complete = found
         # A malformed body stays compressed, and so does a truncated one whose connection ended
         # cleanly: replay must fail to decode it where the original failed.
         if complete or (complete is None and end != "eof"):
             kept.pop("content-encoding")
             decoded, data = coding, content
+        elif redaction.apply(content).paths:
+            raise CassetteError(
+                f"content-encoding: the {coding} body is broken, so it cannot be redacted"
+            )
         else:
             decoded, data = UNSET, body
-    else:
-        # A body that cannot be decoded cannot be searched for secrets.
-        raise CassetteError(
-            f"content-encoding: {coding!r} cannot be recorded; request identity, gzip or deflate"
-        )
+    redacted = redaction.apply(data)
     response = Response(
         status=status,
         headers=kept,
         decoded=decoded,
-        body=read_body(data, kept.get("content-type", "")),
+        redacted=redacted.paths or UNSET,
+        body=read_body(redacted.data, kept.get("content-type", "")),
         end=end,
     )
     return response, content
-
-
-def _inflated(coding: str, body: bytes) -> tuple[bytes, bool | None]:
-    """Decodes a compressed body as far as possible.
-
-    The second value is `True` for a complete body, `None` for a truncated one, `False` for a
-    malformed one.
-    """
-    inflater = Inflater(coding, Limits())
-    content = b""
-    try:
-        for at in range(0, len(body), _INFLATED_AT_ONCE):
-            content += inflater.feed(body[at : at + _INFLATED_AT_ONCE])
-    except (StreamInvalid, LimitError):
-        return content, False
-    return content, None if inflater.cut else True

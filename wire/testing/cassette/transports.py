@@ -139,14 +139,12 @@ class Cassette(_InUse, _Sends):
 
     What is replayed, and what is sent with `inner` and recorded, depends on the mode:
 
-    | mode | no file at the start | recorded | not recorded |
-    |---|---|---|---|
-    | `none` | error | replay | error |
-    | `once` | record | replay | error |
-    | `new_episodes` | record | replay | record |
-    | `all` | record | record in its place | record |
-    | `rewrite` | record | record | record |
-    | `verify` | error | send and compare | error |
+    - `none`: replays; a request that is not recorded is an error, and nothing is sent.
+    - `once`: replays if the file is there at the start, else sends and records.
+    - `new_episodes`: replays what is recorded, sends and records the rest.
+    - `all`: sends and records everything, in place of recorded interactions with equal requests.
+    - `rewrite`: sends and records everything; the file holds what was recorded this time.
+    - `verify`: sends what is recorded and compares the responses; nothing is written.
 
     A request matches a recorded one with the same method, host, path, query and JSON value of the
     body (C-16); `match` adds to this rule. Each interaction is played once; equal requests get
@@ -165,10 +163,12 @@ class Cassette(_InUse, _Sends):
 
     Args:
         path: The file. Its folder is created.
-        mode: See the table; `new` is `new_episodes`.
+        mode: See above; `new` is `new_episodes`.
         inner: The transport that sends; by default that of a client, `Lanes()`.
         match: Which recorded request answers a sent one.
         secrets: Further texts that must not be written.
+        redact: JSON paths of values in bodies, such as `$.metadata.user_id`, that are recorded as
+            `[redacted]`. Requests are compared in the redacted form (C-13).
         again: How to record again, for error messages, such as a command.
     """
 
@@ -181,13 +181,14 @@ class Cassette(_InUse, _Sends):
         inner: Transport | None = None,
         match: Match | None = None,
         secrets: Iterable[str | Secret] = (),
+        redact: Iterable[str] = (),
         again: str = "",
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets)
+        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact)
         self._take = self._deck.take
 
 
@@ -206,13 +207,14 @@ class AsyncCassette(_InUse, _AsyncSends):
         inner: AsyncTransport | None = None,
         match: Match | None = None,
         secrets: Iterable[str | Secret] = (),
+        redact: Iterable[str] = (),
         again: str = "",
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets)
+        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact)
         self._take = self._deck.take
 
 
@@ -310,6 +312,7 @@ def record(
     *,
     match: Match | None = None,
     secrets: Iterable[str | Secret] = (),
+    redact: Iterable[str] = (),
 ) -> Iterator[Cassette]:
     """Record the calls of all clients that are made inside the block, to one cassette (C-38).
 
@@ -324,7 +327,7 @@ def record(
     Raises what `Cassette` raises.
     """
     secrets = sealed_list(secrets)
-    cassette = Cassette(path, mode, match=match, secrets=secrets)
+    cassette = Cassette(path, mode, match=match, secrets=secrets, redact=redact)
 
     def transport(handle: str, trust_env: bool) -> Cassette | AsyncCassette:
         made: Any = (Cassette if handle == "handle_request" else AsyncCassette)._sharing(cassette)
@@ -354,11 +357,12 @@ class Record(Cassette):
         path: str | os.PathLike[str],
         *,
         secrets: Iterable[str | Secret] = (),
+        redact: Iterable[str] = (),
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         if inner is None:  # which would select the default transport
             raise _no_transport(inner, "handle_request")
-        super().__init__(path, "rewrite", inner=inner, secrets=secrets)
+        super().__init__(path, "rewrite", inner=inner, secrets=secrets, redact=redact)
 
 
 class AsyncRecord(AsyncCassette):
@@ -371,11 +375,12 @@ class AsyncRecord(AsyncCassette):
         path: str | os.PathLike[str],
         *,
         secrets: Iterable[str | Secret] = (),
+        redact: Iterable[str] = (),
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
         if inner is None:  # which would select the default transport
             raise _no_transport(inner, "handle_async_request")
-        super().__init__(path, "rewrite", inner=inner, secrets=secrets)
+        super().__init__(path, "rewrite", inner=inner, secrets=secrets, redact=redact)
 
 
 class Replay(Cassette):

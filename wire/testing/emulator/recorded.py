@@ -12,7 +12,7 @@ from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing.cassette.bodies import body_bytes, body_chunks
 from wire.testing.cassette.file import load
-from wire.testing.cassette.matching import ComparedRequest, Match, closest, listed
+from wire.testing.cassette.matching import ComparedRequest, Match, closest, listed, redacting
 from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
@@ -34,8 +34,9 @@ class Recorded:
     def __init__(self, path: str | Path) -> None:
         self._name = str(path)
         self._interactions = load(read_whole(path, CassetteError), self._name).interactions
+        self._match = redacting(Match(), self._interactions)
         self._keys = [
-            _without_host(
+            self._without_host(
                 each.request.method,
                 each.request.url,
                 body_bytes(each.request.body),
@@ -57,7 +58,7 @@ class Recorded:
 
         Raises `Failed` that names the difference from the closest recorded request.
         """
-        requested = _without_host(
+        requested = self._without_host(
             request.method,
             request.target,
             request.body,
@@ -85,6 +86,7 @@ class Recorded:
             response.status, headers, (*body_chunks(response.body), *_ENDS[response.end]) or (b"",)
         )
 
-
-def _without_host(method: str, url: str, body: bytes, content_type: str) -> ComparedRequest:
-    return Match().compared(method, url, body, content_type)._replace(host="")
+    def _without_host(
+        self, method: str, url: str, body: bytes, content_type: str
+    ) -> ComparedRequest:
+        return self._match.compared(method, url, body, content_type)._replace(host="")
