@@ -90,6 +90,7 @@ RARE_TYPES = tuple(
     )
 )  # fmt: skip
 ABOVE = ("wire.agent", "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing", "wire.tools")
+NOT_FOR_THREADS = ("asyncio", "anyio", *ERRORS_ONLY, *ABOVE)
 ROWS = {
     "gemini": "wire.gemini.rows",
     "openai": "wire.openai.common.rows",
@@ -112,33 +113,33 @@ ENTRIES = {
         68,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
-            "dataclasses", "email", "hashlib", "logging", "wire.openai", "wire.anthropic",
+            "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
         ),
     ),
     "Client('gemini')": (
         "import wire; wire.Client('gemini', api_key='fake-key')",
         34,
-        (*ERRORS_ONLY, *ABOVE, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
+        (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
     ),
     "Client('openai')": (
         "import wire; wire.Client('openai', api_key='fake-key')",
         38,
-        (*ERRORS_ONLY, *ABOVE, *rows_but("openai"), "wire.openai.chat", "wire.neutral.messages"),
+        (*NOT_FOR_THREADS, *rows_but("openai"), "wire.openai.chat", "wire.neutral.messages"),
     ),
     "Client('anthropic')": (
         "import wire; wire.Client('anthropic', api_key='fake-key')",
         34,
-        (*ERRORS_ONLY, *ABOVE, *rows_but("anthropic"), "wire.anthropic.types", "wire.neutral"),
+        (*NOT_FOR_THREADS, *rows_but("anthropic"), "wire.anthropic.types", "wire.neutral"),
     ),
     "Chat('gemini:...')": (
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",
         45,
-        (*ERRORS_ONLY, *ABOVE, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
+        (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "a first call": (
         FIRST_CALL,
         77,
-        (*ERRORS_ONLY, *ABOVE, *RARE_TYPES, *rows_but("gemini"), "wire.history"),
+        (*NOT_FOR_THREADS, *RARE_TYPES, *rows_but("gemini"), "wire.history"),
     ),
 }  # fmt: skip
 """Name -> a program, how many modules of ours it loads at most (`wire.http` does not count), and

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from wire.errors import WireError as WireError
     from wire.history import HistoryManager as HistoryManager
     from wire.http.aio import AsyncClient as AsyncClient
+    from wire.http.async_lanes import AsyncLanes as AsyncLanes
     from wire.http.client import Client as Client
-    from wire.http.lanes import AsyncLanes as AsyncLanes
     from wire.http.lanes import Lanes as Lanes
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
@@ -114,7 +114,8 @@ _NAMES = {
     "wire.history": ("HistoryManager",),
     "wire.http.aio": ("AsyncClient",),
     "wire.http.client": ("Client",),
-    "wire.http.lanes": ("AsyncLanes", "Lanes"),
+    "wire.http.async_lanes": ("AsyncLanes",),
+    "wire.http.lanes": ("Lanes",),
     "wire.neutral.messages": (
         "Done",
         "Media",

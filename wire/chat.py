@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Generic, Self, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, cast
 
 import msgspec
 
@@ -32,7 +32,6 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
-from wire.http.aio import AsyncClient, AsyncStream
 from wire.http.client import Client, Stream
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
@@ -41,9 +40,12 @@ from wire.neutral.request import Request, Tool
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
 
+if TYPE_CHECKING:
+    from wire.http.aio import AsyncClient, AsyncStream
+
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
-AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
-AnyStream = TypeVar("AnyStream", bound=Stream[Event, Reply] | AsyncStream[Event, Reply])
+AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
+AnyStream = TypeVar("AnyStream", bound="Stream[Event, Reply] | AsyncStream[Event, Reply]")
 
 
 class Settings(TypedDict, total=False):
@@ -475,7 +477,7 @@ class ChatStream(ChatStreamState[Stream[Event, Reply]]):
         return self._stream.result()
 
 
-class AsyncChatStream(ChatStreamState[AsyncStream[Event, Reply]]):
+class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]"]):
     """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -736,7 +738,7 @@ class Chat(ChatState[Client]):
         self.close()
 
 
-class AsyncChat(ChatState[AsyncClient]):
+class AsyncChat(ChatState["AsyncClient"]):
     """`Chat` for asyncio and trio: sends requests to one model.
 
     >>> import anyio
@@ -838,6 +840,8 @@ class AsyncChat(ChatState[AsyncClient]):
         idempotency_header: str | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)
+        from wire.http.aio import AsyncClient  # `Chat` needs neither asyncio nor anyio
+
         super().__init__(locals(), AsyncClient)
 
     @checked_names("setting")

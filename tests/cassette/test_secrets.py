@@ -26,7 +26,7 @@ from tests.http.loopback import LAST, STREAM, chunked, event, text, whole
 from wire import AsyncClient, Client
 from wire.core.credentials import secret_name
 from wire.errors import CassetteError, StreamIncomplete
-from wire.http.lanes import AsyncLanes
+from wire.http.async_lanes import AsyncLanes
 from wire.testing import AsyncRecord
 from wire.testing.cassette.file import load
 from wire.testing.cassette.kept_headers import kept_url, request_headers, response_headers

@@ -25,7 +25,7 @@ from tests.http.drive import CALL, Drive
 from tests.http.loopback import GOOD_STREAM, LAST, STREAM, chunked, event, head, text, whole
 from wire import Client
 from wire.errors import CassetteError, ConfigurationError, ConnectionLost
-from wire.http.lanes import AsyncLanes
+from wire.http.async_lanes import AsyncLanes
 from wire.testing import AsyncRecord, Record, Replay
 from wire.testing.cassette import content_coding
 from wire.testing.cassette.bodies import body_bytes

@@ -15,7 +15,8 @@ import httpx
 import pytest
 
 from tests.http.loopback import loopback
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 from wire.testing import AsyncRecord, AsyncReplay, Record, Replay
 
 

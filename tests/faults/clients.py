@@ -16,7 +16,8 @@ from tests.faults.families import LEFT_AFTER, Fault, canary
 from tests.faults.pieces import Pieces
 from wire import AsyncChat, Chat, Retry, TextDelta, Timeouts
 from wire.core.secret import Secret
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 try:
     import httpx2

@@ -23,7 +23,8 @@ import pytest
 from tests.faults.http_mutations import case
 from tests.faults.soak import descriptors
 from wire import AsyncClient, Client, Retry, Timeouts, WireError, gemini
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 pytest.importorskip("httptools", exc_type=ImportError)
 

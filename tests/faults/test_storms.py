@@ -22,7 +22,8 @@ from tests.faults.pieces import WIRES
 from tests.faults.soak import descriptors
 from tests.faults.verdicts import served
 from wire import AsyncChat, AsyncClient, Chat, Client, Retry, WireError
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(900)]
 

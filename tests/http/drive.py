@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from wire import Account, AsyncClient, Client, WireError, gemini, retry
-from wire.http.lanes import AsyncLanes
+from wire.http.async_lanes import AsyncLanes
 
 CALL = gemini.generate_content("m", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
 STREAM_CALL = gemini.stream_generate_content(

@@ -17,7 +17,8 @@ from typing import Any
 import anyio
 
 from wire import Agent, AsyncChats, AsyncClient, Chats, Client, LLMAgent, WireError, gemini
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 CALLS = 30
 KEY = "fake-key"

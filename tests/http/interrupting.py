@@ -22,7 +22,8 @@ import anyio.lowlevel
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, of_one_loop
 from wire import AsyncClient, Client
-from wire.http.lanes import AsyncLanes, Connections, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Connections, Lanes
 
 LIMIT = 2
 AT_CHECKPOINTS = {"restrict_keyboard_interrupt_to_checkpoints": True}

@@ -33,7 +33,8 @@ from tests.http.loopback import (
 )
 from tests.threads import running
 from wire import Limits, Timeouts, errors
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 from wire.http.watchdog import ATTEMPT, Watch, _watchdog
 
 PACE = 0.01

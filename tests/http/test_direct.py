@@ -27,11 +27,12 @@ from tests.http.drive import CALL, EVERY, Drive
 from tests.http.loopback import ANSWER, LAST, Serve, loopback, serving, whole
 from wire import AsyncClient, Client, Timeouts, errors, gemini
 from wire.http import network
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 pytest.importorskip("httptools", exc_type=ImportError)
 
-from wire.http import direct
+from wire.http import async_direct, direct
 
 STYLES = ("threads", "asyncio")
 DRIVES = EVERY[:2]
@@ -229,7 +230,8 @@ def test_the_body_follows_100_continue(style: str) -> None:
 
 @both_styles
 def test_a_server_that_does_not_know_expect(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "_CONTINUE_SECONDS", 0.05)
+    for module in (direct, async_direct):
+        monkeypatch.setattr(module, "CONTINUE_SECONDS", 0.05)
     with loopback([whole({})]) as server:
         assert ask(style, server.url, **EXPECT).status_code == 200
     assert server.requests[0].endswith(b"\r\n\r\nHello.")
@@ -467,7 +469,7 @@ def test_a_connection_that_is_cancelled_at_any_moment(
     secure: bool, trusted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After each pass of the event loop; no socket is left, and the next call works."""
-    monkeypatch.setattr(direct, "_NEXT_ADDRESS_SECONDS", 0)
+    monkeypatch.setattr(async_direct, "_NEXT_ADDRESS_SECONDS", 0)
     kind = socket.AF_INET, socket.SOCK_STREAM, 6, ""
     cancelled = 0
 

@@ -21,7 +21,8 @@ from tests.http.drive import CALL, QUICK, Drive, of_one_loop
 from tests.http.loopback import ANSWER, Loopback, Step, loopback, whole
 from wire import AsyncClient, Client, errors, gemini
 from wire.core.exchange import Pause
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 from wire.testing import AsyncRecord, AsyncReplay, Record, Replay
 
 DATA = b"0123456789"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,8 @@ from wire.core.limits import MAX_FRAMING_BYTES
 
 pytest.importorskip("httptools", exc_type=ImportError)
 
-from wire.http.http11 import ResponseReader, TooLong, chunk_of, head_of
+from wire.http.http11 import ResponseReader, TooLong
+from wire.http.prepared import chunk_of, head_of
 
 
 @dataclass
@@ -420,6 +422,25 @@ def test_a_long_body_is_no_long_line() -> None:
     assert (reader.problem, reader.is_complete, reader.size) == (None, True, 500_000)
 
 
+@pytest.mark.parametrize("is_cut", [False, True], ids=["complete", "cut"])
+def test_a_reader_does_not_wait_for_the_garbage_collector(is_cut: bool) -> None:
+    def readers() -> list[object]:
+        return [each for each in gc.get_objects() if isinstance(each, ResponseReader)]
+
+    gc.collect()
+    before = len(readers())
+    reader = ResponseReader("POST")
+    reader.feed(CHUNKS + b"2\r\nHi\r\n")
+    assert len(readers()) == before + 1
+    if is_cut:
+        reader.end()
+    else:
+        reader.feed(LAST)
+    assert reader.take() == b"Hi"
+    del reader
+    assert len(readers()) == before
+
+
 def test_each_check_raises_an_exception_of_its_own() -> None:
     reader = ResponseReader("POST")
     reader.feed(b"garbage")
@@ -435,7 +456,7 @@ def test_each_check_raises_an_exception_of_its_own() -> None:
 
 
 def test_a_request_head() -> None:
-    head = head_of("POST", b"/v1?a=b", [(b"Host", b"localhost"), (b"X-A", b"\xe9 b")])
+    head = head_of("POST", "/v1?a=b", [("Host", "localhost"), ("X-A", "\xe9 b")])
     assert head == (
         b"POST /v1?a=b HTTP/1.1\r\nHost: localhost\r\nX-A: \xe9 b\r\n\r\n",
         False,
@@ -443,12 +464,12 @@ def test_a_request_head() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [b"Transfer-Encoding", b"transfer-encoding"])
-def test_chunks_and_expect_are_seen(name: bytes) -> None:
-    headers = [(b"Host", b"x"), (name, b"Chunked"), (b"Expect", b"100-Continue")]
-    assert head_of("POST", b"/", headers)[1:] == (True, True)
-    near = [(b"x-transfer-encoding", b"chunked"), (b"x-expect", b"100-continue")]
-    assert head_of("POST", b"/", near)[1:] == (False, False)
+@pytest.mark.parametrize("name", ["Transfer-Encoding", "transfer-encoding"])
+def test_chunks_and_expect_are_seen(name: str) -> None:
+    headers = [("Host", "x"), (name, "Chunked"), ("Expect", "100-Continue")]
+    assert head_of("POST", "/", headers)[1:] == (True, True)
+    near = [("x-transfer-encoding", "chunked"), ("x-expect", "100-continue")]
+    assert head_of("POST", "/", near)[1:] == (False, False)
 
 
 @pytest.mark.parametrize("odd", ["\r\n", "\r", "\n", "\0", "\r\nx-b: 1", "\n\nGET / HTTP/1.1"])
@@ -456,9 +477,8 @@ def test_chunks_and_expect_are_seen(name: bytes) -> None:
 def test_line_breaks_in_a_request_are_refused(where: str, odd: str) -> None:  # R-25
     parts = {"method": "GET", "target": "/", "name": "x-a", "value": "1"}
     parts[where] += odd
-    header = (parts["name"].encode(), parts["value"].encode())
     with pytest.raises(httpx.LocalProtocolError, match="line break or a NUL"):
-        head_of(parts["method"], parts["target"].encode(), [header])
+        head_of(parts["method"], parts["target"], [(parts["name"], parts["value"])])
 
 
 @given(st.lists(st.binary(max_size=100), max_size=6))
@@ -466,8 +486,8 @@ def test_chunks_of_a_request(pieces: list[bytes]) -> None:
     """h11, as a server, reads the body that was sent."""
     sent = b"".join(pieces)
     server = h11.Connection(h11.SERVER)
-    headers = [(b"Host", b"x"), (b"Transfer-Encoding", b"chunked")]
-    server.receive_data(head_of("POST", b"/", headers).data)
+    headers = [("Host", "x"), ("Transfer-Encoding", "chunked")]
+    server.receive_data(head_of("POST", "/", headers).data)
     for piece in filter(None, pieces):
         server.receive_data(chunk_of(piece))
     server.receive_data(chunk_of(b""))

@@ -15,7 +15,8 @@ import pytest
 from tests.http.drive import CALL, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, loopback, whole
 from wire import AsyncClient, Client, errors
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 from wire.http.network import proxy_for, tls
 
 pytestmark = not_on_httpx2("tests the network options of the default transport")

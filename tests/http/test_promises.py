@@ -26,7 +26,8 @@ import pytest
 from tests.http.drive import CALL, STREAM_CALL, Drive, of_one_loop
 from tests.http.loopback import ANSWER, GOOD_STREAM, STREAM, event, loopback, text, whole
 from wire import AsyncClient, Client, Timeouts, WireError, errors
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 
 CANARY = "fake-canary-3f9c1e7b5a"
 

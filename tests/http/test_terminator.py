@@ -11,7 +11,8 @@ import pytest
 from tests.http.drive import Drive, Streamed
 from tests.http.loopback import LAST, STREAM, chunked, loopback
 from wire import openai
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.lanes import Lanes
 from wire.testing import AsyncRecord, Record
 
 CALL = openai.stream_chat_completions(

@@ -19,12 +19,15 @@ first event: the caller may have seen it, and a second attempt would repeat it.
 from __future__ import annotations
 
 from collections.abc import Generator
-from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wire.core.retry import Retry, RetryBudget
 from wire.errors import WireError
+
+if TYPE_CHECKING:
+    from random import Random
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -66,6 +69,7 @@ def exchange(
 ) -> Generator[Step, Outcome, None]:
     """Yield the steps of one call; return after a success, raise the error of the last attempt.
 
+    >>> from random import Random
     >>> steps = exchange(Retry(attempts=2, spread=(1, 1)), None, Random(0))
     >>> next(steps)
     Send(attempt=1, seconds=None)

@@ -18,13 +18,16 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.secret import quoted, seal_fields
 from wire.errors import ClockError, ConfigurationError, WireError
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = [
     "ATTRACTOR",
@@ -46,6 +49,7 @@ TIMEOUT_COST = 10
 class Retry(msgspec.Struct, frozen=True):
     """A retry policy: the number of attempts and the waits between them.
 
+    >>> from random import Random
     >>> Retry(attempts=2, spread=(1, 1)).wait(WireError(retryable=True), 1, Random(0))
     1.0
 
@@ -165,6 +169,7 @@ class RetryBudgets:
 def off() -> Iterator[None]:
     """Switch retries off while the block runs, in tests.
 
+    >>> from random import Random
     >>> with off():
     ...     print(Retry().wait(WireError(retryable=True), 1, Random(0)))
     None

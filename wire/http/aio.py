@@ -25,8 +25,9 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import async_stream_block
 from wire.errors import WireError
-from wire.http.lanes import AsyncLanes
-from wire.http.network import AsyncHTTPClient, AsyncTransport, opened
+from wire.http.async_httpx_lane import async_send_in_time
+from wire.http.async_lanes import AsyncLanes
+from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
@@ -39,6 +40,8 @@ from wire.http.sending import (
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
 T = TypeVar("T")
+
+_STYLE = Style(AsyncLanes, "handle_async_request", httpx.AsyncClient, async_send_in_time)
 
 
 class AsyncStream(StreamState[Chunk, Answer]):
@@ -118,7 +121,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
             self._incoming.give_up(error)
 
     async def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
-        attempt.reopen(self._incoming, response)
+        attempt.reopen(self._incoming)
         self._attempt, self._body = attempt, _body(response)
         self._reads = aiter(self._body)
 
@@ -162,7 +165,10 @@ async def _close(attempt: Attempt, *bodies: Any) -> None:
     trio warns about an iterator that is left to the garbage collector.
     """
     attempt.watch.end()
-    if all(getattr(body, "give_back", _is_open)() for body in bodies):
+    for body in bodies:
+        if not getattr(body, "give_back", _is_open)():
+            break
+    else:
         return  # without the scope below, which costs as much as a read
     with anyio.CancelScope(shield=True):
         for body in bodies:
@@ -253,9 +259,7 @@ class AsyncClient(ClientState):
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
         super().__init__(target(name, options))
-        self._http, self._handle = opened(
-            http, self._target.trust_env, AsyncLanes, "handle_async_request", httpx.AsyncClient
-        )
+        self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
         self._dice = SystemRandom()  # as in `Client`
 
     async def send(self, call: Call[Answer]) -> Answer:
@@ -368,7 +372,7 @@ class AsyncClient(ClientState):
         return attempt.answer(body)
 
     async def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
-        stream = AsyncStream(attempt, attempt.incoming(response), _body(response), self._run)
+        stream = AsyncStream(attempt, attempt.incoming(), _body(response), self._run)
         try:
             return await stream._begin()
         except BaseException:
@@ -378,11 +382,14 @@ class AsyncClient(ClientState):
     async def _gather(
         self, attempt: Attempt, response: httpx.Response, *, error: bool = False
     ) -> bytes:
-        reader = attempt.body_reader(response, error=error)
-        reads = aiter(_body(response))
+        reader = attempt.body_reader(error=error)
+        reads: Any = aiter(_body(response))
         try:
             while (data := await _next(attempt, reads)) is not None and reader.feed(data):
                 attempt.arm(event=True)
+                if getattr(reads, "is_whole", False):
+                    data = None  # a direct lane knows the end without a read
+                    break
             attempt.disarm()
             if data is not None:  # trio warns about a generator that is not read to its end
                 await _close(attempt, reads)

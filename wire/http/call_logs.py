@@ -63,20 +63,24 @@ class CallLog:
     calls may run at the same time.
     """
 
-    __slots__ = ("_log",)
+    __slots__ = ("_number",)
 
     def __init__(self) -> None:
-        self._log = logging.LoggerAdapter(_logger, {"call": next(_numbers)})
+        self._number = next(_numbers)
+
+    @property
+    def _log(self) -> logging.LoggerAdapter[logging.Logger]:
+        return logging.LoggerAdapter(_logger, {"call": self._number})
 
     @property
     def has_bodies(self) -> bool:
         """Whether headers and bodies, or the sizes of bodies, are logged."""
-        return self._log.isEnabledFor(logging.DEBUG)
+        return _logger.isEnabledFor(logging.DEBUG)
 
     @property
     def has_calls(self) -> bool:
         """Whether calls that succeed are logged."""
-        return self._log.isEnabledFor(logging.INFO)
+        return _logger.isEnabledFor(logging.INFO)
 
     def request(self, attempt: int, preview: Preview, mask: Mask) -> None:
         """A request, before it is sent."""

@@ -26,8 +26,9 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import stream_block
 from wire.errors import ConfigurationError, WireError
+from wire.http.httpx_lane import send_in_time
 from wire.http.lanes import Lanes
-from wire.http.network import HTTPClient, Transport, opened
+from wire.http.network import HTTPClient, Style, Transport, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
@@ -40,6 +41,8 @@ from wire.http.sending import (
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
 T = TypeVar("T")
+
+_STYLE = Style(Lanes, "handle_request", httpx.Client, send_in_time)
 
 
 class Stream(StreamState[Chunk, Answer]):
@@ -115,7 +118,7 @@ class Stream(StreamState[Chunk, Answer]):
             self._incoming.give_up(error)
 
     def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
-        attempt.reopen(self._incoming, response)
+        attempt.reopen(self._incoming)
         self._attempt, self._body = attempt, _body(response)
         self._reads = iter(self._body)
 
@@ -241,9 +244,7 @@ class Client(ClientState):
         super().__init__(target(name, options))
         if self._target.token is not None and self._target.token.is_async:
             raise ConfigurationError("token: an async function needs AsyncClient")
-        self._http, self._handle = opened(
-            http, self._target.trust_env, Lanes, "handle_request", httpx.Client
-        )
+        self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
         # Not seeded: forked children would all wait equally long before their retries.
         self._dice = SystemRandom()
 
@@ -349,10 +350,10 @@ class Client(ClientState):
         return attempt.answer(body)
 
     def _chunks(self, attempt: Attempt, response: httpx.Response) -> Any:
-        return Stream(attempt, attempt.incoming(response), _body(response), self._run)._begin()
+        return Stream(attempt, attempt.incoming(), _body(response), self._run)._begin()
 
     def _gather(self, attempt: Attempt, response: httpx.Response, *, error: bool = False) -> bytes:
-        reader = attempt.body_reader(response, error=error)
+        reader = attempt.body_reader(error=error)
         try:
             attempt.arm(event=True)
             for data in _body(response):

@@ -1,4 +1,4 @@
-"""HTTP/1.1 without a socket: the bytes of a request, and a response from its bytes.
+"""HTTP/1.1 without a socket: a response from its bytes. `prepared.py` has those of a request.
 
 `ResponseReader` wraps the parser of httptools (llhttp, which Node and uvicorn use) and adds what
 the parser leaves open:
@@ -12,8 +12,7 @@ the parser leaves open:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any
 
 import httptools
 import httpx
@@ -25,50 +24,6 @@ class TooLong(httpx.RemoteProtocolError):
     """A head, or a line of the chunked encoding, has no end within `MAX_FRAMING_BYTES`."""
 
     error_status_hint = 431  # as the error of h11 has it
-
-
-class Head(NamedTuple):
-    """The head of a request."""
-
-    data: bytes
-    """The request line and the headers."""
-    is_chunked: bool
-    """Whether the body is sent in chunks, as its length is not known."""
-    expects_continue: bool
-    """Whether the server is asked if it takes the body (`Expect: 100-continue`)."""
-
-
-def head_of(method: str, target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> Head:
-    r"""The head of a request.
-
-    >>> head_of("GET", b"/models", [(b"Host", b"localhost")]).data
-    b'GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n'
-
-    Raises `httpx.LocalProtocolError` for a line break in it: what follows would be a header, or a
-    request, of its own.
-    """
-    lines = [b"%b %b HTTP/1.1" % (method.encode("ascii"), target)]
-    lines += [b"%b: %b" % header for header in headers]
-    lines += [b"", b""]
-    data = b"\r\n".join(lines)
-    breaks = len(lines) - 1
-    if data.count(b"\n") != breaks or data.count(b"\r") != breaks or b"\0" in data:
-        raise httpx.LocalProtocolError("a header has a line break or a NUL byte")
-    lower = data.lower()
-    return Head(
-        data,
-        b"\r\ntransfer-encoding: chunked\r\n" in lower,
-        b"\r\nexpect: 100-continue\r\n" in lower,
-    )
-
-
-def chunk_of(data: bytes) -> bytes:
-    r"""One chunk of a body that is sent in chunks; the last one is empty.
-
-    >>> chunk_of(b"Hi"), chunk_of(b"")
-    (b'2\r\nHi\r\n', b'0\r\n\r\n')
-    """
-    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 class ResponseReader:
@@ -108,7 +63,7 @@ class ResponseReader:
     )
 
     def __init__(self, method: str) -> None:
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
         # With both a length and chunks the chunks count, as with h11. The connection is not reused.
         # h11 also takes a bare LF as the end of a line, and blanks after the size of a chunk.
         self._parser.set_dangerous_leniencies(
@@ -160,6 +115,8 @@ class ResponseReader:
                 raise cause.__context__ from None
             self.fail(httpx.RemoteProtocolError, str(cause))
         if self.is_complete:
+            # It refers to this reader. Without the cycle, neither waits for the garbage collector.
+            self._parser = None
             if self.is_reusable and self._ends_in_blank_lines(data):
                 self.is_reusable = False
         elif self._has_progress:
@@ -185,7 +142,7 @@ class ResponseReader:
 
     def end(self) -> None:
         """Read the end of the connection."""
-        self.is_reusable = False
+        self.is_reusable, self._parser = False, None
         if self.has_head and self._until_end:
             self.is_complete = True
         elif not self.has_head:

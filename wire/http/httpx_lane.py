@@ -1,23 +1,22 @@
-"""Lanes made of httpx transports with one connection each, and the deadlines of such a transport.
+"""Lanes for threads, made of httpx transports with one connection each; deadlines of a transport.
 
-A lane for threads has `send` and `close`, one for asyncio and trio `send` and `aclose`; the other
-methods are common to all lanes (`wire.http.lanes`).
+`async_httpx_lane.py` has the same for asyncio and trio. It has a module of its own because a
+program with threads needs neither asyncio nor anyio, and loading them takes time.
 """
 
 from __future__ import annotations
 
 import ssl
 import threading
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
-import anyio
 import httpx
 
 from wire.http.sockets import cut_off, inode
 from wire.http.watchdog import ATTEMPT, Clocks
 
-_ONE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=None)
+ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=None)
 
 
 def send_in_time(
@@ -36,34 +35,10 @@ def send_in_time(
         raise
 
 
-async def async_send_in_time(
-    send: Callable[[httpx.Request], Awaitable[httpx.Response]], request: httpx.Request
-) -> httpx.Response:
-    """Send with a transport or client of httpx, with the clocks of the attempt.
-
-    Raises `TimeoutError` at its deadline.
-    """
-    clocks: Clocks | None = request.extensions.get(ATTEMPT)
-    if clocks is None:
-        return await send(request)
-    try:
-        with anyio.fail_after(clocks.until_deadline) as scope:
-
-            async def trace(name: str, info: dict[str, Any]) -> None:
-                if clocks.trace(name, info):
-                    scope.deadline = anyio.current_time() + clocks.until_deadline
-
-            request.extensions["trace"] = trace
-            return await send(request)
-    except BaseException:
-        if clocks.half_open is not None:
-            with anyio.CancelScope(shield=True):
-                await clocks.half_open.aclose()
-        raise
-
-
-class _Lane:
+class HttpxLaneState:
     """A transport with one connection, and the httpcore stream of that connection."""
+
+    is_direct: ClassVar[bool] = False
 
     __slots__ = ("_inode", "_network", "_parser", "_transport", "idle_since")
 
@@ -112,14 +87,14 @@ class _Lane:
         cut_off(self.socket, self._inode)
 
 
-class HttpxLane(_Lane):
+class HttpxLane(HttpxLaneState):
     """A lane for threads."""
 
     __slots__ = ()
 
     def __init__(self, verify: ssl.SSLContext, proxy: httpx.Proxy | None) -> None:
         super().__init__(
-            httpx.HTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False)
+            httpx.HTTPTransport(verify=verify, limits=ONE_CONNECTION, proxy=proxy, trust_env=False)
         )
         pool: Any = getattr(self._transport, "_pool", None)
         if hasattr(pool, "_optional_thread_lock"):
@@ -140,33 +115,6 @@ class HttpxLane(_Lane):
     def close(self) -> None:
         """Close the connection."""
         self._transport.close()
-
-
-class AsyncHttpxLane(_Lane):
-    """A lane for asyncio and trio."""
-
-    __slots__ = ()
-
-    def __init__(self, verify: ssl.SSLContext, proxy: httpx.Proxy | None) -> None:
-        super().__init__(
-            httpx.AsyncHTTPTransport(verify=verify, limits=_ONE, proxy=proxy, trust_env=False)
-        )
-
-    async def send(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; the body of the response is not read."""
-        if self._network is None:
-            response = await async_send_in_time(self._transport.handle_async_request, request)
-        else:
-            # The watchdog wakes the read: a timeout scope costs as much as a read.
-            if ATTEMPT in request.extensions:
-                request.extensions[ATTEMPT].connected(self._network)
-            response = await self._transport.handle_async_request(request)
-        return self._opened(response)
-
-    async def aclose(self) -> None:
-        """Close the connection."""
-        with anyio.CancelScope(shield=True):
-            await self._transport.aclose()
 
 
 def _parser(transport: Any) -> Any:

@@ -10,7 +10,7 @@ import sys
 import urllib.request
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -18,8 +18,6 @@ import httpx
 from wire.core.hosts import Origin, is_loopback
 from wire.core.secret import quoted, sealed_object, type_name, unsealed
 from wire.errors import ConfigurationError
-from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
-from wire.http.httpx_lane import async_send_in_time, send_in_time
 from wire.http.target import TRANSPORT_METHODS
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
@@ -205,9 +203,19 @@ transport_of_block: ContextVar[Callable[[str, bool], Any] | None] = ContextVar(
 gets the name of the function that sends, and `trust_env`."""
 
 
-def opened(
-    http: Any, trust_env: bool, lanes: type, handle: str, client: type
-) -> tuple[Any, Callable[[httpx.Request], Any]]:
+class Style(NamedTuple):
+    """What the choice of a transport needs to know of a style: threads, or asyncio and trio."""
+
+    lanes: type
+    handle: str
+    """The method of a transport that sends a request."""
+    client: type
+    """The client of httpx."""
+    in_time: Callable[..., Any]
+    """Sends with a transport or client of the caller's, with the clocks of the attempt."""
+
+
+def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[httpx.Request], Any]]:
     """The transport or client to use, and its function that sends a request.
 
     "auto", "direct" and "httpx" select lanes and how they connect; transports and clients of httpx2
@@ -225,31 +233,34 @@ def opened(
             raise ConfigurationError(f"http='direct': {problem}")
         make = transport_of_block.get() if http == "auto" else None
         if make is None:
-            transport = lanes(trust_env=trust_env, connections=http)
-            return transport, getattr(transport, handle)
-        http, trust_env = make(handle, trust_env), True
+            transport = style.lanes(trust_env=trust_env, connections=http)
+            return transport, getattr(transport, style.handle)
+        http, trust_env = make(style.handle, trust_env), True
     if not trust_env:
         raise ConfigurationError(
             "trust_env: an option of the transport; give it to the transport that you pass as http="
         )
-    sender = _adapted(http, handle)
-    if isinstance(http, client):
+    sender = _adapted(http, style.handle)
+    if isinstance(http, style.client):
         send: Any = functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
     else:
-        send = getattr(sender, handle, None)
+        send = getattr(sender, style.handle, None)
     if not callable(send):
         raise ConfigurationError(
-            f"http: expected an httpx transport with {handle}() or an httpx.{client.__name__}, "
-            f"not {type_name(http)}"
+            f"http: expected an httpx transport with {style.handle}() or an "
+            f"httpx.{style.client.__name__}, not {type_name(http)}"
         )
-    if isinstance(http, lanes):
+    if isinstance(http, style.lanes):
         return http, send
-    in_time = send_in_time if handle == "handle_request" else async_send_in_time
-    return http, functools.partial(in_time, send)
+    return http, functools.partial(style.in_time, send)
 
 
 def _adapted(http: Any, handle: str) -> Any:
     """A transport or client of httpx2 as a transport of httpx, anything else as it is."""
+    if "httpx2" not in sys.modules:
+        return http
+    from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
+
     library = library_of(unsealed(http))
     if library is None:
         return http

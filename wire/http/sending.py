@@ -6,12 +6,11 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
-import functools
 import math
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from random import Random
 from typing import Any, Generic
 
@@ -56,8 +55,9 @@ from wire.errors import (
     retryable_status,
 )
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.lanes import LanesState
 from wire.http.network import shown_proxy
+from wire.http.prepared import PreparedRequest, header_texts, kept_url, raw_headers, url_of
 from wire.http.target import Target
 from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import ATTEMPT, Watch
@@ -93,6 +93,8 @@ class Attempt:
         self._head = False
         self._headers: Mapping[str, str] = {}
         self._waits: dict[str, float | None] = {}
+        self._connect = self.clocks.connect or math.inf
+        self._first_byte = self.clocks.first_byte or math.inf
         self._idle = self.clocks.idle or math.inf
         self._ends = self._began + (self.clocks.total or math.inf)
         self._head_ends = self._connect_ends = math.inf
@@ -197,16 +199,17 @@ class Attempt:
         self.account.attempts += 1
         if self.log.has_bodies:
             self.log.request(self.account.attempts, self._preview(), self.mask)
-        clocks, now = self.clocks, time.monotonic()
-        self._head_ends = min(now + (clocks.first_byte or math.inf), self._ends)
-        self._connect_ends = now + (clocks.connect or math.inf)
+        now = time.monotonic()
+        self._head_ends = min(now + self._first_byte, self._ends)
+        self._connect_ends = now + self._connect
         self._opening, self.half_open = False, None
-        shortest = _least(clocks.connect, clocks.first_byte, clocks.idle)
-        self.watch = Watch(shortest or math.inf, self._ends, repeatable=self.call.idempotent)
+        shortest = min(self._connect, self._first_byte, self._idle)
+        self.watch = Watch(shortest, self._ends, repeatable=self.call.idempotent)
         self.watch.deadline = self._head_ends
-        first_byte = _least(clocks.first_byte, self.left)
+        left = self._ends - now
+        first_byte = _wait(min(self._first_byte, left))
         self._waits = {
-            "connect": _least(clocks.connect, self.left),
+            "connect": _wait(min(self._connect, left)),
             "read": first_byte,
             "write": first_byte,
             "pool": first_byte,
@@ -227,7 +230,7 @@ class Attempt:
         """A connection is being opened: the connect time runs, for TCP, a proxy's CONNECT and TLS
         together."""
         self._opening = True
-        self._connect_ends = time.monotonic() + (self.clocks.connect or math.inf)
+        self._connect_ends = time.monotonic() + self._connect
         self.watch.deadline = min(self._connect_ends, self._head_ends)
 
     def connected(self, connection: Any) -> None:
@@ -262,8 +265,10 @@ class Attempt:
         """
         if self.watch.clear():
             raise self.lost(TimeoutError())
-        check_headers(response.headers.raw, self.target.limits)
-        self._head, self._headers = True, response.headers
+        check_headers(raw_headers(response), self.target.limits)
+        hook = getattr(self.call, "read_headers", None)  # may ask for a name in any case
+        self._headers = header_texts(response) if hook is None else response.headers
+        self._head = True
         network = response.extensions.get("network_stream")
         if network is None or response.extensions.get("http_version") == b"HTTP/2":
             self.watch.connection = None  # other calls use the same connection of HTTP/2
@@ -275,22 +280,25 @@ class Attempt:
         if len(reason) >= MIN_FRAGMENT:
             # `repr(response)` shows it, and tracebacks show the response.
             response.extensions["reason_phrase"] = self.mask.value(reason)
-        headers = dict(response.headers.items())  # a lookup in httpx's own walks all of them
-        id, limits = request_id(headers), rate_limits(headers)
+        id, limits = request_id(self._headers), rate_limits(self._headers)
         self.account.request_id = id and self.mask.text(id)
         self.account.rate_limits = self.mask.value(limits) if limits else limits
         if self.log.has_bodies:
             self.log.head(self.account, self._shown_headers())
         # httpcore reads this entry again before the body, so the idle time holds from here.
-        self._waits["read"] = _least(self.clocks.idle, self.left)
+        self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
         return 200 <= response.status_code < 300
 
-    def incoming(self, response: httpx.Response) -> Incoming[Any, Any]:
-        """The state of the stream with these response headers."""
+    @property
+    def _encoding(self) -> str:
+        return self._headers.get("content-encoding", "")
+
+    def incoming(self) -> Incoming[Any, Any]:
+        """The state of the stream with the response headers."""
         assert isinstance(self.call, StreamCall)
         return Incoming(
             self.call,
-            self._encoding(response),
+            self._encoding,
             self.target.limits,
             self.account,
             self.masked,
@@ -302,19 +310,16 @@ class Attempt:
         clocks = msgspec.structs.replace(self.clocks, total=self.left)
         return msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
 
-    def reopen(self, incoming: Incoming[Any, Any], response: httpx.Response) -> None:
-        """Continue a stream with the body that has these response headers."""
-        incoming.reopen(self._encoding(response))
+    def reopen(self, incoming: Incoming[Any, Any]) -> None:
+        """Continue a stream with the body of this attempt."""
+        incoming.reopen(self._encoding)
 
-    def body_reader(self, response: httpx.Response, *, error: bool) -> BodyReader:
-        """The reader of the body with these response headers. An error body is cut at its limit."""
+    def body_reader(self, *, error: bool) -> BodyReader:
+        """The reader of the body with the response headers. An error body is cut at its limit."""
         limits = self.target.limits
         return BodyReader(
-            self._encoding(response), limits.error_body if error else limits.body, limits, cut=error
+            self._encoding, limits.error_body if error else limits.body, limits, cut=error
         )
-
-    def _encoding(self, response: httpx.Response) -> str:
-        return str(response.headers.get("content-encoding", ""))
 
     def refused(self, response: httpx.Response, body: bytes) -> WireError:
         """Map a response with a status other than 2xx to an error."""
@@ -597,85 +602,38 @@ class ClientState:
             "http": type(self._http).__name__,
             "connections": _connections(self._http, self._target.origin),
             "proxy": _proxy(self._http, self._target.origin)
-            if isinstance(self._http, Lanes | AsyncLanes)
+            if isinstance(self._http, LanesState)
             else "as http= decides",
         }
 
 
 def _request(
     call: AnyCall, target: str, headers: list[tuple[str, str]], extensions: dict[str, Any]
-) -> httpx.Request:
-    """The request as httpx makes it.
-
-    httpx would parse the URL anew for each request and wrap the body twice, which costs half of
-    what sending it costs.
-    """
-    url = httpx.URL(target) if call.url else _parsed(target)
-    body = call.body
+) -> PreparedRequest:
+    url = url_of(target) if call.url else kept_url(target)
     given = {name.lower() for name, _ in headers}
-    added = [] if "host" in given else [("Host", url.netloc.decode("ascii"))]
-    if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
-        added.append(("Content-Length", str(len(body))))
-    request = httpx.Request(
-        call.method, url, headers=[*added, *headers], stream=_Body(body), extensions=extensions
-    )
-    request.read()  # for transports that read `request.content`
-    return request
-
-
-@functools.lru_cache(maxsize=256)
-def _parsed(url: str) -> httpx.URL:
-    """A URL without its key: not one that a server returned, which may grant access by itself."""
-    return httpx.URL(url)
-
-
-class _Body(httpx.ByteStream):
-    """A request body.
-
-    httpx's own is an async generator; trio warns about one that a cancelled send leaves behind.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self._data = data
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter((self._data,))
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Once(self._data)
-
-
-class _Once:
-    def __init__(self, data: bytes) -> None:
-        self._left = [data]
-
-    def __aiter__(self) -> _Once:
-        return self
-
-    async def __anext__(self) -> bytes:
-        if not self._left:
-            raise StopAsyncIteration
-        return self._left.pop()
+    added = [] if "host" in given else [("Host", url.netloc)]
+    if (call.body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
+        added.append(("Content-Length", str(len(call.body))))
+    return PreparedRequest(call.method, url, [*added, *headers], call.body, extensions)
 
 
 def _proxy(http: Any, origin: Origin) -> str | None:
     """The proxy between lanes and an origin, without its credentials."""
-    is_ours = isinstance(http, Lanes | AsyncLanes)
+    is_ours = isinstance(http, LanesState)
     return shown_proxy(origin, http.trust_env) if is_ours else None
 
 
 def _connections(http: Any, origin: Origin) -> str:
     """How a transport connects to an origin: `direct` or `httpx`."""
-    if not isinstance(http, Lanes | AsyncLanes):
+    if not isinstance(http, LanesState):
         return "as http= decides"
     return http._connections_to((origin.scheme, origin.host, origin.port))
 
 
-def _least(*seconds: float | None) -> float | None:
-    """The shortest of several times, `None` meaning no limit."""
-    given = [each for each in seconds if each is not None]
-    return max(0.001, min(given)) if given else None
+def _wait(seconds: float) -> float | None:
+    """A timeout of httpx, whose `None` means no limit."""
+    return None if seconds == math.inf else max(0.001, seconds)
 
 
 def _over(clock: str, seconds: float | None) -> str:

@@ -9,7 +9,6 @@ import os
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
@@ -60,8 +59,7 @@ _KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The checked configuration of a client; made by `target(...)`."""
 
     provider: Provider
@@ -81,12 +79,13 @@ class Target:
     retry: Retry
     limits: Limits
     trust_env: bool
-    mask: Mask = field(init=False, repr=False, compare=False)
+    mask: Mask = Mask(())
     """Removes the key and the secret headers from what servers send back."""
 
     def __post_init__(self) -> None:
         secrets = (self.key, *self.headers.values())
-        object.__setattr__(self, "mask", Mask(each for each in secrets if isinstance(each, Secret)))
+        mask = Mask(each for each in secrets if isinstance(each, Secret))
+        msgspec.structs.force_setattr(self, "mask", mask)
 
     def accept(self, call: AnyCall, kind: type) -> AnyCall:
         """Check a call and adapt it to the provider.
@@ -170,20 +169,13 @@ class Target:
         self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
     ) -> list[tuple[str, str]]:
         """The headers with secrets revealed: pass them on at once, keep them in no variable."""
-        if call.url:
-            return revealed_headers(self._headers(call))
-        name, scheme = self._auth
+        headers = self._headers(call)
         key = self.key if token is None else token
-        if key is None and not self.provider.key_required:
-            return revealed_headers(self._headers(call))
-        return [
-            *(
-                (other, value)
-                for other, value in revealed_headers(self._headers(call))
-                if other != name
-            ),
-            (name, scheme + (key.reveal() if key else "")),
-        ]
+        if call.url or (key is None and not self.provider.key_required):
+            return revealed_headers(headers)
+        name, scheme = self._auth
+        headers.pop(name, None)
+        return [*revealed_headers(headers), (name, scheme + (key.reveal() if key else ""))]
 
     @property
     def _auth(self) -> tuple[str, str]:
@@ -194,7 +186,7 @@ class Target:
             else (self.provider.key_header, self.provider.key_scheme)
         )
 
-    def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> Headers:
+    def _headers(self, call: Call[Any] | StreamCall[Any, Any]) -> dict[str, str | Secret]:
         return {**_AGENT, **({} if call.url else self.headers), **call.headers}
 
     def preview(self, call: Call[Any] | StreamCall[Any, Any], mask: Mask | None = None) -> Preview:
@@ -571,8 +563,7 @@ def _base_url(name: Any, given: Any) -> tuple[Any, str]:
     return _sealed_option("base_url", os.environ[variable].strip()), variable
 
 
-@dataclass(frozen=True, slots=True)
-class _ShortURL:
+class _ShortURL(msgspec.Struct, frozen=True):
     """A base URL as the calls need it."""
 
     url: str

@@ -185,8 +185,10 @@ def _due(watch: Watch, now: float) -> float:
     thread then wakes eight times in a period, not once for each call.
     """
     tick = watch.period / _TICKS
-    times = ((now + watch.period) // tick * tick, watch.deadline, watch.ends)
-    return min(each for each in times if each > now)
+    due = (now + watch.period) // tick * tick
+    if now < watch.deadline < due:
+        due = watch.deadline
+    return watch.ends if now < watch.ends < due else due
 
 
 _watchdog = _Watchdog()

@@ -13,8 +13,9 @@ import httpx
 from wire.core.arguments import checked_arguments
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
+from wire.http.async_lanes import AsyncLanes
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
-from wire.http.lanes import AsyncLanes, Lanes
+from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
