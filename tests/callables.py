@@ -318,6 +318,17 @@ def cassette() -> Path:
     return path
 
 
+def listed_models(http: Any) -> Any:
+    """What `cassette` has recorded."""
+    with wire.Client("gemini", api_key=KEY, http=http, retry=None) as client:
+        return client.send(gemini.list_models())
+
+
+async def alisted_models(http: Any) -> Any:
+    async with wire.AsyncClient("gemini", api_key=KEY, http=http, retry=None) as client:
+        return await client.send(gemini.list_models())
+
+
 def visit() -> Any:
     pipeline = importlib.import_module("wire.pipeline")
     return pipeline.Visit(
@@ -563,6 +574,14 @@ SOUND: dict[str, Callable[[], Any]] = {
     "testing.stable.value": lambda: {"id": "a"},
     "testing.Difference.recorded": lambda: "1",
     "testing.Difference.sent": lambda: "2",
+    "testing.SweepFailure.kind": lambda: "hang",
+    "testing.SweepFailure.place": lambda: "interactions[0]",
+    "testing.SweepFailure.detail": lambda: "None",
+    "testing.SweepReport.runs": lambda: 1,
+    "testing.sweep.path": lambda: cassette(),
+    "testing.sweep.function": lambda: listed_models,
+    "testing.async_sweep.path": lambda: cassette(),
+    "testing.async_sweep.function": lambda: alisted_models,
 }
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 

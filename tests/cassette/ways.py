@@ -63,8 +63,8 @@ class Way:
             else AsyncRecord(inner or AsyncLanes(), path, **options)
         )
 
-    def replay(self, path: Path) -> Any:
-        return Replay(path) if self.name == "sync" else AsyncReplay(path)
+    def replay(self, path: Path, **options: Any) -> Any:
+        return (Replay if self.name == "sync" else AsyncReplay)(path, **options)
 
     def get(
         self,

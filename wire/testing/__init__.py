@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from wire.testing.cassette.modes import Mode as Mode
     from wire.testing.cassette.snapshots import Snapshots as Snapshots
     from wire.testing.cassette.snapshots import stable as stable
+    from wire.testing.cassette.sweeping import SweepFailure as SweepFailure
+    from wire.testing.cassette.sweeping import SweepReport as SweepReport
+    from wire.testing.cassette.sweeping import async_sweep as async_sweep
+    from wire.testing.cassette.sweeping import sweep as sweep
     from wire.testing.cassette.transports import AsyncCache as AsyncCache
     from wire.testing.cassette.transports import AsyncCassette as AsyncCassette
     from wire.testing.cassette.transports import AsyncRecord as AsyncRecord
@@ -39,6 +43,7 @@ _NAMES = {
     "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
     "wire.testing.cassette.modes": ("Mode",),
     "wire.testing.cassette.snapshots": ("Snapshots", "stable"),
+    "wire.testing.cassette.sweeping": ("SweepFailure", "SweepReport", "async_sweep", "sweep"),
     "wire.testing.cassette.transports": (
         "AsyncCache",
         "AsyncCassette",

@@ -9,8 +9,9 @@ import pytest
 
 from tests.testing.emulator.asks import GEMINI_3, GEMINI_25, error, post, said, user
 from wire.errors import ConfigurationError
+from wire.testing.cassette.faults import Fault
 from wire.testing.emulator import Cut, Emulator, Pause, Reset
-from wire.testing.emulator.faults import Fault, fault_of
+from wire.testing.emulator.faults import fault_of
 
 BODY = {"contents": [user("hi")]}
 STREAM = f"{GEMINI_25}:streamGenerateContent?alt=sse"

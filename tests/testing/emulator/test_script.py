@@ -218,7 +218,7 @@ def test_a_cassette_that_has_another_request() -> None:
     emulator, interaction = recorded(0)
     target = "/" + interaction["request"]["url"].split("/", 3)[3]
     found = error(emulator.answer("POST", target, KEY, b'{"contents": []}'))[2]
-    assert "gemini_stream.cassette.json: no recorded answer to POST" in found
+    assert "gemini_stream.cassette.json: no recorded response to POST" in found
     assert "the closest is interactions[0], different in $.contents" in found
 
 

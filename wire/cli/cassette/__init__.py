@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from wire.cli.cassette import checking, comparing, converting, scanning, showing
+from wire.cli.cassette import checking, comparing, converting, scanning, serving, showing
 from wire.cli.options import Command, spelling
 
 _ROWS: tuple[Command, ...] = (
@@ -12,6 +12,7 @@ _ROWS: tuple[Command, ...] = (
     *comparing.COMMANDS,
     *checking.COMMANDS,
     *scanning.COMMANDS,
+    *serving.COMMANDS,
     *converting.COMMANDS,
 )
 

@@ -289,7 +289,7 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     }
     if response.body is not UNSET and response.body.events is not UNSET:
         head["events"] = len(response.body.events)
-    if gaps := getattr(response, "times", UNSET):
+    if gaps := response.times:
         head["times"] = Times(chunks=list(itertools.accumulate(gaps)))
     sent = json_of(request.body)
     if not name or not (isinstance(sent, dict) or request.body is UNSET):

@@ -12,6 +12,7 @@ from wire.core.files import read_whole
 from wire.core.secret import Secret
 from wire.errors import CassetteError
 from wire.testing.cassette.file import End, Interaction, load
+from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.kept_headers import Headers
 from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.modes import Mode, needs_file, way_of
@@ -54,6 +55,7 @@ class Deck:
         again: str,
         secrets: Iterable[str | Secret] = (),
         redact: Iterable[str] = (),
+        instrument: Instrument | None = None,
     ) -> None:
         self.mode: Mode = mode
         self._name, self._again = os.fspath(path), again
@@ -62,6 +64,8 @@ class Deck:
         self._redaction = Redaction(redact)
         compared = redacting(match, self._kept, self._redaction)
         self._player = Player(self._kept, compared, self._name, again)
+        self._instrument = instrument or Instrument()
+        self._instrument.check(len(self._kept), self._name)
         self._recorder = Recorder(path, secrets, self._kept, self._redaction)
         self.drift: list[Drifted] = []
 
@@ -86,7 +90,10 @@ class Deck:
             raise self._player.unmatched(sent)
         if way == "verify":
             return functools.partial(self._compare, index)
-        return self._player.played(index)
+        fault = self._instrument.fault(index)
+        if fault is not None:
+            self._player.give_back(index)
+        return self._instrument.changed(self._player.played(index), fault)
 
     def _compare(
         self, index: int, status: int, headers: Headers, body: bytes, end: End

@@ -13,29 +13,39 @@ from wire.testing.cassette.bodies import body_bytes, body_chunks
 from wire.testing.cassette.file import End, Interaction
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.matching import ComparedRequest, Difference, Match, closest, listed
+from wire.testing.cassette.pieces import Pause
 from wire.testing.cassette.sent import Sent
 
 
 class Played(NamedTuple):
-    """A recorded response."""
+    """A response to play: as recorded, or with a fault."""
 
     status: int
     headers: dict[str, str]
-    chunks: list[bytes]
+    chunks: Sequence[bytes | Pause]
     end: End
+    source: str = "recording"
+    """What ends the response, for the message of its error."""
 
 
 class Player:
     """Finds the recorded interaction of each request.
 
-    `name` and `again` stand in error messages: the file, and how to record it again.
+    `name`, `again` and `labels` stand in error messages: the file, how to record it again, and a
+    name for each interaction.
     """
 
     def __init__(
-        self, interactions: Sequence[Interaction], match: Match, name: str, again: str
+        self,
+        interactions: Sequence[Interaction],
+        match: Match,
+        name: str,
+        again: str,
+        labels: Sequence[str] = (),
     ) -> None:
         self._interactions, self._match = interactions, match
         self._name, self._again = name, again
+        self._labels = labels or [f"interactions[{index}]" for index in range(len(interactions))]
         self._recorded = [
             match.compared(
                 each.request.method,
@@ -45,12 +55,18 @@ class Player:
             )
             for each in interactions
         ]
-        self._left: defaultdict[str, deque[int]] = defaultdict(deque)
         self._keys = [each.key for each in self._recorded]
-        for index, key in enumerate(self._keys):
-            self._left[key].append(index)
-        self._played: set[int] = set()
         self._lock = threading.Lock()
+        self.rewind()
+
+    def rewind(self) -> None:
+        """Play every interaction again."""
+        left: defaultdict[str, deque[int]] = defaultdict(deque)
+        for index, key in enumerate(self._keys):
+            left[key].append(index)
+        with self._lock:
+            self._left = left
+            self._played: set[int] = set()
 
     def take(self, sent: Sent) -> int | None:
         """The index of the next interaction with a matching request; `None` if there is none."""
@@ -64,10 +80,18 @@ class Player:
             self._played.add(index)
             return index
 
+    def give_back(self, index: int) -> None:
+        """Keep an interaction that was taken for the next equal request, such as a retry."""
+        with self._lock:
+            left = self._left[self._keys[index]]
+            if not left or left[0] != index:
+                left.appendleft(index)
+
     def played(self, index: int) -> Played:
         """The recorded response of an interaction."""
         response = self._interactions[index].response
-        return Played(response.status, response.headers, body_chunks(response.body), response.end)
+        chunks: list[bytes | Pause] = [*body_chunks(response.body)]
+        return Played(response.status, response.headers, chunks, response.end)
 
     @property
     def unplayed(self) -> list[int]:
@@ -85,7 +109,7 @@ class Player:
             )
         elif (near := closest(request, self._recorded)) is not None:
             index, differences = near
-            reason = f"the closest is interactions[{index}], different in {listed(differences)}"
+            reason = f"the closest is {self._labels[index]}, different in {listed(differences)}"
         else:
             reason = "the cassette is empty"
         known = Known()
@@ -93,7 +117,8 @@ class Player:
         known.learn_environment(os.environ)
         error = CassetteError(
             known.masked(
-                f"{self._name}: no recorded response to {sent.shown}: {reason}; {self._again}"
+                f"{self._name}: no recorded response to {sent.shown}: {reason}"
+                + (f"; {self._again}" if self._again else "")
             )
         )
         error.differences = tuple(

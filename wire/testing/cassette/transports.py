@@ -20,9 +20,11 @@ from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
 from wire.testing.cassette.file import End
+from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
+from wire.testing.cassette.playing import body_of, played_response
 from wire.testing.cassette.sent import Sent
 
 _ENDS: list[tuple[type[Exception], End]] = [
@@ -30,10 +32,6 @@ _ENDS: list[tuple[type[Exception], End]] = [
     (httpx.RemoteProtocolError, "cut"),
     (Exception, "reset"),
 ]
-_RAISED: dict[End, type[httpx.TransportError]] = {
-    "timeout": httpx.ReadTimeout,
-    "cut": httpx.RemoteProtocolError,
-}
 
 
 class _Sends(httpx.BaseTransport):
@@ -41,6 +39,7 @@ class _Sends(httpx.BaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
+    _sleep = False
 
     @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -49,9 +48,11 @@ class _Sends(httpx.BaseTransport):
             body = request.content
         except httpx.RequestNotRead:
             body = request.read()
-        taken = self._take(_sent(request, body))
+        taken = self._take(sent_of(request, body))
         if isinstance(taken, Played):
-            return _replayed(taken, request)
+            playing = body_of(taken, request, self._sleep)
+            playing.begin()
+            return played_response(taken, playing)
         response: httpx.Response = self._inner.handle_request(request)
         if taken is None:
             return response
@@ -68,6 +69,7 @@ class _AsyncSends(httpx.AsyncBaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
+    _sleep = False
 
     @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -76,9 +78,11 @@ class _AsyncSends(httpx.AsyncBaseTransport):
             body = request.content
         except httpx.RequestNotRead:
             body = await request.aread()
-        taken = self._take(_sent(request, body))
+        taken = self._take(sent_of(request, body))
         if isinstance(taken, Played):
-            return _replayed(taken, request)
+            playing = body_of(taken, request, self._sleep)
+            await playing.async_begin()
+            return played_response(taken, playing)
         response: httpx.Response = await self._inner.handle_async_request(request)
         if taken is None:
             return response
@@ -171,6 +175,12 @@ class Cassette(_InUse, _Sends):
         redact: JSON paths of values in bodies, such as `$.metadata.user_id`, that are recorded as
             `[redacted]`. Requests are compared in the redacted form (C-13).
         again: How to record again, for error messages, such as a command.
+        chunks: How replayed bytes are cut: `recorded` (a chunk for each event), `one`, `bytes:N`,
+            `split:K` or `seed:N`.
+        faults: A fault of replayed responses, such as `cut; after=2` or `429; attempt=1`, or a list
+            of faults, of which the first that applies to an attempt counts.
+        sleep: True waits as long as faults say; otherwise no pause takes time, and one that is as
+            long as the read timeout raises `httpx.ReadTimeout` at once.
     """
 
     @checked_arguments(ConfigurationError)
@@ -184,12 +194,17 @@ class Cassette(_InUse, _Sends):
         secrets: Iterable[str | Secret] = (),
         redact: Iterable[str] = (),
         again: str = "",
+        chunks: str = "recorded",
+        faults: Faults = (),
+        sleep: bool = False,
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact)
+        self._sleep = sleep
+        instrument = Instrument(chunks, faults)
+        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
 
 
@@ -210,12 +225,17 @@ class AsyncCassette(_InUse, _AsyncSends):
         secrets: Iterable[str | Secret] = (),
         redact: Iterable[str] = (),
         again: str = "",
+        chunks: str = "recorded",
+        faults: Faults = (),
+        sleep: bool = False,
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact)
+        self._sleep = sleep
+        instrument = Instrument(chunks, faults)
+        self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
 
 
@@ -393,18 +413,36 @@ class Replay(Cassette):
     """
 
     @checked_arguments(ConfigurationError)
-    def __init__(self, path: str | os.PathLike[str], *, match: Match | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        match: Match | None = None,
+        chunks: str = "recorded",
+        faults: Faults = (),
+        sleep: bool = False,
+    ) -> None:
         again = "to record it again, call it once with http=Record(Lanes(), {!r})"
-        super().__init__(path, match=match, again=again.format(os.fspath(path)))
+        again = again.format(os.fspath(path))
+        super().__init__(path, match=match, again=again, chunks=chunks, faults=faults, sleep=sleep)
 
 
 class AsyncReplay(AsyncCassette):
     """`Replay` for asyncio and trio."""
 
     @checked_arguments(ConfigurationError)
-    def __init__(self, path: str | os.PathLike[str], *, match: Match | None = None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        match: Match | None = None,
+        chunks: str = "recorded",
+        faults: Faults = (),
+        sleep: bool = False,
+    ) -> None:
         again = "to record it again, call it once with http=AsyncRecord(AsyncLanes(), {!r})"
-        super().__init__(path, match=match, again=again.format(os.fspath(path)))
+        again = again.format(os.fspath(path))
+        super().__init__(path, match=match, again=again, chunks=chunks, faults=faults, sleep=sleep)
 
 
 def _inner(
@@ -423,7 +461,8 @@ def _no_transport(inner: Any, handle: str) -> ConfigurationError:
     )
 
 
-def _sent(request: httpx.Request, body: bytes) -> Sent:
+def sent_of(request: httpx.Request, body: bytes) -> Sent:
+    """The request as a cassette compares it."""
     return Sent(request.method, str(request.url), request.headers.multi_items(), body)
 
 
@@ -531,40 +570,3 @@ class _AsyncRecorded(httpx.AsyncByteStream):
                     await close()
         finally:
             _raise_unless_interrupted(problem)
-
-
-def _replayed(played: Played, request: httpx.Request) -> httpx.Response:
-    return httpx.Response(played.status, headers=played.headers, stream=_Playing(played, request))
-
-
-class _Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """A recorded body, one chunk for each event.
-
-    Reading past the end of an interrupted recording raises: the rest was never received (C-05).
-    """
-
-    def __init__(self, played: Played, request: httpx.Request) -> None:
-        self._left = iter(played.chunks)
-        self._end: End = played.end
-        self._request = request
-
-    def __iter__(self) -> Iterator[bytes]:
-        while (data := self._next()) is not None:
-            yield data
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        data = self._next()
-        if data is None:
-            raise StopAsyncIteration
-        return data
-
-    def _next(self) -> bytes | None:
-        data = next(self._left, None)
-        if data is None and self._end != "eof":
-            raise _RAISED.get(self._end, httpx.ReadError)(
-                f"the recording ends here: {self._end}", request=self._request
-            )
-        return data

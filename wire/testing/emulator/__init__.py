@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.testing.cassette.pieces import Cut as Cut
+    from wire.testing.cassette.pieces import Pause as Pause
+    from wire.testing.cassette.pieces import Reset as Reset
     from wire.testing.emulator.answer import Answer as Answer
-    from wire.testing.emulator.answer import Cut as Cut
-    from wire.testing.emulator.answer import Pause as Pause
-    from wire.testing.emulator.answer import Reset as Reset
     from wire.testing.emulator.core import Emulator as Emulator
     from wire.testing.emulator.limits import EmulatorLimits as EmulatorLimits
     from wire.testing.emulator.server import Server as Server
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from wire.testing.emulator.transports import EmulatorTransport as EmulatorTransport
 
 _NAMES = {
-    "wire.testing.emulator.answer": ("Answer", "Cut", "Pause", "Reset"),
+    "wire.testing.cassette.pieces": ("Cut", "Pause", "Reset"),
+    "wire.testing.emulator.answer": ("Answer",),
     "wire.testing.emulator.core": ("Emulator",),
     "wire.testing.emulator.limits": ("EmulatorLimits",),
     "wire.testing.emulator.server": ("Server", "serve"),

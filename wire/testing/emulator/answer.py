@@ -11,30 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wire.core.memory import well_formed_utf8
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Nothing is sent for this many seconds.
-
-    As the first piece it delays the status line.
-    """
-
-    seconds: float
-    """Length of the pause."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """The connection is closed before the body is complete."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """The connection is reset."""
-
-
-Piece = bytes | Pause | Cut | Reset
+from wire.testing.cassette.pieces import Piece
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from wire.core.arguments import checked_arguments, items_of, whole_number
 from wire.core.secret import quoted, sealed
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
+from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.control import (
     control_answer,
@@ -30,7 +31,7 @@ from wire.testing.emulator.control import (
     sent_steps,
     with_cors,
 )
-from wire.testing.emulator.faults import Fault, fault_of, with_fault
+from wire.testing.emulator.faults import fault_of, with_fault
 from wire.testing.emulator.hosts import check_provider, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Output, Wish, complete, constrained
@@ -76,7 +77,7 @@ class Emulator:
     @checked_arguments(ConfigurationError)
     def __init__(
         self,
-        script: Script = None,
+        script: Script | Recorded = None,
         *,
         warnings_too: bool = False,
         lenient: bool = False,
@@ -279,7 +280,7 @@ class Emulator:
         failing = Failure(500, model=model, request=request, route=route)
         cassette = self._cassette
         if cassette is not None:
-            return with_fault(fault, vendor, failing, lambda: cassette.play(request))
+            return _played(cassette, request, fault, vendor, failing)
         if route is None or not route.endpoint:
             return vendor.no_endpoint(request, route)
         vendor.authorise(request, route)
@@ -298,7 +299,7 @@ class Emulator:
             raise Failed(Failure(400, f"x-wire-fault: {error.message}")) from None
         key = spec, hashlib.sha256(request.body).digest()
         count = self._faults.counted(key)
-        return None if fault.times and count > fault.times else fault
+        return fault if fault.applies(count) else None
 
     def _scripted(self, request: Received, vendor: Vendor, route: Route) -> Answer:
         """The response of the script's step, else of the small model or the endpoint."""
@@ -357,8 +358,23 @@ def _output(step: Step, wish: Wish) -> Output:
         raise Failed(Failure(400, "Request contains an invalid argument.")) from None
 
 
-def _loaded(script: Script) -> tuple[Recorded | None, Script]:
+def _played(
+    cassette: Recorded, request: Received, fault: Fault | None, vendor: Vendor, failing: Failure
+) -> Answer:
+    """The recorded response, with the fault of the request's header or of the cassette."""
+    if fault is not None:
+        # A status in place of the response leaves the interaction for the next request.
+        respond = lambda: cassette.answer(cassette.take(request)[0])  # noqa: E731
+        return with_fault(fault, vendor, failing, respond)
+    index, fault = cassette.take(request)
+    answer = with_fault(fault, vendor, failing, lambda: cassette.answer(index))
+    return cassette.in_chunks(answer)
+
+
+def _loaded(script: Script | Recorded) -> tuple[Recorded | None, Script]:
     """The cassette that a path leads to, or a script."""
+    if isinstance(script, Recorded):
+        return script, None
     if not isinstance(script, (str, Path)):
         return None, script
     content = read(script)

@@ -1,19 +1,23 @@
-"""Responses from a cassette, whatever the host.
+"""Responses from cassettes, whatever the host.
 
 Each interaction is played once; those with equal requests in the order of their recording.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from dataclasses import replace
 from pathlib import Path
 
 from wire.core.files import read_whole
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import body_bytes, body_chunks
-from wire.testing.cassette.file import load
-from wire.testing.cassette.matching import ComparedRequest, Match, closest, listed, redacting
-from wire.testing.emulator.answer import Answer, Cut, Pause, Piece, Reset
+from wire.testing.cassette.faults import Fault
+from wire.testing.cassette.file import Interaction, load
+from wire.testing.cassette.instrument import Instrument
+from wire.testing.cassette.matching import ComparedRequest, Match, redacting
+from wire.testing.cassette.pieces import Cut, Pause, Piece, Reset
+from wire.testing.cassette.player import Player
+from wire.testing.cassette.sent import Sent
+from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
 
@@ -26,67 +30,80 @@ _ENDS: dict[str, tuple[Piece, ...]] = {
     "closed by the caller": (Cut(),),
 }
 _TRANSPORT_HEADERS = frozenset({"content-length", "transfer-encoding", "connection"})
+_BEGINNING = 200
+"""Bytes in which a cassette names itself."""
 
 
 class Recorded:
-    """A cassette that answers requests to any address."""
+    """Cassettes that answer requests to any address: a file, or all files of a folder.
 
-    def __init__(self, path: str | Path) -> None:
-        self._name = str(path)
-        self._interactions = load(read_whole(path, CassetteError), self._name).interactions
-        self._match = redacting(Match(), self._interactions)
-        self._keys = [
-            self._without_host(
-                each.request.method,
-                each.request.url,
-                body_bytes(each.request.body),
-                each.request.headers.get("content-type", ""),
-            )
-            for each in self._interactions
-        ]
-        self._left: defaultdict[str, deque[int]] = defaultdict(deque)
-        self.rewind()
+    With `repeats`, the last of equal requests is answered again and again. Raises `CassetteError`
+    for a file that is missing or malformed, and for a folder without a cassette.
+    """
+
+    def __init__(
+        self, path: str | Path, instrument: Instrument | None = None, *, repeats: bool = False
+    ) -> None:
+        interactions: list[Interaction] = []
+        labels: list[str] = []
+        for file in _files(Path(path)):
+            found = load(read_whole(file, CassetteError), str(file)).interactions
+            name = "" if file == Path(path) else f"{file.relative_to(path).as_posix()} "
+            labels += [f"{name}interactions[{index}]" for index in range(len(found))]
+            interactions += found
+        self._instrument = instrument or Instrument()
+        self._instrument.check(len(interactions), str(path))
+        match = redacting(Match(normalize=_without_host, repeats=repeats), interactions)
+        self._player = Player(interactions, match, str(path), "", labels)
 
     def rewind(self) -> None:
         """Play every interaction again."""
-        self._left.clear()
-        for index, each in enumerate(self._keys):
-            self._left[each.key].append(index)
+        self._player.rewind()
+        self._instrument.rewind()
 
-    def play(self, request: Received) -> Answer:
-        """The recorded response.
+    def take(self, request: Received) -> tuple[int, Fault | None]:
+        """The recorded interaction of a request, and the fault of this attempt.
 
         Raises `Failed` that names the difference from the closest recorded request.
         """
-        requested = self._without_host(
-            request.method,
-            request.target,
-            request.body,
-            request.headers.get("content-type", ""),
-        )
-        left = self._left.get(requested.key)
-        if not left:
-            near = closest(requested, self._keys)
-            difference = (
-                f"the closest is interactions[{near[0]}], different in "
-                f"{listed(near[1]) or 'nothing: it was played'}"
-                if near
-                else "it is empty"
-            )
-            missing = f"{requested.method} {requested.path}"
-            message = f"{self._name}: no recorded answer to {missing}: {difference}"
+        sent = Sent(request.method, request.target, [*request.headers.items()], request.body)
+        index = self._player.take(sent)
+        if index is None:
+            message = self._player.unmatched(sent).message
             raise Failed(Failure(400, message, code="FAILED_PRECONDITION"))
-        response = self._interactions[left.popleft()].response
+        fault = self._instrument.fault(index)
+        if fault is not None:
+            self._player.give_back(index)
+        return index, fault
+
+    def answer(self, index: int) -> Answer:
+        """The recorded response of an interaction."""
+        played = self._player.played(index)
         headers = tuple(
             (name, value)
-            for name, value in response.headers.items()
+            for name, value in played.headers.items()
             if name not in _TRANSPORT_HEADERS
         )
-        return Answer(
-            response.status, headers, (*body_chunks(response.body), *_ENDS[response.end]) or (b"",)
-        )
+        pieces = (*(played.chunks or [b""]), *_ENDS[played.end])
+        return Answer(played.status, headers, pieces)
 
-    def _without_host(
-        self, method: str, url: str, body: bytes, content_type: str
-    ) -> ComparedRequest:
-        return self._match.compared(method, url, body, content_type)._replace(host="")
+    def in_chunks(self, answer: Answer) -> Answer:
+        """The response in the chunks that were asked for."""
+        return replace(answer, pieces=tuple(self._instrument.chunking.cut(answer.pieces)))
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = [
+        each
+        for each in sorted(path.rglob("*.json"))
+        if b'"wire_cassette"' in read_whole(each, CassetteError)[:_BEGINNING]
+    ]
+    if not files:
+        raise CassetteError(f"{path}: the folder has no cassette (*.json)")
+    return files
+
+
+def _without_host(request: ComparedRequest) -> ComparedRequest:
+    return request._replace(host="")

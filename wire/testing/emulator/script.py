@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import Any
 
 from wire.errors import ConfigurationError
-from wire.testing.emulator.faults import Fault, fault_of
+from wire.testing.cassette.faults import Fault
+from wire.testing.emulator.faults import fault_of
 from wire.testing.emulator.model import Output
 from wire.testing.emulator.patterns import Unsearchable, searcher
 from wire.testing.emulator.received import Received

@@ -1,0 +1,89 @@
+"""What a replay changes on purpose: the chunks of a body, and faults (C-32, C-33)."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wire.errors import ConfigurationError
+from wire.testing.cassette.chunking import chunking_of
+from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
+from wire.testing.cassette.file import End
+from wire.testing.cassette.pieces import Cut, Pause, Reset
+from wire.testing.cassette.player import Played
+
+Faults = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+"""One fault, or several of which the first that applies to an attempt counts."""
+
+
+class Instrument:
+    """Changes recorded responses before they are played.
+
+    `chunks` is a text of `wire.testing.cassette.chunking`, `faults` one of
+    `wire.testing.cassette.faults` or a list of them. Raises `ConfigurationError` for others.
+    """
+
+    def __init__(self, chunks: str = "recorded", faults: Faults = ()) -> None:
+        self.chunking = chunking_of(chunks)
+        given = [faults] if isinstance(faults, (str, Mapping)) else list(faults)
+        self._faults = [fault_of(each) for each in given if each]
+        self._attempts: Counter[int] = Counter()
+        self._lock = threading.Lock()
+
+    def check(self, interactions: int, name: str) -> None:
+        """Raise `ConfigurationError` for a fault of an interaction that the cassette has not."""
+        for fault in self._faults:
+            if fault.interaction is not None and fault.interaction >= interactions:
+                raise ConfigurationError(
+                    f"fault: interaction={fault.interaction}: {name} has {interactions}, "
+                    "counted from 0"
+                )
+
+    def rewind(self) -> None:
+        """Count attempts from the beginning."""
+        self._attempts.clear()
+
+    def fault(self, index: int) -> Fault | None:
+        """The fault of the next attempt at an interaction.
+
+        Whoever plays it keeps the interaction for the next attempt: a retry of the caller gets the
+        same recorded response.
+        """
+        if not self._faults:
+            return None
+        with self._lock:
+            self._attempts[index] += 1
+            attempt = self._attempts[index]
+        for each in self._faults:
+            if each.interaction in (None, index) and each.applies(attempt):
+                return each
+        return None
+
+    def changed(self, played: Played, fault: Fault | None) -> Played:
+        """The response with the fault, in the chunks that were asked for."""
+        if fault is not None:
+            played = with_fault(played, fault)
+        return played._replace(chunks=self.chunking.cut(played.chunks))
+
+
+def recorded_events(played: Played) -> list[bytes]:
+    """The events of a recorded response, by which faults count."""
+    recorded = [each for each in played.chunks if isinstance(each, bytes)]
+    is_stream = played.headers.get("content-type", "").startswith("text/event-stream")
+    return events_of(recorded, is_stream=is_stream)
+
+
+def with_fault(played: Played, fault: Fault) -> Played:
+    """A recorded response with a fault."""
+    if fault.kind == "status":
+        status, headers, body = error_response(fault)
+        return Played(status, headers, [body], "eof")
+    pieces = broken(recorded_events(played), fault)
+    ends: dict[type, End] = {Cut: "cut", Reset: "reset"}
+    end = ends.get(type(pieces[-1]), "eof" if fault.kind == "end" else played.end)
+    chunks = [each for each in pieces if isinstance(each, (bytes, Pause))]
+    # The length that was recorded is that of the whole body.
+    headers = {k: v for k, v in played.headers.items() if k != "content-length"}
+    return played._replace(headers=headers, chunks=chunks, end=end, source=f"fault {fault.kind}")
