@@ -4,22 +4,18 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 
 import anyio
 import pytest
 
+from tests.live.models import model
 from wire import AsyncClient, Client, errors, gemini
 
-MODEL = os.environ.get("GEMINI_MODEL", "models/gemini-3.8-flash")
+MODEL = f"models/{model('gemini')}"
+NewClient = Callable[..., Client]
 
-pytestmark = [
-    pytest.mark.live,
-    pytest.mark.skipif(
-        os.environ.get("RUN_LIVE_GEMINI") != "1", reason="RUN_LIVE_GEMINI=1 is not set"
-    ),
-    pytest.mark.skipif(not os.environ.get("GEMINI_API_KEY"), reason="GEMINI_API_KEY is not set"),
-]
+pytestmark = pytest.mark.live
 
 CITY = {
     "type": "object",
@@ -34,8 +30,8 @@ def request(*turns: gemini.Turn, **fields: object) -> gemini.GenerateContentRequ
     return gemini.GenerateContentRequest(contents=gemini.contents(*turns, model=MODEL), **fields)  # type: ignore[arg-type]
 
 
-def test_s2_33_whole_answer() -> None:
-    with Client("gemini") as client:
+def test_s2_33_whole_answer(wire_client: NewClient) -> None:
+    with wire_client("gemini") as client:
         answer = client.send(
             gemini.generate_content(MODEL, request("Say the word yes and nothing else."))
         )
@@ -44,9 +40,9 @@ def test_s2_33_whole_answer() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_stream(backend: str) -> None:
+def test_stream(backend: str, async_wire_client: Callable[..., AsyncClient]) -> None:
     async def main() -> None:
-        async with AsyncClient("gemini") as client:
+        async with async_wire_client("gemini") as client:
             async with client.stream(
                 gemini.stream_generate_content(MODEL, request("Count from 1 to 20."))
             ) as chunks:
@@ -58,11 +54,11 @@ def test_stream(backend: str) -> None:
     anyio.run(main, backend=backend)
 
 
-def test_tool_round_trip_with_parallel_calls() -> None:
+def test_tool_round_trip_with_parallel_calls(wire_client: NewClient) -> None:
     turns: list[gemini.Turn] = [
         "What is the weather in Paris and in Oslo? Ask the tool for both at once."
     ]
-    with Client("gemini") as client:
+    with wire_client("gemini") as client:
         for _ in range(4):
             with client.stream(
                 gemini.stream_generate_content(MODEL, request(*turns, tools=TOOLS))
@@ -79,16 +75,17 @@ def test_tool_round_trip_with_parallel_calls() -> None:
     assert "17" in answer.text
 
 
-def test_count_tokens() -> None:
-    with Client("gemini") as client:
+def test_count_tokens(wire_client: NewClient) -> None:
+    with wire_client("gemini") as client:
         assert client.send(gemini.count_tokens(MODEL, request("Hello there."))).total_tokens > 0  # type: ignore[operator]
 
 
-def test_bad_key_is_an_authentication_error() -> None:
-    with Client("gemini", api_key="fake-key") as client, pytest.raises(errors.AuthenticationError):
+def test_bad_key_is_an_authentication_error(wire_client: NewClient) -> None:
+    client = wire_client("gemini", api_key="invalid-key")
+    with pytest.raises(errors.AuthenticationError):
         client.send(gemini.generate_content(MODEL, request("Hi")))
 
 
-def test_unknown_model() -> None:
-    with Client("gemini") as client, pytest.raises(errors.NotFoundError):
+def test_unknown_model(wire_client: NewClient) -> None:
+    with wire_client("gemini") as client, pytest.raises(errors.NotFoundError):
         client.send(gemini.generate_content("gemini-no-such-model", request("Hi")))

@@ -1,64 +1,77 @@
-"""The live tests are skipped with a reason, and no plain run asks a provider. These run always."""
+"""Live tests ask a provider only where a variable and a key say so; else they are replayed. These
+run always.
+"""
 
 from __future__ import annotations
 
 import os
-import runpy
+import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.live import models
+from wire.testing.emulator import Emulator, serve
+
 ROOT = Path(__file__).parents[2]
-LIVE = Path(__file__).with_name("test_gemini.py")
-NO_VARIABLE, NO_KEY = "RUN_LIVE_GEMINI=1 is not set", "GEMINI_API_KEY is not set"
+KEYS = ("GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+SWITCHES = ("RUN_LIVE", *(f"RUN_LIVE_{name.upper()}" for name in models.PROVIDERS))
 
 
-@pytest.mark.parametrize(
-    ("environment", "reasons"),
-    [
-        ({}, [NO_VARIABLE, NO_KEY]),
-        ({"GEMINI_API_KEY": "fake-key"}, [NO_VARIABLE]),
-        ({"RUN_LIVE_GEMINI": "0", "GEMINI_API_KEY": "fake-key"}, [NO_VARIABLE]),
-        ({"RUN_LIVE_GEMINI": "1"}, [NO_KEY]),
-        ({"RUN_LIVE_GEMINI": "1", "GEMINI_API_KEY": ""}, [NO_KEY]),
-        ({"RUN_LIVE_GEMINI": "1", "GEMINI_API_KEY": "fake-key"}, []),
-    ],
-)
-def test_s2_33_s3_33_s4_28_without_variable_or_key_all_of_them_are_skipped(
-    environment: dict[str, str], reasons: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("RUN_LIVE_GEMINI", "GEMINI_API_KEY", "GEMINI_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    found: dict[str, Any] = runpy.run_path(str(LIVE))
-    marks = [each.mark for each in found["pytestmark"]]
-    assert [mark.kwargs["reason"] for mark in marks if mark.name == "skipif" and mark.args[0]] == (
-        reasons
-    )
-    assert found["MODEL"] == "models/gemini-3.8-flash"
-    monkeypatch.setenv("GEMINI_MODEL", "models/other")
-    assert runpy.run_path(str(LIVE))["MODEL"] == "models/other"
-
-
-def test_s2_33_s4_28_a_plain_run_leaves_them_out_and_one_that_names_them_tells_why() -> None:
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["pytest"]
-    assert "not live" in options["ini_options"]["addopts"]
-    hidden = ("RUN_LIVE_GEMINI", "GEMINI_API_KEY")
-    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+def run(*arguments: str, **variables: str) -> str:
+    """The report of the live tests in a new process that reaches no network."""
+    hidden = {*KEYS, *SWITCHES, "EMULATOR"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", LIVE, "-q", "-rs", "-mlive", "-pno:cacheprovider"],
+        [
+            *(sys.executable, "-m", "pytest", "tests/live", "-q", "-rs", "-mlive"),
+            *("-pno:cacheprovider", "-pno:random_order", *arguments),
+        ],
         cwd=ROOT,
-        env=environment,
+        env=environment | variables,
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert ran.returncode == 0
-    assert NO_VARIABLE in ran.stdout
-    assert " skipped" in ran.stdout
-    assert "passed" not in ran.stdout
+    assert ran.stderr == ""
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("selected", "variables"),
+    [
+        ("test", {"RUN_LIVE_GEMINI": "0", "GEMINI_API_KEY": "fake-key"}),
+        ("not bad_key", {"RUN_LIVE": "1"}),  # that test brings a key, so it may run live
+    ],
+    ids=["switched off", "no key"],
+)
+def test_s2_33_s3_33_s4_28_u_154_without_variable_or_key_all_of_them_are_replayed(
+    selected: str, variables: dict[str, str]
+) -> None:
+    output = run("--block-network", "-k", selected, **variables)
+    assert re.search(r"^2[45] passed", output, re.MULTILINE), output
+    assert "skipped" not in output
+    assert "failed" not in output
+
+
+def test_s2_33_with_variable_and_key_they_ask_the_provider() -> None:
+    live = {"RUN_LIVE_GEMINI": "1", "GEMINI_API_KEY": "fake-key"}
+    with serve(Emulator([{"say": "Yes."}])) as server:
+        output = run("-k", "s2_33_whole_answer or openai", GEMINI_BASE_URL=server.url, **live)
+    assert re.search(r"^7 passed", output, re.MULTILINE), output
+    [sent] = server.requests
+    assert sent["target"] == "/v1beta/models/gemini-3.8-flash:generateContent"
+
+
+def test_s2_33_the_model_of_the_environment_is_asked_live_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("GEMINI_MODEL", "models/other")
+    monkeypatch.setenv("GEMINI_API_KEY", "fake-key")
+    for name in SWITCHES:
+        monkeypatch.delenv(name, raising=False)
+    assert models.model("gemini") == "gemini-3.8-flash"
+    monkeypatch.setenv("RUN_LIVE_GEMINI", "1")
+    assert models.model("gemini") == "other"
