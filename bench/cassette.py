@@ -24,8 +24,8 @@ from wire import Lanes
 from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing import Record
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.file import Interaction, Request, Response, dump, load
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
 
 FILES, FOLDER_BYTES = 1413, 157_000_000
 """Number and size of the cassettes of the largest project known to keep them."""

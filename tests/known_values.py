@@ -1,6 +1,6 @@
 """`wire/schemas/values.json`: the texts that fields of an open set are known to have.
 
-The structs accept any text there. `wire.testing.cassette.drift` reports one that is not listed.
+The structs accept any text there. `wire.testing.cassette.checks.drift` reports others.
 `python -m tests.pages` writes the file from the inventories, the enum classes of Gemini, and
 `FURTHER`.
 """

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from tests.options import field_texts
-from wire.testing.cassette import file, json_style, side_files
+from wire.testing.cassette.format import file, json_style, side_files
 
 HEAD = """# The format of cassettes
 

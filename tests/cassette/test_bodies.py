@@ -15,8 +15,16 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from tests.cassette.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
-from wire.testing.cassette.bodies import body_bytes, body_chunks, read_body
-from wire.testing.cassette.file import Body, Event, Interaction, Request, Response, dump, load
+from wire.testing.cassette.format.bodies import body_bytes, body_chunks, read_body
+from wire.testing.cassette.format.file import (
+    Body,
+    Event,
+    Interaction,
+    Request,
+    Response,
+    dump,
+    load,
+)
 
 SSE = "text/event-stream"
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.cassette.planted import planted
 from tests.cli.conftest import Command
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.checks import FAULTS, check
-from wire.testing.cassette.file import End, Interaction, Request, Response, dump
+from wire.testing.cassette.checks.checking import FAULTS, check
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import End, Interaction, Request, Response, dump
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "cassettes"
 URL = "https://api.openai.com/v1/chat/completions"

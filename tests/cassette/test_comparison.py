@@ -21,8 +21,8 @@ from tests.cassette.conversations import (
 )
 from wire.cli import main
 from wire.errors import ConfigurationError
-from wire.testing.cassette.comparison import Change, compare
-from wire.testing.cassette.file import Interaction, load
+from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.views.comparison import Change, compare
 
 
 def edited(interactions: list[Interaction], *edits: tuple[str, str]) -> list[Interaction]:

@@ -12,8 +12,8 @@ import pytest
 from tests.cassette.samples import STREAMS
 from tests.cassette.ways import Way, serving
 from tests.http.loopback import LAST, chunked, head, whole
-from wire.testing.cassette import content_coding
-from wire.testing.cassette.content_coding import Decoded, decode_content
+from wire.testing.cassette.format import content_coding
+from wire.testing.cassette.format.content_coding import Decoded, decode_content
 
 PLAIN = random.Random(7).randbytes(3000) + STREAMS["gemini"] * 20
 EACH = [(coding, name) for coding, names in content_coding._PACKAGES.items() for name in names]

@@ -31,12 +31,12 @@ from tests.cassette.conversations import (
 from tests.cassette.samples import BODIES, ODD, STREAMS
 from wire.cli import main
 from wire.core.printable import UNSAFE
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.comparison import compare
-from wire.testing.cassette.conversation import Exchange, Turn, conversation
-from wire.testing.cassette.file import Interaction, Request, Response, load
-from wire.testing.cassette.page import page
-from wire.testing.cassette.text import conversation_text
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import Interaction, Request, Response, load
+from wire.testing.cassette.views.comparison import compare
+from wire.testing.cassette.views.conversation import Exchange, Turn, conversation
+from wire.testing.cassette.views.page import page
+from wire.testing.cassette.views.text import conversation_text
 
 ROOT = Path(__file__).parents[1]
 CASSETTES = sorted((ROOT / "fixtures").rglob("*.cassette.json"))

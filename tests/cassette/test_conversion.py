@@ -22,9 +22,9 @@ from tests.cassette.samples import BODIES, ODD, STREAMS
 from tests.http.loopback import loopback, whole
 from wire.errors import CassetteError
 from wire.testing import Replay
-from wire.testing.cassette.bodies import body_bytes, read_body
-from wire.testing.cassette.conversion import NothingToConvert, convert
-from wire.testing.cassette.file import Interaction, Request, Response, dump, load
+from wire.testing.cassette.convert.conversion import NothingToConvert, convert
+from wire.testing.cassette.format.bodies import body_bytes, read_body
+from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
 
 SENT = b'{"model": "m", "messages": [{"role": "user", "content": "Gr\\u00fc\xc3\x9fe"}], "n": 1.0}'
 ALL = [

@@ -15,7 +15,7 @@ from msgspec import UNSET
 
 from tests.conformance.records import body_of, lines
 from wire.testing import Record, Replay
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format.file import load
 
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 EXCHANGES = 1000

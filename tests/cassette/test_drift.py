@@ -12,10 +12,10 @@ import pytest
 
 from tests import known_values
 from tests.cassette.samples import STREAMS
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.drift import Change, changes, drift
-from wire.testing.cassette.endpoints import endpoint_of
-from wire.testing.cassette.file import Interaction, Request, Response, load
+from wire.testing.cassette.checks.drift import Change, changes, drift
+from wire.testing.cassette.checks.endpoints import endpoint_of
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import Interaction, Request, Response, load
 
 ROOT = Path(__file__).parents[2]
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash:"
@@ -232,7 +232,7 @@ def test_c30_a_request_of_no_wire():
 
 
 def test_every_endpoint_has_its_structs():
-    from wire.testing.cassette import endpoints
+    from wire.testing.cassette.checks import endpoints
 
     tables = (endpoints._GEMINI, endpoints._OPENAI, endpoints._RESPONSES, endpoints._ANTHROPIC)
     for _, _, endpoint in (row for table in tables for row in table):

@@ -21,8 +21,8 @@ from tests.cassette.json_schema import faults
 from tests.cassette.samples import BODIES, STREAMS
 from tests.cassette.ways import Way
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import body_bytes, read_body
-from wire.testing.cassette.file import (
+from wire.testing.cassette.format.bodies import body_bytes, read_body
+from wire.testing.cassette.format.file import (
     Interaction,
     Request,
     Response,

@@ -14,7 +14,7 @@ from tests.cassette.test_matching import URL, cassette
 from tests.cassette.ways import Way
 from wire.errors import CassetteError, ConfigurationError
 from wire.testing import AsyncCassette, Cassette, Difference, Match
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format.file import load
 from wire.testing.cassette.modes import MODES, way_of
 
 OLD, NEW = {"prompt": "old"}, {"prompt": "new"}

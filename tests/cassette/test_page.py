@@ -21,10 +21,10 @@ from tests.cassette.conversations import (
     text_of,
 )
 from wire.cli import main
-from wire.testing.cassette.comparison import compare
-from wire.testing.cassette.conversation import Times, conversation
-from wire.testing.cassette.page import events, page
-from wire.testing.cassette.timeline import timeline
+from wire.testing.cassette.views.comparison import compare
+from wire.testing.cassette.views.conversation import Times, conversation
+from wire.testing.cassette.views.page import events, page
+from wire.testing.cassette.views.timeline import timeline
 
 TAGS = {
     *("html", "head", "meta", "title", "style", "script", "body", "header", "nav", "main"),

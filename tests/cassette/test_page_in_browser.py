@@ -9,8 +9,8 @@ import pytest
 
 from tests.cassette.browser import CHROMIUM, Browser, browser
 from tests.cassette.conversations import EVERYTHING, GEMINI_TOOLS
-from wire.testing.cassette.comparison import compare
-from wire.testing.cassette.page import page
+from wire.testing.cassette.views.comparison import compare
+from wire.testing.cassette.views.page import page
 
 pytestmark = [
     pytest.mark.browser,

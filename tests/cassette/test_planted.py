@@ -17,8 +17,8 @@ import pytest
 from tests.cassette.planted import planted, value_of
 from wire.core.masking import in_base64
 from wire.errors import CassetteError
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.recorder import Recorder
-from wire.testing.cassette.sent import Sent
 
 KINDS = {kind: value_of(text) for kind, text in planted(11).items()}
 STREAM = "text/event-stream"

@@ -18,8 +18,8 @@ import pytest
 from wire.testing import plugin
 from wire.testing.cassette.modes import MODES
 from wire.testing.emulator import Emulator, serve
-from wire.testing.file_names import cassette_path, safe_name
-from wire.testing.recording import UNPLAYED, live_variables, plan, sends
+from wire.testing.fixtures.file_names import cassette_path, safe_name
+from wire.testing.fixtures.recording import UNPLAYED, live_variables, plan, sends
 
 pytest_plugins = ["pytester"]
 

@@ -17,7 +17,7 @@ from tests.http.loopback import ANSWER, GOOD_STREAM, whole
 from wire.cli import main
 from wire.errors import CassetteError, ConfigurationError
 from wire.testing import Replay
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format.file import load
 
 
 def script(number: int, request: bytes) -> list[Any]:

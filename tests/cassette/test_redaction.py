@@ -11,9 +11,9 @@ import pytest
 from tests.cassette.ways import Way, serving
 from tests.http.loopback import whole
 from wire.errors import CassetteError, ConfigurationError
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import load
-from wire.testing.cassette.redaction import Redaction
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.redaction import Redaction
 
 PATHS = ["$.metadata.user_id", "$..email", "$.users[*].id", '$["odd key"][1]']
 

@@ -13,9 +13,9 @@ import pytest
 
 from tests.cassette.planted import planted, value_of
 from tests.cli.conftest import Command
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.file import Interaction, Request, Response, dump
-from wire.testing.cassette.scan import Hit, scan
+from wire.testing.cassette.checks.scan import Hit, scan
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import Interaction, Request, Response, dump
 
 ROOT = Path(__file__).parents[2]
 KINDS = planted()

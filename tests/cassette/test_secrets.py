@@ -28,8 +28,8 @@ from wire.core.credentials import secret_name
 from wire.errors import CassetteError, StreamIncomplete
 from wire.http.async_lanes import AsyncLanes
 from wire.testing import AsyncRecord
-from wire.testing.cassette.file import load
-from wire.testing.cassette.kept_headers import kept_url, request_headers, response_headers
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.kept_headers import kept_url, request_headers, response_headers
 from wire.testing.cassette.leaks import Known
 
 KEY = "fake-Key/with+signs_0123456789"

@@ -18,9 +18,9 @@ from tests.cassette.ways import Way, serving
 from tests.http.loopback import whole
 from wire.errors import CassetteError
 from wire.testing import Cache
-from wire.testing.cassette import side_files
-from wire.testing.cassette.bodies import body_bytes, read_body
-from wire.testing.cassette.file import (
+from wire.testing.cassette.format import side_files
+from wire.testing.cassette.format.bodies import body_bytes, read_body
+from wire.testing.cassette.format.file import (
     Interaction,
     Request,
     Response,
@@ -29,7 +29,7 @@ from wire.testing.cassette.file import (
     load,
     save,
 )
-from wire.testing.cassette.side_files import INLINE_BYTES, digest_of, media_type_of
+from wire.testing.cassette.format.side_files import INLINE_BYTES, digest_of, media_type_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + random.Random(8).randbytes(9000)
 TEXT = base64.b64encode(PNG).decode()

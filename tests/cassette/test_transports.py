@@ -27,9 +27,9 @@ from wire import Client
 from wire.errors import CassetteError, ConfigurationError, ConnectionLost
 from wire.http.async_lanes import AsyncLanes
 from wire.testing import AsyncRecord, Record, Replay
-from wire.testing.cassette import content_coding
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format import content_coding
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import load
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import yaml
 
 from tests.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from tests.cli.conftest import Command
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import load
 
 ONE = [Recorded(b'{"a": 1}', b'data: {"b": 2}\n\n')]
 LOST = "  headers of a request not kept: user-agent\n  headers of a response not kept: set-cookie\n"

@@ -13,9 +13,9 @@ from tests.cassette.layouts import BY_VALUE, EXACT, Layout, Recorded, as_compact
 from tests.conformance.records import Record, body_of, lines
 from tests.conformance.result import Result
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.conversion import convert
-from wire.testing.cassette.file import load
+from wire.testing.cassette.convert.conversion import convert
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import load
 
 RECORDS = 1000
 _IN_ONE_FILE = 20

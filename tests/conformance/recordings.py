@@ -21,9 +21,9 @@ from tests.conformance.result import Result
 from wire.errors import CassetteError
 from wire.providers import owner_of
 from wire.testing import Replay
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.conversion import NothingToConvert, convert
-from wire.testing.cassette.file import Interaction, load
+from wire.testing.cassette.convert.conversion import NothingToConvert, convert
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import Interaction, load
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".har", ".yaml.gz")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from wire.testing.recording import missing_for_live
+from wire.testing.fixtures.recording import missing_for_live
 
 _MODELS = {
     "gemini": "gemini-3.8-flash",

@@ -43,8 +43,8 @@ from wire.openai import (
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.providers import PROVIDERS
 from wire.testing import AsyncReplay, Replay
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import CassetteFile, dump, load
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import CassetteFile, dump, load
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "openai" / "providers"
 REGIONS = {f"{row.name}@{region}" for row in PROVIDERS.values() for region in row.regions}

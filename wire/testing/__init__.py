@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.testing.cassette.checks.drift import Change as Change
     from wire.testing.cassette.deck import Drifted as Drifted
-    from wire.testing.cassette.drift import Change as Change
     from wire.testing.cassette.matching import ComparedRequest as ComparedRequest
     from wire.testing.cassette.matching import Difference as Difference
     from wire.testing.cassette.matching import Match as Match
     from wire.testing.cassette.modes import Mode as Mode
-    from wire.testing.cassette.snapshots import Snapshots as Snapshots
-    from wire.testing.cassette.snapshots import stable as stable
     from wire.testing.cassette.sweeping import SweepFailure as SweepFailure
     from wire.testing.cassette.sweeping import SweepReport as SweepReport
     from wire.testing.cassette.sweeping import async_sweep as async_sweep
@@ -36,13 +34,15 @@ if TYPE_CHECKING:
     from wire.testing.cassette.transports import Cassette as Cassette
     from wire.testing.cassette.transports import Record as Record
     from wire.testing.cassette.transports import Replay as Replay
+    from wire.testing.cassette.views.snapshots import Snapshots as Snapshots
+    from wire.testing.cassette.views.snapshots import stable as stable
 
 _NAMES = {
     "wire.testing.cassette.deck": ("Drifted",),
-    "wire.testing.cassette.drift": ("Change",),
+    "wire.testing.cassette.checks.drift": ("Change",),
     "wire.testing.cassette.matching": ("ComparedRequest", "Difference", "Match"),
     "wire.testing.cassette.modes": ("Mode",),
-    "wire.testing.cassette.snapshots": ("Snapshots", "stable"),
+    "wire.testing.cassette.views.snapshots": ("Snapshots", "stable"),
     "wire.testing.cassette.sweeping": ("SweepFailure", "SweepReport", "async_sweep", "sweep"),
     "wire.testing.cassette.transports": (
         "AsyncCache",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wire.http.client import Client
     from wire.testing.cassette.transports import AsyncCassette, Cassette
     from wire.testing.emulator import EmulatorTransport, Server
-    from wire.testing.recording import Recording
+    from wire.testing.fixtures.recording import Recording
 
 MODES = ("none", "once", "new_episodes", "new", "all", "rewrite", "verify")
 UNPLAYED = ("fail", "ignore", "warn")
@@ -176,7 +176,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     config = item.config
     if not _option(config, "block-network"):
         return (yield)
-    blocked = _imported("wire.testing.blocking").Blocked(
+    blocked = _imported("wire.testing.fixtures.blocking").Blocked(
         _allowed_hosts(config), _named(config, "block-network"), _named(config, "allowed-hosts")
     )
     item.stash[_BLOCKED] = blocked
@@ -204,7 +204,7 @@ def _wire_recording(
     wire_cassette_config: dict[str, Any],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Recording]:
-    recording = _imported("wire.testing.recording")
+    recording = _imported("wire.testing.fixtures.recording")
     item, config = request.node, request.config
     session = config.stash[_SESSION]
     configured = {"mode": "wire_record_mode", "unplayed": "wire_unplayed"}
@@ -326,7 +326,7 @@ def _marked(item: pytest.Item) -> list[dict[str, Any]]:
 def _cassette_path(item: pytest.Item, given: Any) -> Path:
     if given is not None:
         return item.path.parent / Path(given)
-    names = _imported("wire.testing.file_names")
+    names = _imported("wire.testing.fixtures.file_names")
     path: Path = names.cassette_path(item.path, item.nodeid)
     return path
 
@@ -404,7 +404,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Notes the cassettes of all tests that were collected."""
     config: Any = session.config
     known = config.stash[_SESSION]
-    if "wire.testing.recording" in sys.modules:  # otherwise no test of this process used a cassette
+    if (
+        "wire.testing.fixtures.recording" in sys.modules
+    ):  # otherwise no test of this process used a cassette
         for item in [*getattr(session, "items", ()), *known.deselected]:
             known.files["tests"].add(str(item.path))
             if "_wire_recording" in getattr(item, "fixturenames", ()):
@@ -457,7 +459,7 @@ def _orphans(files: dict[str, set[str]]) -> list[Path]:
     That includes the folder of a module that is gone, but no other folder, since a test may name a
     file itself.
     """
-    safe_name = _imported("wire.testing.file_names").safe_name if files["used"] else str
+    safe_name = _imported("wire.testing.fixtures.file_names").safe_name if files["used"] else str
     unknown = {(path.parent, safe_name(path.stem)) for path in map(Path, files["uncollected"])}
     folders = {Path(path).parent for path in files["tests"]}
     found = [

@@ -12,7 +12,7 @@ from wire.cli.terminal import write, write_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wire.testing.cassette.checks import Finding
+    from wire.testing.cassette.checks.checking import Finding
 
 _SIDE_FILES = ".files"
 """End of the name of the folder with the side files of a cassette."""
@@ -34,7 +34,7 @@ def _check(chosen: argparse.Namespace) -> int:
     from wire.cli.cassette.paths import files_in
     from wire.core.files import read_whole
     from wire.errors import ConfigurationError
-    from wire.testing.cassette.checks import check, is_cassette
+    from wire.testing.cassette.checks.checking import check, is_cassette
 
     found: list[Finding] = []
     count = 0
@@ -74,7 +74,7 @@ def _side_files(cassette: Path) -> Iterator[Path]:
 
 def _orphan(path: Path) -> Iterator[Finding]:
     """A side file without a cassette. Those of a cassette are checked with it."""
-    from wire.testing.cassette.checks import Finding
+    from wire.testing.cassette.checks.checking import Finding
 
     cassette = Path(str(path.parent).removesuffix(_SIDE_FILES))
     if not cassette.exists():

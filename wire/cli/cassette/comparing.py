@@ -33,9 +33,9 @@ def _run(chosen: argparse.Namespace) -> int:
     from wire.cli import FAILED
     from wire.core.files import read_whole
     from wire.errors import CassetteError
-    from wire.testing.cassette.comparison import compare
-    from wire.testing.cassette.file import load
-    from wire.testing.cassette.text import comparison_text
+    from wire.testing.cassette.format.file import load
+    from wire.testing.cassette.views.comparison import compare
+    from wire.testing.cassette.views.text import comparison_text
 
     left, right = (
         load(read_whole(path, CassetteError), path).interactions

@@ -11,7 +11,7 @@ from wire.cli.options import Command, json_option
 from wire.cli.terminal import write, write_json
 
 if TYPE_CHECKING:
-    from wire.testing.cassette.conversion import Converted
+    from wire.testing.cassette.convert.conversion import Converted
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".har", ".yaml.gz", ".yml.gz", ".json.gz", ".har.gz")
 _WRITTEN = {"wire": ".cassette.json", "vcr": ".yaml", "har": ".har"}
@@ -69,7 +69,7 @@ def _convert(chosen: argparse.Namespace) -> int:
 
 def _folder(source: Path, target: Path, chosen: argparse.Namespace) -> Iterator[_Row]:
     from wire.errors import CassetteError
-    from wire.testing.cassette.conversion import NothingToConvert
+    from wire.testing.cassette.convert.conversion import NothingToConvert
 
     taken: dict[Path, str] = {}
     root = source.resolve()
@@ -97,8 +97,8 @@ def _folder(source: Path, target: Path, chosen: argparse.Namespace) -> Iterator[
 def _one(path: Path, name: str, target: Path, chosen: argparse.Namespace) -> Converted:
     from wire.core.files import read_whole, write_whole
     from wire.errors import CassetteError
-    from wire.testing.cassette.conversion import convert
-    from wire.testing.cassette.file import block, save
+    from wire.testing.cassette.convert.conversion import convert
+    from wire.testing.cassette.format.file import block, save
 
     converted = convert(read_whole(path, CassetteError), name, chosen.to)
     if target.exists() and not chosen.overwrite:

@@ -19,7 +19,7 @@ def _scan(chosen: argparse.Namespace) -> int:
     from wire.cli.cassette.paths import files_in
     from wire.core.files import read_whole
     from wire.errors import ConfigurationError
-    from wire.testing.cassette.scan import scan, text_of
+    from wire.testing.cassette.checks.scan import scan, text_of
 
     found, count = [], 0
     for path, _ in files_in(chosen.paths):

@@ -20,9 +20,9 @@ def _options(command: argparse.ArgumentParser) -> None:
 def _run(chosen: argparse.Namespace) -> int:
     from wire.core.files import read_whole, write_whole
     from wire.errors import CassetteError, ConfigurationError
-    from wire.testing.cassette.conversation import conversation
-    from wire.testing.cassette.file import load
-    from wire.testing.cassette.text import conversation_text
+    from wire.testing.cassette.format.file import load
+    from wire.testing.cassette.views.conversation import conversation
+    from wire.testing.cassette.views.text import conversation_text
 
     if chosen.against is not None and chosen.html is None:
         raise ConfigurationError("--against: needs --html; `wire cassette diff` compares as text")
@@ -30,8 +30,8 @@ def _run(chosen: argparse.Namespace) -> int:
         raise ConfigurationError("--json: not allowed with --html")
     interactions = load(read_whole(chosen.file, CassetteError), chosen.file).interactions
     if chosen.html is not None:
-        from wire.testing.cassette.comparison import compare
-        from wire.testing.cassette.page import page
+        from wire.testing.cassette.views.comparison import compare
+        from wire.testing.cassette.views.page import page
 
         compared = None
         if chosen.against is not None:

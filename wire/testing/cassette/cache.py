@@ -17,14 +17,14 @@ from wire.core.arguments import number, whole_number
 from wire.core.files import read_whole
 from wire.core.secret import Secret, sealed_list
 from wire.errors import CassetteError, ConfigurationError
-from wire.testing.cassette.bodies import body_chunks
 from wire.testing.cassette.deck import Keep
-from wire.testing.cassette.file import End, load
-from wire.testing.cassette.kept_headers import Headers, request_headers
+from wire.testing.cassette.format.bodies import body_chunks
+from wire.testing.cassette.format.file import End, load
+from wire.testing.cassette.format.kept_headers import Headers, request_headers
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.recorder import Recorder
-from wire.testing.cassette.sent import Sent
 
 _ASKS = re.compile(
     r".*(?::(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from wire.core.files import read_whole
 from wire.core.secret import Secret
 from wire.errors import CassetteError
-from wire.testing.cassette.file import End, Interaction, load
+from wire.testing.cassette.format.file import End, Interaction, load
+from wire.testing.cassette.format.kept_headers import Headers
+from wire.testing.cassette.format.redaction import Redaction
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.instrument import Instrument
-from wire.testing.cassette.kept_headers import Headers
 from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.modes import Mode, needs_file, way_of
 from wire.testing.cassette.player import Played, Player
 from wire.testing.cassette.recorder import Recorder, response_of
-from wire.testing.cassette.redaction import Redaction
-from wire.testing.cassette.sent import Sent
 
 if TYPE_CHECKING:
-    from wire.testing.cassette.drift import Change
+    from wire.testing.cassette.checks.drift import Change
 
 Keep = Callable[[int, Headers, bytes, End], CassetteError | None]
 """Takes status, headers and body of a live response, and how the body ended. It returns its error,
@@ -99,7 +99,7 @@ class Deck:
         self, index: int, status: int, headers: Headers, body: bytes, end: End
     ) -> CassetteError | None:
         """Compare a live response with the recorded one."""
-        from wire.testing.cassette.drift import changes  # it loads the structs of all wires
+        from wire.testing.cassette.checks.drift import changes  # it loads the structs of all wires
 
         try:
             live, _ = response_of(status, list(headers), body, end, self._redaction)

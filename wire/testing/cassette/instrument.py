@@ -10,7 +10,7 @@ from typing import Any
 from wire.errors import ConfigurationError
 from wire.testing.cassette.chunking import chunking_of
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
-from wire.testing.cassette.file import End
+from wire.testing.cassette.format.file import End
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.cassette.player import Played
 

@@ -18,11 +18,11 @@ from msgspec import UNSET, UnsetType
 
 from wire.core.credentials import SHOWN, secret_name, secret_variable
 from wire.core.masking import in_base64
-from wire.testing.cassette.bodies import body_bytes, event_bytes
-from wire.testing.cassette.content_coding import decode_content
-from wire.testing.cassette.file import Block, Body, Interaction
-from wire.testing.cassette.file_position import Path, shown
-from wire.testing.cassette.kept_headers import Headers
+from wire.testing.cassette.format.bodies import body_bytes, event_bytes
+from wire.testing.cassette.format.content_coding import decode_content
+from wire.testing.cassette.format.file import Block, Body, Interaction
+from wire.testing.cassette.format.file_position import Path, shown
+from wire.testing.cassette.format.kept_headers import Headers
 
 MIN_SECRET_LENGTH = 8
 """Characters of a secret in a header or URL.

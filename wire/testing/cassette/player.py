@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import body_bytes, body_chunks
-from wire.testing.cassette.file import End, Interaction
+from wire.testing.cassette.format.bodies import body_bytes, body_chunks
+from wire.testing.cassette.format.file import End, Interaction
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.matching import ComparedRequest, Difference, Match, closest, listed
 from wire.testing.cassette.pieces import Pause
-from wire.testing.cassette.sent import Sent
 
 
 class Played(NamedTuple):

@@ -15,13 +15,26 @@ from msgspec import UNSET, UnsetType
 
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.content_coding import decode_content, refusal
-from wire.testing.cassette.file import End, Interaction, Request, Response, block, save, whole_block
-from wire.testing.cassette.kept_headers import Headers, kept_url, request_headers, response_headers
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.content_coding import decode_content, refusal
+from wire.testing.cassette.format.file import (
+    End,
+    Interaction,
+    Request,
+    Response,
+    block,
+    save,
+    whole_block,
+)
+from wire.testing.cassette.format.kept_headers import (
+    Headers,
+    kept_url,
+    request_headers,
+    response_headers,
+)
+from wire.testing.cassette.format.redaction import NO_REDACTION, Redaction
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.leaks import Known, Leak
-from wire.testing.cassette.redaction import NO_REDACTION, Redaction
-from wire.testing.cassette.sent import Sent
 
 
 class Recorder:

@@ -17,12 +17,12 @@ from wire.core.files import read_whole
 from wire.errors import CassetteError, ConfigurationError, WireError
 from wire.testing.cassette.chunking import Chunking, chunking_of
 from wire.testing.cassette.faults import ENDING, Fault, fault_of
-from wire.testing.cassette.file import load
+from wire.testing.cassette.format.file import load
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.instrument import recorded_events, with_fault
 from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.player import Played, Player
 from wire.testing.cassette.playing import Playing, body_of, played_response
-from wire.testing.cassette.sent import Sent
 from wire.testing.cassette.transports import sent_of
 
 _MAX_REQUESTS = 100

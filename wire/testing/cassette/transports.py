@@ -19,13 +19,13 @@ from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
-from wire.testing.cassette.file import End
+from wire.testing.cassette.format.file import End
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.instrument import Faults, Instrument
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.playing import body_of, played_response
-from wire.testing.cassette.sent import Sent
 
 _ENDS: list[tuple[type[Exception], End]] = [
     (httpx.TimeoutException, "timeout"),

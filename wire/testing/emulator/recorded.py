@@ -11,12 +11,12 @@ from pathlib import Path
 from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing.cassette.faults import Fault
-from wire.testing.cassette.file import Interaction, load
+from wire.testing.cassette.format.file import Interaction, load
+from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import ComparedRequest, Match, redacting
 from wire.testing.cassette.pieces import Cut, Pause, Piece, Reset
 from wire.testing.cassette.player import Player
-from wire.testing.cassette.sent import Sent
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure

@@ -22,7 +22,7 @@ from typing import Any
 
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
-from wire.testing.cassette.kept_headers import kept_url
+from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from wire.testing.cassette.json_style import Layout, Style, written
+from wire.testing.cassette.format.json_style import Layout, Style, written
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 
 JSON = "application/json; charset=UTF-8"

@@ -12,13 +12,13 @@ import msgspec
 
 from wire.core.decoders import decoder
 from wire.errors import CassetteError
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.drift import drift
-from wire.testing.cassette.endpoints import endpoint_of
-from wire.testing.cassette.file import CassetteFile, Interaction, load
-from wire.testing.cassette.file_position import fault_of, positions
+from wire.testing.cassette.checks.drift import drift
+from wire.testing.cassette.checks.endpoints import endpoint_of
+from wire.testing.cassette.checks.scan import scan
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import CassetteFile, Interaction, load
+from wire.testing.cassette.format.file_position import fault_of, positions
 from wire.testing.cassette.matching import Match
-from wire.testing.cassette.scan import scan
 
 Kind = Literal["format", "secret", "drift", "orphan", "incomplete", "repeated", "unknown"]
 FAULTS: tuple[Kind, ...] = ("format", "secret", "drift", "orphan")

@@ -27,9 +27,9 @@ from wire.neutral import messages as neutral
 from wire.openai import responses
 from wire.openai.chat import reader as chat_reader
 from wire.openai.responses import reader as responses_reader
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import Body, End, Interaction
-from wire.testing.cassette.kept_headers import kept_url
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import Body, End, Interaction
+from wire.testing.cassette.format.kept_headers import kept_url
 
 PartKind = Literal["text", "thought", "call", "result", "file", "other"]
 

@@ -22,10 +22,10 @@ from wire.core.lenient import Unreadable, decoded, plain
 from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
 from wire.errors import LimitError, RuleError
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.endpoints import Endpoint, endpoint_of
-from wire.testing.cassette.file import Body, Interaction, Response
-from wire.testing.cassette.json_style import MAX_JSON_DEPTH
+from wire.testing.cassette.checks.endpoints import Endpoint, endpoint_of
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import Body, Interaction, Response
+from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
 
 _SHOWN_VALUE = 80
 """Characters of a value in a report."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from wire.testing.cassette.file import End
-from wire.testing.cassette.file_position import Fault, Path, shown
-from wire.testing.cassette.sent import Sent
-from wire.testing.cassette.yaml_values import Plain, resolved
+from wire.testing.cassette.convert.yaml_values import Plain, resolved
+from wire.testing.cassette.format.file import End
+from wire.testing.cassette.format.file_position import Fault, Path, shown
+from wire.testing.cassette.format.sent import Sent
 
 Headers = list[tuple[str, str]]
 

@@ -13,16 +13,16 @@ import msgspec
 from wire.core.credentials import looks_secret, secret_name
 from wire.core.limits import Inflater, Limits, check_json
 from wire.errors import CassetteError, LimitError, StreamInvalid
-from wire.testing.cassette.bodies import read_body
-from wire.testing.cassette.file import Interaction, Request, assembled, load, whole_block
-from wire.testing.cassette.file_position import Fault, fault_of, line_of, positions, shown
-from wire.testing.cassette.foreign import At, Exchange, FaultAt, Headers, Notes
-from wire.testing.cassette.har import is_har, read_har, write_har
-from wire.testing.cassette.kept_headers import kept_url, request_headers, response_headers
+from wire.testing.cassette.convert.foreign import At, Exchange, FaultAt, Headers, Notes
+from wire.testing.cassette.convert.har import is_har, read_har, write_har
+from wire.testing.cassette.convert.vcr import is_vcr, read_vcr, write_vcr
+from wire.testing.cassette.convert.yaml_values import parse_yaml, yaml_line_of
+from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.file import Interaction, Request, assembled, load, whole_block
+from wire.testing.cassette.format.file_position import Fault, fault_of, line_of, positions, shown
+from wire.testing.cassette.format.kept_headers import kept_url, request_headers, response_headers
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.recorder import response_of
-from wire.testing.cassette.vcr import is_vcr, read_vcr, write_vcr
-from wire.testing.cassette.yaml_values import parse_yaml, yaml_line_of
 
 Format = Literal["wire", "vcr", "har"]
 

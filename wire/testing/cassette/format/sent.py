@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wire.testing.cassette.kept_headers import kept_url
+from wire.testing.cassette.format.kept_headers import kept_url
 
 
 class Sent(NamedTuple):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from wire.core.limits import is_deeper
 from wire.errors import CassetteError
-from wire.testing.cassette.file_position import Path
-from wire.testing.cassette.json_paths import matches, parsed
+from wire.testing.cassette.format.file_position import Path
+from wire.testing.cassette.format.json_paths import matches, parsed
 
 REDACTED = "[redacted]"
 """Stands in place of a value. It has no character that a server writes as an escape."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from wire.core.limits import Limits
 from wire.errors import CassetteError
-from wire.testing.cassette.file_position import Fault, Path, shown
+from wire.testing.cassette.format.file_position import Fault, Path, shown
 
 _LIMITS = Limits()
 _BYTES_OF_CONTAINER, _BYTES_OF_VALUE = 16, 4

@@ -21,11 +21,11 @@ from typing import Any
 
 from msgspec import UNSET
 
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import Interaction
-from wire.testing.cassette.foreign import At, Exchange, Headers, Notes, reason_phrase
-from wire.testing.cassette.sent import Sent
-from wire.testing.cassette.yaml_values import pyyaml, resolved
+from wire.testing.cassette.convert.foreign import At, Exchange, Headers, Notes, reason_phrase
+from wire.testing.cassette.convert.yaml_values import pyyaml, resolved
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import Interaction
+from wire.testing.cassette.format.sent import Sent
 
 _INTERACTION_KEYS = {"request", "response"}
 _REQUEST_KEYS = {

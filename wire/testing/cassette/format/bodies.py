@@ -15,8 +15,15 @@ from typing import Any, NamedTuple, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.testing.cassette.file import Body, Event, Framing, in_columns
-from wire.testing.cassette.json_style import LAYOUTS, ON_ONE_LINE, Escapes, Style, readable, written
+from wire.testing.cassette.format.file import Body, Event, Framing, in_columns
+from wire.testing.cassette.format.json_style import (
+    LAYOUTS,
+    ON_ONE_LINE,
+    Escapes,
+    Style,
+    readable,
+    written,
+)
 
 _SPACE = b" \t\r\n"
 # Atomic groups: without them, backtracking splits a CRLF into CR and LF, which is a blank line.

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from wire.core.printable import printable_line
-from wire.testing.cassette.conversation import Exchange, split_url
-from wire.testing.cassette.text import attempt_text
+from wire.testing.cassette.views.conversation import Exchange, split_url
+from wire.testing.cassette.views.text import attempt_text
 
 _WIDTH = 1000
 _LEAST = 4

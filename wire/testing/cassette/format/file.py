@@ -21,16 +21,16 @@ from msgspec import UNSET, Meta, UnsetType
 from wire.core.decoders import decoder, json_schema
 from wire.core.files import read_whole, write_whole
 from wire.errors import CassetteError, ConfigurationError
-from wire.testing.cassette.file_position import Fault, fault_of, repeated_key
-from wire.testing.cassette.json_paths import parsed
-from wire.testing.cassette.json_style import (
+from wire.testing.cassette.format.file_position import Fault, fault_of, repeated_key
+from wire.testing.cassette.format.json_paths import parsed
+from wire.testing.cassette.format.json_style import (
     ON_ONE_LINE,
     Escapes,
     Layout,
     OneLineLayout,
     escape_invisible,
 )
-from wire.testing.cassette.side_files import (
+from wire.testing.cassette.format.side_files import (
     DIGEST,
     INLINE_BYTES,
     Coding,

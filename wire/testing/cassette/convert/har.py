@@ -16,9 +16,7 @@ from msgspec import UNSET
 
 from wire.core.printable import printable_json
 from wire.core.version import VERSION
-from wire.testing.cassette.bodies import body_bytes
-from wire.testing.cassette.file import End, Interaction
-from wire.testing.cassette.foreign import (
+from wire.testing.cassette.convert.foreign import (
     At,
     Exchange,
     Headers,
@@ -26,7 +24,9 @@ from wire.testing.cassette.foreign import (
     base64_text,
     reason_phrase,
 )
-from wire.testing.cassette.sent import Sent
+from wire.testing.cassette.format.bodies import body_bytes
+from wire.testing.cassette.format.file import End, Interaction
+from wire.testing.cassette.format.sent import Sent
 
 _NO_TIME = "1970-01-01T00:00:00.000Z"
 _FORM = "application/x-www-form-urlencoded"

@@ -23,7 +23,7 @@ import msgspec
 from wire.core.credentials import credentials_in, secret_name
 from wire.core.limits import Inflater, Limits
 from wire.errors import LimitError, StreamInvalid
-from wire.testing.cassette.file_position import Path, positions, shown
+from wire.testing.cassette.format.file_position import Path, positions, shown
 from wire.testing.cassette.leaks import unescaped
 
 _MAX_DECODED = 2

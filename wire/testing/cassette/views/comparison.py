@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wire.testing.cassette.conversation import Exchange, conversation, readable, split_url
-from wire.testing.cassette.file import Interaction
-from wire.testing.cassette.file_position import shown
-from wire.testing.cassette.json_paths import Step, parsed, without
+from wire.testing.cassette.format.file import Interaction
+from wire.testing.cassette.format.file_position import shown
+from wire.testing.cassette.format.json_paths import Step, parsed, without
 from wire.testing.cassette.matching import NOTHING, differences, shown_values
-from wire.testing.cassette.snapshots import Stable, events_of
+from wire.testing.cassette.views.conversation import Exchange, conversation, readable, split_url
+from wire.testing.cassette.views.snapshots import Stable, events_of
 
 _VOLATILE_HEADERS = ("ratelimit", "request-id")
 _MAX_CHANGES = 200

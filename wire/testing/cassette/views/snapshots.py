@@ -18,9 +18,9 @@ from wire.core.files import read_whole
 from wire.core.json_values import checked
 from wire.core.memory import encode
 from wire.errors import CassetteError, ConfigurationError
-from wire.testing.cassette.bodies import event_bytes
-from wire.testing.cassette.conversation import conversation, readable
-from wire.testing.cassette.file import Body, Event, Interaction, load
+from wire.testing.cassette.format.bodies import event_bytes
+from wire.testing.cassette.format.file import Body, Event, Interaction, load
+from wire.testing.cassette.views.conversation import conversation, readable
 
 # The caller chooses a `custom_id`.
 _ID = re.compile(r"id|(?!custom_id).*_id|.*[a-z]Id|uuid|system_fingerprint")

@@ -17,9 +17,10 @@ from typing import Any
 from msgspec import UNSET
 
 from wire.core.printable import printable, printable_line
-from wire.testing.cassette.bodies import event_bytes
-from wire.testing.cassette.comparison import Comparison, Pair
-from wire.testing.cassette.conversation import (
+from wire.testing.cassette.format.bodies import event_bytes
+from wire.testing.cassette.format.file import Body, Interaction
+from wire.testing.cassette.views.comparison import Comparison, Pair
+from wire.testing.cassette.views.conversation import (
     Conversation,
     Exchange,
     Part,
@@ -28,15 +29,14 @@ from wire.testing.cassette.conversation import (
     readable,
     split_url,
 )
-from wire.testing.cassette.file import Body, Interaction
-from wire.testing.cassette.text import (
+from wire.testing.cassette.views.text import (
     attempt_text,
     file_text,
     json_text,
     outcome_facts,
     request_facts,
 )
-from wire.testing.cassette.timeline import timeline
+from wire.testing.cassette.views.timeline import timeline
 
 _SHOWN_CHARACTERS = 4_000
 """Characters of one text in raw JSON and events. Inline files would make the page as large as the
@@ -81,7 +81,7 @@ def page(
 
 
 def _asset(name: str) -> str:
-    return files("wire.testing.cassette").joinpath(name).read_text("utf-8")
+    return files("wire.testing.cassette.views").joinpath(name).read_text("utf-8")
 
 
 def _hash(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Other formats of recordings: VCR's YAML and JSON, HAR."""

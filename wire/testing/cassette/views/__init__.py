@@ -1,0 +1,1 @@
+"""Recordings for people: a conversation, a page, a comparison, snapshots."""
