@@ -35,8 +35,9 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
+# Long runs, and property tests with all their examples.
 test-slow: .venv/.dev
-	$(BIN)/python -m pytest -q -m slow
+	EXAMPLES=all $(BIN)/python -m pytest -q -m "slow or hypothesis"
 
 # The tests of clients on connections of httpx, as without httptools, and on the pool of httpx2.
 test-transports: .venv/.dev

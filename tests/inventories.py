@@ -529,7 +529,7 @@ def _names(kinds: list[Kind]) -> Iterator[str]:
         elif form == "object":
             for each in inside.values():
                 yield from _names(each)
-        elif form != "scalar":
+        elif form not in ("scalar", "values"):
             yield from _names(inside)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from tests.cassette.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
+from tests.property import examples
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks, read_body
 from wire.testing.cassette.format.file import (
     Body,
@@ -236,13 +237,13 @@ def _pieces(draw: st.DrawFn) -> bytes:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.lists(_pieces(), max_size=6).map(b"".join))
 def test_c02_any_stream_survives(data):
     through_a_file(data, SSE)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(
     _VALUES,
     st.sampled_from([compact, google, spaced, pretty, lambda value: spaced(value, True)]),
@@ -255,7 +256,7 @@ def test_c01_any_json_body_survives(item, write, around, cut):
     through_a_file(around.encode() + data)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=200))
 def test_c01_any_bytes_survive(data):
     through_a_file(data)

@@ -126,7 +126,7 @@ LISTED = "cassettes that no test uses"
     ("arguments", "is_listed"),
     [
         ((), True),
-        (("-pxdist", "-n2"), True),
+        pytest.param(("-pxdist", "-n2"), True, marks=pytest.mark.slow),
         (("-kstays",), False),
         (("-mlive",), False),
         (("test_it.py",), False),

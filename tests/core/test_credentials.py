@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property import examples
 from wire.core import credentials
 from wire.core.credentials import (
     hidden,
@@ -77,7 +78,7 @@ def test_keys_of_vendors_are_recognised(text: str):
     assert "ake" not in hidden(f"no model {text!r}").replace("***", "")[9:]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.from_regex(credentials._KNOWN()))
 def test_no_credential_is_too_short_to_be_searched_for(text: str):
     assert known_credential(text)

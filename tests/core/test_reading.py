@@ -21,6 +21,7 @@ import wire.gemini.fold
 import wire.gemini.reader
 import wire.openai.chat.fold
 import wire.openai.chat.reader
+from tests.property import examples
 from wire import anthropic, gemini, openai
 from wire.core.lenient import strict_json
 from wire.core.limits import Limits
@@ -489,7 +490,7 @@ def garbled(data: bytes, dice: random.Random) -> bytes:
     return bytes(changed)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.sampled_from(sorted(WIRES)), st.integers(0, 1 << 32))
 def test_any_bytes_end_in_chunks_or_in_a_typed_error(name: str, seed: int) -> None:
     one, dice = WIRES[name], random.Random(seed)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from tests.property import examples
 from wire.core.memory import encode
 from wire.errors import (
     BadRequestError,
@@ -345,7 +346,7 @@ answers = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(answers, st.sampled_from([None, 2]), st.booleans())
 def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
     body = json.dumps(answer, indent=indent, ensure_ascii=ascii_only).encode()
@@ -360,7 +361,7 @@ def test_any_answer_goes_back_as_it_came(answer, indent, ascii_only):
             assert candidate.content.raw in body
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(answers)
 def test_any_answer_without_its_memory_says_the_same(answer):
     """Decoding, encoding by the fields and decoding again gives an equal struct."""
@@ -387,7 +388,7 @@ def test_an_unknown_kind_of_part_goes_back(role, after):
     assert b'{"song": {"bars":4}}' in generate_content("gemini-3-pro-preview", request).body
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(answers)
 def test_any_answer_can_be_a_turn(answer):
     parsed = parse_response(json.dumps(answer).encode())

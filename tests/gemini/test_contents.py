@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.history.test_work import Work
+from tests.property import examples
 from wire.core.memory import encode, notes
 from wire.errors import HistoryError, RuleError
 from wire.gemini import (
@@ -262,7 +263,7 @@ def tried(turns: list[Any], model: str | None = None) -> list[Content] | None:
         return None
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     beginnings,
     histories,
@@ -279,7 +280,7 @@ def test_random_histories_are_mostly_built():
     """Most histories are accepted. Otherwise the property above would test little."""
     seen = []
 
-    @settings(max_examples=200, database=None)
+    @settings(max_examples=examples(200), database=None)
     @given(beginnings, histories, endings)
     def look(first, turns, last):
         seen.append(tried([*first, *turns, *last]) is not None)
@@ -288,7 +289,7 @@ def test_random_histories_are_mostly_built():
     assert sum(seen) > len(seen) / 3
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories)
 def test_nothing_is_lost(turns):
     """Every text is sent, in order within its role. Every call is sent once, and every result once,
@@ -313,7 +314,7 @@ def test_nothing_is_lost(turns):
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories)
 def test_received_parts_keep_their_bytes_and_their_place(turns):
     turns = ["Hi", *turns, "And now?"]
@@ -326,7 +327,7 @@ def test_received_parts_keep_their_bytes_and_their_place(turns):
         position = body.index(raw, position) + len(raw)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(histories)
 def test_signatures_stay_where_they_were(turns):
     """F-01: each signature stays on its part, and only the placeholder is added."""
@@ -342,7 +343,7 @@ def test_signatures_stay_where_they_were(turns):
     assert [part for part in sent if part.thought_signature not in (None, PLACEHOLDER)] == came
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(beginnings, histories, endings)
 def test_doing_it_again_changes_nothing(first, turns, last):
     once = tried([*first, *turns, *last])
@@ -351,7 +352,7 @@ def test_doing_it_again_changes_nothing(first, turns, last):
         assert (twice, encode(twice), notes(twice)) == (once, encode(once), ())
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(beginnings, histories, endings)
 def test_inputs_are_not_changed(first, turns, last):
     turns = [*first, *turns, *last]

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from tests.property import examples
 from wire.core.limits import Limits
 from wire.core.memory import encode
 from wire.errors import (
@@ -677,7 +678,7 @@ def chunk_of(parts: list[dict[str, Any]], **candidate: Any) -> GenerateContentRe
     )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(PARTS, min_size=2, max_size=5))
 def test_fold_merges_plain_texts_alone(chunks):
     """Texts are never joined across a signature or an unknown key (G26). All other parts stay in

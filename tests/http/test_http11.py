@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.property import examples
 from wire.core.limits import MAX_FRAMING_BYTES
 
 pytest.importorskip("httptools", exc_type=ImportError)
@@ -348,7 +349,7 @@ def _written(
     return OK + lines + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + LAST
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     framing=st.sampled_from(["length", "chunks", "end"]),
     headers=HEADERS,

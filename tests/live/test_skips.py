@@ -42,7 +42,9 @@ def run(*arguments: str, **variables: str) -> str:
 @pytest.mark.parametrize(
     ("selected", "variables"),
     [
-        ("test", {"RUN_LIVE_GEMINI": "0", "GEMINI_API_KEY": "fake-key"}),
+        pytest.param(
+            "test", {"RUN_LIVE_GEMINI": "0", "GEMINI_API_KEY": "fake-key"}, marks=pytest.mark.slow
+        ),
         ("not bad_key", {"RUN_LIVE": "1"}),  # that test brings a key, so it may run live
     ],
     ids=["switched off", "no key"],
