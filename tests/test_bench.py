@@ -285,10 +285,14 @@ def test_each_client_does_the_same_work(name, base_url, of_the_limit):
 @pytest.mark.parametrize(
     ("suite", "client"),
     [
-        (suite, client)
+        # A quick run has the first client of each suite that is not the limit.
+        pytest.param(suite, client, marks=pytest.mark.slow if number else ())
         for suite, clients in PARTS.items()
-        for client in clients
-        if IMPLEMENTATIONS[client_of(client)].environment == "wire" and client != LIMIT
+        for number, client in enumerate(
+            client
+            for client in clients
+            if IMPLEMENTATIONS[client_of(client)].environment == "wire" and client != LIMIT
+        )
     ],
 )
 def test_each_part_does_the_same_work(suite, client):

@@ -63,7 +63,7 @@ def test_r_43_10_000_interrupts(scene: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["send", "stream"])
-@pytest.mark.parametrize("connections", ["direct", "httpx"])
+@pytest.mark.parametrize("connections", ["direct", pytest.param("httpx", marks=pytest.mark.slow)])
 def test_r_43_an_interrupt_at_each_point(connections: str, kind: str) -> None:
     """The slot is free at once, and the caller gets KeyboardInterrupt and nothing else."""
     if connections == "direct":

@@ -133,7 +133,13 @@ def asked(wire: Any, model: str, schema: Any, *, strict: bool) -> Any:
 
 
 @pytest.mark.parametrize("wire", MODELS)
-@pytest.mark.parametrize("kind", SCHEMAS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(each, marks=pytest.mark.slow if place % 2 else ())
+        for place, each in enumerate(SCHEMAS)
+    ],
+)
 def test_r_38_each_wire_gives_a_bounded_answer_to_a_schema(kind: str, wire: str) -> None:
     module, model = MODELS[wire]
     for strict in (False, True):

@@ -87,11 +87,16 @@ class Entries:
     def _read(self, path: Path) -> Played | None:
         try:
             age = time.time() - path.stat().st_mtime
-        except OSError:
-            return None  # not there, or another process has just removed it
+            data = read_whole(path, CassetteError)
+        except FileNotFoundError:
+            return None
+        except CassetteError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None  # another process has removed it meanwhile
+            raise
         if self._max_age is not None and age > self._max_age:
             return None
-        [interaction] = load(read_whole(path, CassetteError), os.fspath(path)).interactions
+        [interaction] = load(data, os.fspath(path)).interactions
         response = interaction.response
         return Played(response.status, response.headers, body_chunks(response.body), response.end)
 
