@@ -39,7 +39,7 @@ import importlib.util, sys, time
 import pytest
 start = time.perf_counter()
 spec = importlib.util.spec_from_file_location("wire_llm_pytest", sys.argv[1])
-module = importlib.util.module_from_spec(spec)
+module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
 print(time.perf_counter() - start)
 """

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import json
 import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.http.loopback import GOOD_STREAM, LAST, STREAM, chunked, event, head,
 from wire import Client
 from wire.errors import CassetteError, ConfigurationError, ConnectionLost
 from wire.http.async_lanes import AsyncLanes
-from wire.testing import AsyncRecord, Record, Replay
+from wire.testing import AsyncCassette, AsyncRecord, Cassette, Record, Replay
 from wire.testing.cassette.format import content_coding
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import load
@@ -566,3 +567,32 @@ def test_a_client_says_what_it_sends_through(cassette: Path):
     ) as client:
         assert client.describe()["http"] == "Record"
     assert not cassette.exists(), "nothing was sent, nothing is written"
+
+
+def test_c06_times_of_chunks_are_recorded_when_asked_for(
+    way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
+):
+    clock = itertools.count(start=100.0, step=0.04)
+    monkeypatch.setattr("wire.testing.cassette.transports.time.monotonic", lambda: next(clock))
+    make: Any = Cassette if way.name == "sync" else AsyncCassette
+    chunks = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
+
+    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(chunks)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for each in chunks:
+                yield each
+
+    def inner(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Body())
+
+    texts = []
+    for timing in (True, False, False):
+        transport: Any = httpx.MockTransport(inner)
+        way.get(make(cassette, "rewrite", inner=transport, timing=timing), "https://llm.example/")
+        texts.append(cassette.read_text("utf-8"))
+    assert '"times": [40, 40, 40],\n' in texts[0]
+    assert texts[1] == texts[2]
+    assert "times" not in texts[1]

@@ -101,7 +101,14 @@ class Entries:
         return Played(response.status, response.headers, body_chunks(response.body), response.end)
 
     def _keep(
-        self, path: Path, sent: Sent, status: int, headers: Headers, body: bytes, end: End
+        self,
+        path: Path,
+        sent: Sent,
+        status: int,
+        headers: Headers,
+        body: bytes,
+        end: End,
+        times: list[int] | None,
     ) -> CassetteError | None:
         """Write an entry. An error and a response that broke off are not kept."""
         if not 200 <= status < 300 or end != "eof":

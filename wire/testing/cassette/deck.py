@@ -24,9 +24,10 @@ from wire.testing.cassette.recorder import Recorder, response_of
 if TYPE_CHECKING:
     from wire.testing.cassette.checks.drift import Change
 
-Keep = Callable[[int, Headers, bytes, End], CassetteError | None]
-"""Takes status, headers and body of a live response, and how the body ended. It returns its error,
-so that the caller can close the connection first."""
+Keep = Callable[[int, Headers, bytes, End, list[int] | None], CassetteError | None]
+"""Takes status, headers and body of a live response, how the body ended, and the times of its
+chunks, if they are recorded. It returns its error, so that the caller can close the connection
+first."""
 
 
 class Drifted(NamedTuple):
@@ -96,7 +97,13 @@ class Deck:
         return self._instrument.changed(self._player.played(index), fault)
 
     def _compare(
-        self, index: int, status: int, headers: Headers, body: bytes, end: End
+        self,
+        index: int,
+        status: int,
+        headers: Headers,
+        body: bytes,
+        end: End,
+        times: list[int] | None,
     ) -> CassetteError | None:
         """Compare a live response with the recorded one."""
         from wire.testing.cassette.checks.drift import changes  # it loads the structs of all wires

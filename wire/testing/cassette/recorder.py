@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from wire.core.secret import Secret, sealed_list, unsealed
@@ -79,7 +80,14 @@ class Recorder:
             return self._sent
 
     def keep(
-        self, position: int, sent: Sent, status: int, headers: Headers, body: bytes, end: End
+        self,
+        position: int,
+        sent: Sent,
+        status: int,
+        headers: Headers,
+        body: bytes,
+        end: End,
+        times: list[int] | None = None,
     ) -> CassetteError | None:
         """Writes the cassette after the body of a response was closed.
 
@@ -88,6 +96,8 @@ class Recorder:
         content = body
         try:
             response, content = response_of(status, list(headers), body, end, self._redaction)
+            if times is not None:
+                response = msgspec.structs.replace(response, times=times)
             request_type = dict(sent.headers).get("content-type", "")
             redacted = self._redaction.apply(sent.body)
             request = Request(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self
 
@@ -39,7 +40,8 @@ class _Sends(httpx.BaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
-    _sleep = False
+    _timing: bool = False
+    _sleep: bool = False
 
     @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -53,11 +55,12 @@ class _Sends(httpx.BaseTransport):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
             return played_response(taken, playing)
+        began = time.monotonic() if self._timing else None
         response: httpx.Response = self._inner.handle_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response)))
+        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response, began)))
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -69,7 +72,8 @@ class _AsyncSends(httpx.AsyncBaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
-    _sleep = False
+    _timing: bool = False
+    _sleep: bool = False
 
     @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -83,11 +87,14 @@ class _AsyncSends(httpx.AsyncBaseTransport):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()
             return played_response(taken, playing)
+        began = time.monotonic() if self._timing else None
         response: httpx.Response = await self._inner.handle_async_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
-        return _wrapped(response, _AsyncRecorded(response.stream, _BodyCopy(taken, response)))
+        return _wrapped(
+            response, _AsyncRecorded(response.stream, _BodyCopy(taken, response, began))
+        )
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -99,12 +106,15 @@ class _InUse:
 
     _deck: Deck
     _take: Callable[[Sent], Played | Keep | None]
+    _sleep: bool
+    _timing: bool
 
     @classmethod
     def _sharing(cls, other: _InUse) -> Self:
         """A transport of the same recording."""
         made = cls.__new__(cls)
         made._deck, made._take = other._deck, other._take
+        made._sleep, made._timing = other._sleep, other._timing
         return made
 
     @property
@@ -137,10 +147,10 @@ class _InUse:
 class Cassette(_InUse, _Sends):
     """A transport that records to the cassette file at `path` and replays from it.
 
-    >>> from wire import Client
+    >>> from wire import Chat
     >>> http = Cassette("tide.cassette.json", "once")
-    >>> with Client("gemini", http=http) as client:  # doctest: +SKIP
-    ...     client.generate_content("gemini-3.5-flash", "How high is the tide?")
+    >>> with Chat("gemini:gemini-3.8-flash", http=http) as chat:  # doctest: +SKIP
+    ...     chat.ask("How high is the tide?")
 
     What is replayed, and what is sent with `inner` and recorded, depends on the mode:
 
@@ -181,6 +191,8 @@ class Cassette(_InUse, _Sends):
             of faults, of which the first that applies to an attempt counts.
         sleep: True waits as long as faults say; otherwise no pause takes time, and one that is as
             long as the read timeout raises `httpx.ReadTimeout` at once.
+        timing: True records the milliseconds between chunks, which `wire cassette show --html`
+            draws. A second recording then differs from the first (C-06).
     """
 
     @checked_arguments(ConfigurationError)
@@ -197,12 +209,13 @@ class Cassette(_InUse, _Sends):
         chunks: str = "recorded",
         faults: Faults = (),
         sleep: bool = False,
+        timing: bool = False,
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._sleep = sleep
+        self._sleep, self._timing = sleep, timing
         instrument = Instrument(chunks, faults)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -228,12 +241,13 @@ class AsyncCassette(_InUse, _AsyncSends):
         chunks: str = "recorded",
         faults: Faults = (),
         sleep: bool = False,
+        timing: bool = False,
     ) -> None:
         inner, secrets = sealed_object(inner, "handle_async_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._sleep = sleep
+        self._sleep, self._timing = sleep, timing
         instrument = Instrument(chunks, faults)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
@@ -334,6 +348,7 @@ def record(
     match: Match | None = None,
     secrets: Iterable[str | Secret] = (),
     redact: Iterable[str] = (),
+    timing: bool = False,
 ) -> Iterator[Cassette]:
     """Record the calls of all clients that are made inside the block, to one cassette (C-38).
 
@@ -348,7 +363,7 @@ def record(
     Raises what `Cassette` raises.
     """
     secrets = sealed_list(secrets)
-    cassette = Cassette(path, mode, match=match, secrets=secrets, redact=redact)
+    cassette = Cassette(path, mode, match=match, secrets=secrets, redact=redact, timing=timing)
 
     def transport(handle: str, trust_env: bool) -> Cassette | AsyncCassette:
         made: Any = (Cassette if handle == "handle_request" else AsyncCassette)._sharing(cassette)
@@ -365,10 +380,10 @@ def record(
 class Record(Cassette):
     """A `Cassette` in the mode `rewrite`: sends with `inner` and records everything.
 
-    >>> from wire import Client, Lanes
-    >>> http = Record(Lanes(), "weather.cassette.json")
-    >>> with Client("gemini", http=http) as client:  # doctest: +SKIP
-    ...     client.generate_content("gemini-3.5-flash", "How high is the tide?")
+    >>> from wire import Chat, Lanes
+    >>> http = Record(Lanes(), "tide.cassette.json")
+    >>> with Chat("gemini:gemini-3.8-flash", http=http) as chat:  # doctest: +SKIP
+    ...     chat.ask("How high is the tide?")
     """
 
     @checked_arguments(ConfigurationError)
@@ -407,9 +422,10 @@ class AsyncRecord(AsyncCassette):
 class Replay(Cassette):
     """A `Cassette` in the mode `none`: answers from the file, and sends nothing.
 
-    >>> from wire import Client
-    >>> with Client("gemini", http=Replay("weather.cassette.json")) as client:  # doctest: +SKIP
-    ...     client.generate_content("gemini-3.5-flash", "How high is the tide?")
+    >>> from wire import Chat
+    >>> http = Replay("tide.cassette.json")  # doctest: +SKIP
+    >>> with Chat("gemini:gemini-3.8-flash", http=http) as chat:  # doctest: +SKIP
+    ...     chat.ask("How high is the tide?")
     """
 
     @checked_arguments(ConfigurationError)
@@ -482,16 +498,22 @@ def _wrapped(
 class _BodyCopy:
     """Copies the body of one response while the caller reads it, and notes how the body ended."""
 
-    def __init__(self, keep: Keep, response: httpx.Response) -> None:
+    def __init__(self, keep: Keep, response: httpx.Response, began: float | None) -> None:
         self.closed = False
         self.end: End = "closed by the caller"
         self._pieces: list[bytes] = []
         self._keep = keep
+        self._times: list[int] | None = None if began is None else []
+        self._last = began or 0.0
         self._status, self._headers = response.status_code, response.headers.multi_items()
 
     def take(self, data: bytes) -> bytes:
         """Stores the bytes and returns them."""
         self._pieces.append(data)
+        if self._times is not None:
+            now = time.monotonic()
+            self._times.append(round((now - self._last) * 1000))
+            self._last = now
         return data
 
     def failed(self, cause: Exception) -> None:
@@ -502,7 +524,8 @@ class _BodyCopy:
     def keep(self) -> CassetteError | None:
         """Passes the stored body on; returns the error of that, if any."""
         self.closed = True
-        return self._keep(self._status, self._headers, b"".join(self._pieces), self.end)
+        body = b"".join(self._pieces)
+        return self._keep(self._status, self._headers, body, self.end, self._times)
 
 
 def _raise_unless_interrupted(problem: CassetteError | None) -> None:

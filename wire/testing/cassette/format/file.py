@@ -211,7 +211,7 @@ class Response(_Strict, frozen=True, kw_only=True):
     redacted: list[str] | UnsetType = UNSET
     """JSON paths in the body, or in its events, whose values were replaced by `[redacted]`."""
     times: list[Annotated[int, Meta(ge=0)]] | UnsetType = UNSET
-    """Milliseconds between the chunks of the body (C-06)."""
+    """Milliseconds before each chunk of the body, the first since the request was sent (C-06)."""
     body: Body | UnsetType = UNSET
     """Absent if no byte was received."""
     end: End
