@@ -17,13 +17,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 
-from wire import Lanes
+from wire import Chat, Lanes
 from wire.core.files import read_whole
 from wire.errors import CassetteError
-from wire.testing import Record
+from wire.testing import Record, sweep
 from wire.testing.cassette.format.bodies import read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
 
@@ -56,6 +57,8 @@ def main() -> None:
         delay, same = _delay(folder)
         _row(f"delay of the first of {EVENTS} events while recording", delay, 5, "ms")
         print(f"the same chunks while recording: {'yes' if same else 'NO'}")
+        taken, runs = _every_split(folder)
+        _row(f"a stream of 4 KiB at every split, {runs:,} runs of a chat (C-32)", taken, 5e3, "ms")
 
 
 def _row(what: str, figure: float, goal: float, unit: str) -> None:
@@ -67,6 +70,33 @@ def _timed(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return (time.perf_counter() - start) * 1000
+
+
+# --- sweeping -------------------------------------------------------------------------------------
+
+
+def _every_split(folder: Path) -> tuple[float, int]:
+    """A chat reads a stream of Gemini in two chunks, cut at each of its bytes."""
+    path, chunk = folder / "split.cassette.json", {"parts": [{"text": "high water " * 20}]}
+    event = json.dumps({"candidates": [{"content": {"role": "model", **chunk}}]})
+    last = json.dumps({"candidates": [{"content": {"parts": []}, "finishReason": "STOP"}]})
+    stream = "".join(f"data: {each}\n\n" for each in [event] * 13 + [last]).encode()
+    inner = httpx.MockTransport(
+        lambda request: httpx.Response(
+            200, headers={"content-type": "text/event-stream"}, content=stream
+        )
+    )
+
+    def read(http: Any) -> str:
+        chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http)
+        with chat, chat.stream("Hi") as events:
+            return events.reply().text
+
+    read(Record(inner, path))
+    start = time.perf_counter()
+    report = sweep(path, read, chunks="every")
+    report.check()
+    return (time.perf_counter() - start) * 1000, report.runs
 
 
 # --- loading --------------------------------------------------------------------------------------
