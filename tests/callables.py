@@ -30,7 +30,7 @@ import msgspec
 import wire
 from tests.test_bad_values import BAD
 from tests.test_public import SECTIONS
-from wire import anthropic, gemini, openai
+from wire import anthropic, around, gemini, openai
 from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
@@ -215,6 +215,10 @@ def reply() -> wire.Reply:
 
 def request() -> wire.Request:
     return wire.Request(messages=tuple(conversation()), tools=(wire.tool(now),))
+
+
+def model_call() -> Any:
+    return gemini.get_model("gemini-3.8-flash")
 
 
 def gemini_request() -> Any:
@@ -567,6 +571,15 @@ SOUND: dict[str, Callable[[], Any]] = {
     "openai.responses.parse_reply.response": lambda: responses.Response(output=[]),
     "anthropic.types.BatchRequest.params": claude_request,
     "wire.Request.messages": lambda: (hi(),),
+    "around.Outgoing.call": model_call,
+    "around.Change.call": model_call,
+    "around.HeadReceived.headers": dict,
+    "around.AttemptFailed.wait": lambda: None,
+    "around.CallFailed.account": lambda: None,
+    "around.CallEnded.result": reply,
+    "around.Give.result": reply,
+    "around.Signal.when_set.wake": lambda: bool,
+    "around.Signal.forget.wake": lambda: bool,
     "testing.AsyncCache.folder": lambda: "cache",
     "testing.Cache.folder": lambda: "cache",
     "testing.ComparedRequest.query": tuple,
@@ -586,6 +599,8 @@ SOUND: dict[str, Callable[[], Any]] = {
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
 BY_TYPE: dict[str, Callable[[], Any]] = {
+    "Account": lambda: wire.Account(),
+    "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",
     "Callable[[str], str]": lambda: str,
     "Request": request,

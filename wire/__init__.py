@@ -13,6 +13,7 @@ from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire import anthropic as anthropic
+    from wire import around as around
     from wire import errors as errors
     from wire import gemini as gemini
     from wire import history as history
@@ -141,6 +142,7 @@ _NAMES = {
 }
 _MODULES = {
     "anthropic": "wire.anthropic",
+    "around": "wire.around",
     "errors": "wire.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",

@@ -41,6 +41,7 @@ from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_mode
 from wire.wires import WIRES
 
 if TYPE_CHECKING:
+    from wire.around import AroundFunction
     from wire.http.aio import AsyncClient, AsyncStream
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
@@ -571,6 +572,8 @@ class Chat(ChatState[Client]):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """  # noqa: E501
 
     @checked_names(seal=_sealed_chat)
@@ -605,6 +608,7 @@ class Chat(ChatState[Client]):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)
         super().__init__(locals(), Client)
@@ -804,6 +808,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """
 
     @checked_names(seal=_sealed_chat)
@@ -838,6 +844,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)
         from wire.http.aio import AsyncClient  # `Chat` needs neither asyncio nor anyio

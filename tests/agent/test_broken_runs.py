@@ -17,12 +17,12 @@ import anyio
 import pytest
 
 from wire.agent import Agent, LLMAgent, RunResult
-from wire.agent.model import events_of
 from wire.agent.saved_runs import dump_run, load_run
 from wire.agent.steps import RunState
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, ConnectionLost
 from wire.history import check
+from wire.neutral.events import events_of
 from wire.neutral.messages import Message, Reply, Stop, Text, ToolCall
 
 STYLES = ["asyncio", "trio", "threads"]

@@ -32,7 +32,6 @@ from wire.agent.model import (
     AsyncModel,
     Model,
     close_model,
-    events_of,
     is_model,
     model_name,
 )
@@ -55,6 +54,7 @@ from wire.core.secret import sealed_object, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, StreamIncomplete
 from wire.history import HistoryManager
+from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import Tool
 from wire.tools import ToolRun

@@ -12,21 +12,11 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import anyio
-import msgspec
 
 from wire.neutral.messages import (
-    Done,
     Event,
     Message,
     Reply,
-    Text,
-    TextDelta,
-    Thought,
-    ThoughtDelta,
-    ToolCall,
-    ToolCallDelta,
-    ToolCallEnd,
-    ToolCallStart,
 )
 from wire.neutral.request import Tool
 from wire.tools import ToolRun
@@ -120,32 +110,6 @@ def _has_methods(value: Any) -> bool:
 def model_name(model: Model | AsyncModel) -> str:
     """The model's own name, as tools get it in their context; empty if it has none."""
     return str(getattr(model, "model", ""))
-
-
-def events_of(reply: Reply) -> list[Event]:
-    """The events that a stream of this reply could have had, in the order of its parts.
-
-    >>> from wire.neutral.messages import Stop
-    >>> events_of(Reply(Message.assistant("Hello."), Stop("end")))[0]
-    TextDelta(text='Hello.')
-    """
-    events: list[Event] = []
-    position = 0
-    for part in reply.message.parts:
-        match part:
-            case Text(text) if text:
-                events.append(TextDelta(text))
-            case Thought(text) if text:
-                events.append(ThoughtDelta(text))
-            case ToolCall(id=id, name=name):
-                arguments = part.text or msgspec.json.encode(part.arguments or {}).decode()
-                events += [
-                    ToolCallStart(position, name, id),
-                    ToolCallDelta(position, arguments),
-                    ToolCallEnd(position, part),
-                ]
-                position += 1
-    return [*events, Done(reply)]
 
 
 async def close_model(model: Any) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, Self, TypeVar, Unpack, cast, get_args, runtime
 import anyio
 import msgspec
 
-from wire.agent.model import AsyncModel, close_model, events_of, is_async_model
+from wire.agent.model import AsyncModel, close_model, is_async_model
 from wire.chat import AsyncChat, RequestOptions, Settings, seal_settings
 from wire.core import retry
 from wire.core.arguments import checked_arguments
@@ -28,6 +28,7 @@ from wire.core.memory import MetadataStruct
 from wire.core.provider import base_url_variable_of, key_variable_of
 from wire.core.secret import Secret, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
+from wire.neutral.events import events_of
 from wire.neutral.messages import (
     Done,
     Event,

@@ -177,6 +177,16 @@ class Incoming(Generic[Chunk, Answer]):
         broken.__context__ = error
         self._end(broken)
 
+    def give(self, items: Sequence[Any], result: Answer) -> None:
+        """End the stream, which has no body, with chunks or events and a result."""
+        self._hand_out(items)
+        self.over, self._complete, self._result = True, True, result
+
+    def refuse(self, error: WireError) -> None:
+        """End a stream that is over with this error, in place of its result or its error."""
+        self._complete, self._result = False, None
+        self._end(error)
+
     def abandon(self) -> None:
         """End the stream because its caller left it. No further chunk is handed out.
 

@@ -6,15 +6,17 @@ the same client for threads.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from random import SystemRandom
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import anyio
 import httpx
 
-from wire.core.account import Account
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.exchange import Pause
@@ -31,13 +33,16 @@ from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
-    AnyCall,
     Attempt,
     ClientState,
     StreamState,
     second_reader,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
+
+if TYPE_CHECKING:
+    from wire.around import AroundFunction, Wait
+    from wire.http.surrounding import Action, Steps
 
 T = TypeVar("T")
 
@@ -112,13 +117,13 @@ class AsyncStream(StreamState[Chunk, Answer]):
         finally:
             self._is_being_read = False
 
-    async def _resume(self, call: StreamCall[Any, Any]) -> None:
+    async def _resume(self, attempt: Attempt) -> None:
         """Continue the stream with the body of another call."""
         await _close(self._attempt, self._reads, self._body)
         try:
-            await self._run(call, self._reopen, self._incoming.account)
+            await self._run(attempt, self._reopen)
         except WireError as error:
-            self._incoming.give_up(error)
+            attempt.give_up(self._incoming, error)
 
     async def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
         attempt.reopen(self._incoming)
@@ -184,6 +189,34 @@ def _is_open() -> bool:
     return False
 
 
+async def _wait(wait: Wait) -> None:
+    woken = anyio.Event()
+    wake = functools.partial(_in_this_loop(), woken.set)
+    wait.signal.when_set(wake)
+    try:
+        with anyio.move_on_after(wait.seconds):
+            await woken.wait()
+    finally:
+        wait.signal.forget(wake)
+
+
+def _in_this_loop() -> Callable[[Callable[[], object]], None]:
+    """A function that runs others in the running event loop; any thread may call it."""
+    run: Callable[[Callable[[], object]], object]
+    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
+        run = asyncio.get_running_loop().call_soon_threadsafe
+    else:
+        import trio
+
+        run = trio.lowlevel.current_trio_token().run_sync_soon
+
+    def run_there(function: Callable[[], object]) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
+            run(function)
+
+    return run_there
+
+
 class AsyncClient(ClientState):
     """A client for one provider and one key, for asyncio and trio; see `wire.Client`.
 
@@ -232,6 +265,8 @@ class AsyncClient(ClientState):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """
 
     @checked_names(seal=seal)
@@ -254,6 +289,7 @@ class AsyncClient(ClientState):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         options = options_of(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
@@ -267,7 +303,12 @@ class AsyncClient(ClientState):
 
         Raises the `wire.WireError` of the failure.
         """
-        answer: Answer = await self._run(self._target.accept(call, Call), self._whole)
+        answer: Answer
+        if self._around:
+            answer = await self._surrounded(self._surroundings_of(call, Call), self._whole)
+        else:
+            attempt = Attempt(self._target, self._target.accept(call, Call), self._http)
+            answer = await self._run(attempt, self._whole)
         return answer
 
     @async_stream_block("async with client.stream(call) as chunks:")
@@ -278,9 +319,13 @@ class AsyncClient(ClientState):
 
         Leaving the block closes the stream.
         """
-        stream: AsyncStream[Chunk, Answer] = await self._run(
-            self._target.accept(call, StreamCall), self._chunks
-        )
+        stream: AsyncStream[Chunk, Answer]
+        if self._around:
+            steps = self._surroundings_of(call, StreamCall)
+            stream = await self._surrounded(steps, self._chunks)
+        else:
+            attempt = Attempt(self._target, self._target.accept(call, StreamCall), self._http)
+            stream = await self._run(attempt, self._chunks)
         try:
             yield stream
         finally:
@@ -318,13 +363,45 @@ class AsyncClient(ClientState):
         except WireError as error:
             return error
 
+    async def _surrounded(
+        self, steps: Steps, receive: Callable[[Attempt, httpx.Response], Awaitable[Any]]
+    ) -> Any:
+        """Carry out the steps of a call with `around`."""
+        with contextlib.closing(steps):
+            outcome = None
+            while True:
+                try:
+                    step = steps.send(outcome)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    outcome = await self._carried_out(step, receive)
+                except WireError as error:
+                    outcome = error
+
+    async def _carried_out(
+        self, step: Action, receive: Callable[[Attempt, httpx.Response], Awaitable[Any]]
+    ) -> Any:
+        from wire.http.surrounding import Given
+
+        if isinstance(step, Attempt):
+            return await self._attempt(step, receive)
+        if isinstance(step, Pause):
+            return await anyio.sleep(step.seconds)
+        if isinstance(step, Call):
+            accepted = self._target.accept(step, Call)
+            return await self._run(Attempt(self._target, accepted, self._http), self._whole)
+        if isinstance(step, Given):
+            return AsyncStream(step.attempt, step.incoming, httpx.ByteStream(b""), self._run)
+        return await _wait(step)
+
     async def _run(
-        self,
-        call: AnyCall,
-        receive: Callable[[Attempt, httpx.Response], Awaitable[T]],
-        account: Account | None = None,
+        self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
-        attempt = Attempt(self._target, call, self._http, account)
+        if attempt.around is not None:  # of a stream that is continued
+            again = attempt.around.attempts(attempt, self._dice)
+            continued: T = await self._surrounded(again, receive)
+            return continued
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:

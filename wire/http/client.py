@@ -7,15 +7,15 @@ same client for asyncio and trio.
 from __future__ import annotations
 
 import collections
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from random import SystemRandom
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import httpx
 
-from wire.core.account import Account
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.exchange import Pause
@@ -32,13 +32,16 @@ from wire.http.network import HTTPClient, Style, Transport, opened
 from wire.http.sending import (
     DRAIN_SECONDS,
     TRANSPORT_ERRORS,
-    AnyCall,
     Attempt,
     ClientState,
     StreamState,
     second_reader,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
+
+if TYPE_CHECKING:
+    from wire.around import AroundFunction, Wait
+    from wire.http.surrounding import Action, Steps
 
 T = TypeVar("T")
 
@@ -109,13 +112,13 @@ class Stream(StreamState[Chunk, Answer]):
             if incoming.resumption is not None:
                 self._resume(attempt.resumed(incoming.resumption))
 
-    def _resume(self, call: StreamCall[Any, Any]) -> None:
+    def _resume(self, attempt: Attempt) -> None:
         """Continue the stream with the body of another call."""
         _close(self._attempt, self._body)
         try:
-            self._run(call, self._reopen, self._incoming.account)
+            self._run(attempt, self._reopen)
         except WireError as error:
-            self._incoming.give_up(error)
+            attempt.give_up(self._incoming, error)
 
     def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
         attempt.reopen(self._incoming)
@@ -174,6 +177,15 @@ def _close(attempt: Attempt, body: httpx.SyncByteStream) -> None:
             pass  # the lane is dropped, so an error while closing it has no effect
 
 
+def _wait(wait: Wait) -> None:
+    woken = threading.Event()
+    wait.signal.when_set(woken.set)
+    try:
+        woken.wait(wait.seconds)
+    finally:
+        wait.signal.forget(woken.set)
+
+
 class Client(ClientState):
     """A client for one provider and one key, for threads.
 
@@ -215,6 +227,8 @@ class Client(ClientState):
         idempotency_header: Name of a header that carries an id: a new one for each call, the same
             on all its attempts. A gateway that knows the header, such as `Idempotency-Key`, does
             not run a repeated request twice.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """
 
     @checked_names(seal=seal)
@@ -237,6 +251,7 @@ class Client(ClientState):
         plain_http: bool = False,
         trust_env: bool = True,
         idempotency_header: str | None = None,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         options = options_of(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
@@ -253,7 +268,12 @@ class Client(ClientState):
 
         Raises the `wire.WireError` of the failure.
         """
-        answer: Answer = self._run(self._target.accept(call, Call), self._whole)
+        answer: Answer
+        if self._around:
+            answer = self._surrounded(self._surroundings_of(call, Call), self._whole)
+        else:
+            attempt = Attempt(self._target, self._target.accept(call, Call), self._http)
+            answer = self._run(attempt, self._whole)
         return answer
 
     @stream_block("with client.stream(call) as chunks:")
@@ -262,9 +282,13 @@ class Client(ClientState):
 
         Leaving the block closes the stream.
         """
-        stream: Stream[Chunk, Answer] = self._run(
-            self._target.accept(call, StreamCall), self._chunks
-        )
+        stream: Stream[Chunk, Answer]
+        if self._around:
+            steps = self._surroundings_of(call, StreamCall)
+            stream = self._surrounded(steps, self._chunks)
+        else:
+            attempt = Attempt(self._target, self._target.accept(call, StreamCall), self._http)
+            stream = self._run(attempt, self._chunks)
         try:
             yield stream
         finally:
@@ -303,13 +327,39 @@ class Client(ClientState):
         except WireError as error:
             return error
 
-    def _run(
-        self,
-        call: AnyCall,
-        receive: Callable[[Attempt, httpx.Response], T],
-        account: Account | None = None,
-    ) -> T:
-        attempt = Attempt(self._target, call, self._http, account)
+    def _surrounded(self, steps: Steps, receive: Callable[[Attempt, httpx.Response], Any]) -> Any:
+        """Carry out the steps of a call with `around`."""
+        with contextlib.closing(steps):
+            outcome = None
+            while True:
+                try:
+                    step = steps.send(outcome)
+                except StopIteration as end:
+                    return end.value
+                try:
+                    outcome = self._carried_out(step, receive)
+                except WireError as error:
+                    outcome = error
+
+    def _carried_out(self, step: Action, receive: Callable[[Attempt, httpx.Response], Any]) -> Any:
+        from wire.http.surrounding import Given
+
+        if isinstance(step, Attempt):
+            return self._attempt(step, receive)
+        if isinstance(step, Pause):
+            return time.sleep(step.seconds)
+        if isinstance(step, Call):
+            accepted = self._target.accept(step, Call)
+            return self._run(Attempt(self._target, accepted, self._http), self._whole)
+        if isinstance(step, Given):
+            return Stream(step.attempt, step.incoming, httpx.ByteStream(b""), self._run)
+        return _wait(step)
+
+    def _run(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
+        if attempt.around is not None:  # of a stream that is continued
+            again = attempt.around.attempts(attempt, self._dice)
+            continued: T = self._surrounded(again, receive)
+            return continued
         steps = attempt.steps(self._dice, self._budgets)
         next(steps)
         while True:

@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Generator, Mapping
 from random import Random
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import httpx
 import msgspec
@@ -62,6 +62,10 @@ from wire.http.target import Target
 from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import ATTEMPT, Watch
 
+if TYPE_CHECKING:
+    from wire.around import AroundFunction
+    from wire.http.surrounding import Steps, SurroundedCall
+
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
 DRAIN_SECONDS = 0.1
@@ -104,6 +108,7 @@ class Attempt:
         """
         self._silent_since: float | None = None
         self.watch: Watch = Watch(math.inf, math.inf)
+        self.around: SurroundedCall | None = None
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
@@ -175,6 +180,8 @@ class Attempt:
             self.watch.deadline = math.inf  # the caller has the next word
             if self.account.first_event is None:
                 self.account.first_event = self.elapsed
+                if self.around is not None:
+                    self.around.first_event(self)
         if incoming.over:
             self.watch.deadline = math.inf
             self._ended(incoming)
@@ -185,6 +192,9 @@ class Attempt:
         if self.log.has_bodies and incoming.events:
             received = incoming.received(BODY_CHARACTERS)
             self.log.body(self.account.attempts, received, self.mask)
+        # The call has an error of its own if no event came before it.
+        if self.around is not None and (incoming.error is None or incoming.begun):
+            self.around.stream_ended(self, incoming)
         if incoming.error is None:
             self._succeeded(incoming.folded)
         elif incoming.begun:
@@ -285,6 +295,8 @@ class Attempt:
         self.account.rate_limits = self.mask.value(limits) if limits else limits
         if self.log.has_bodies:
             self.log.head(self.account, self._shown_headers())
+        if self.around is not None:
+            self.around.head(self, response.status_code, self._shown_headers())
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
         return 200 <= response.status_code < 300
@@ -305,10 +317,19 @@ class Attempt:
             self._policy.attempts - 1,
         )
 
-    def resumed(self, call: StreamCall[Any, Any]) -> StreamCall[Any, Any]:
-        """The call that continues the stream of this attempt, within the same total time."""
+    def resumed(self, call: StreamCall[Any, Any]) -> Attempt:
+        """The state of the call that continues the stream of this attempt, within the same total
+        time."""
         clocks = msgspec.structs.replace(self.clocks, total=self.left)
-        return msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
+        call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
+        resumed = Attempt(self.target, call, self._http, self.account)
+        resumed.around = self.around
+        return resumed
+
+    def give_up(self, incoming: Incoming[Any, Any], error: WireError) -> None:
+        """End a stream that could not be continued."""
+        incoming.give_up(error)
+        self._ended(incoming)
 
     def reopen(self, incoming: Incoming[Any, Any]) -> None:
         """Continue a stream with the body of this attempt."""
@@ -443,9 +464,14 @@ class Attempt:
         amended = self.call.amend(self.call, error) if self.call.amend is not None else None
         if amended is None:
             return False
-        self.call = msgspec.structs.replace(amended, amend=None)
-        self.account.sent = len(self.call.body)
+        self.change(msgspec.structs.replace(amended, amend=None))
         return True
+
+    def change(self, call: AnyCall) -> None:
+        """Send another call from the next attempt on."""
+        self.call = call
+        self.mask = self.mask.and_also(call.secrets())
+        self.account.sent = len(call.body)
 
     def masked(self, received: Any) -> Any:
         """Mask the keys of this call in an error, or in the notes of an answer; return it.
@@ -519,10 +545,13 @@ class StreamState(Generic[Chunk, Answer]):
 
     def _leave(self) -> None:
         """End the stream for its caller; log one that had not ended."""
-        incoming = self._incoming
-        if not incoming.over:
-            self._attempt.log.left(incoming.account.attempts, incoming.events)
+        incoming, attempt = self._incoming, self._attempt
+        is_left = not incoming.over
+        if is_left:
+            attempt.log.left(incoming.account.attempts, incoming.events)
         incoming.abandon()
+        if is_left and attempt.around is not None:
+            attempt.around.left(attempt)
 
 
 def second_reader() -> StreamError:
@@ -534,8 +563,10 @@ class ClientState:
     """The part of a client that the sync and the async one share."""
 
     _http: Any
+    _dice: Random
 
     def __init__(self, target: Target) -> None:
+        self._around: tuple[AroundFunction, ...] = target.around
         self._target = target
         self._budgets = RetryBudgets()
         self._closed = False
@@ -547,6 +578,14 @@ class ClientState:
         if target is None:  # a traceback with locals shows a client whose options were refused
             return f"{type(self).__name__}()"
         return f"{type(self).__name__}({target.provider.name!r}, base_url={target.base_url!r})"
+
+    def _surroundings_of(self, call: AnyCall, kind: type) -> Steps:
+        """The steps of a call with `around`."""
+        from wire.http.surrounding import SurroundedCall  # few clients have it
+
+        if not isinstance(call, kind):
+            self._target.accept(call, kind)  # raises
+        return SurroundedCall(self, call, kind).steps(self._dice)
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

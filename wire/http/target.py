@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -49,6 +49,9 @@ from wire.providers import (
 )
 from wire.wires import WIRES
 
+if TYPE_CHECKING:
+    from wire.around import AroundFunction
+
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
@@ -79,6 +82,7 @@ class Target(msgspec.Struct, frozen=True):
     retry: Retry
     limits: Limits
     trust_env: bool
+    around: tuple[AroundFunction, ...] = ()
     mask: Mask = Mask(())
     """Removes the key and the secret headers from what servers send back."""
 
@@ -283,6 +287,9 @@ class Options(TypedDict, total=False):
     """Name of a header that carries an id: a new one for each call, the same on all its attempts.
     A gateway that knows the header, such as `Idempotency-Key`, does not run a repeated request
     twice."""
+    around: AroundFunction | Sequence[AroundFunction] | None
+    """A function, or several, that see each call and may change, answer, delay or refuse it; see
+    `wire.around`."""
 
 
 def options_of(parameters: Mapping[str, Any]) -> Options:
@@ -335,6 +342,10 @@ def _sealed_option(name: str, value: Any) -> Any:
         return sealed_headers(value)
     if name in ("http", "client"):
         return sealed_object(value, *TRANSPORT_METHODS)
+    if name == "around":
+        if isinstance(value, list | tuple):
+            return [_sealed_option(name, each) for each in value]
+        return value if callable(value) else Secret.unchecked(value)
     if name == "token" and callable(value):
         return TokenSource(cast(Token, value))
     if name == "dialect":
@@ -437,7 +448,16 @@ def target(name: str, options: Options) -> Target:
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
+        around=_around(options.get("around")),
     )
+
+
+def _around(given: Any) -> tuple[AroundFunction, ...]:
+    if given is None:
+        return ()
+    from wire.around import checked_around  # most clients have none
+
+    return checked_around(given)
 
 
 def _checked(value: Any, default: T, option: str) -> T:

@@ -1,0 +1,416 @@
+"""The seam around a call: generators that see it, and may change, answer, delay or refuse it.
+
+No clock, no I/O. A client with the option `around` runs each of its functions once for each call,
+outside the retries. A function gets the call as `Outgoing` and returns a generator, so that it is
+written once for threads, asyncio and trio:
+
+>>> def timed(outgoing: Outgoing) -> Around:
+...     while True:
+...         moment = yield
+...         if isinstance(moment, CallEnded):
+...             print(outgoing.model, moment.account.status, moment.account.attempts)
+>>> from wire import Chat
+>>> from wire.testing.emulator import Emulator, EmulatorTransport
+>>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+>>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http, around=timed) as chat:
+...     text = chat.ask("Hi").text
+gemini-3.8-flash 200 1
+
+A bare `yield` continues the call and returns its next moment. What else a generator may yield, and
+where:
+
+                        before the first    AttemptStarted    AttemptFailed, CallFailed,
+                        bare yield                            CallEnded of a plain call
+    Pause, Wait, Call   yes                 yes               yes
+    Change              the call            this attempt      no
+    Give                yes                 no                CallFailed, CallEnded
+
+`Pause` and `Wait` delay the call, and their `yield` returns `None`. A `Call` is sent by the same
+client without its `around`; its `yield` returns the result or raises the error. After any other
+moment only a bare `yield` is possible: the bytes of the response are being read.
+
+A `WireError` that a generator raises refuses the call, or replaces its error; after
+`AttemptStarted`, `HeadReceived` and `FirstEvent` it fails the attempt. A generator that returns
+hears no more of the call. A generator that is left at a `yield` when the call is over, or when it
+is cancelled, is closed: `finally` in it always runs.
+
+Several functions nest. The first is the outermost: it runs first before the call and on
+`AttemptStarted`, and last on every other moment. An outer one sees what an inner one changed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from wire.core.account import Account
+from wire.core.call import Call, Preview, StreamCall
+from wire.core.exchange import Pause
+from wire.core.secret import type_name
+from wire.errors import ConfigurationError, WireError
+
+__all__ = [
+    "Around",
+    "AttemptFailed",
+    "AttemptStarted",
+    "CallEnded",
+    "CallFailed",
+    "Change",
+    "FirstEvent",
+    "Give",
+    "HeadReceived",
+    "Outgoing",
+    "Pause",
+    "Signal",
+    "StreamLeft",
+    "Wait",
+]
+
+
+class Outgoing(msgspec.Struct, frozen=True):
+    """A call before it is sent, and the client that sends it."""
+
+    call: Call[Any] | StreamCall[Any, Any]
+    """As the functions further out have changed it, before the rules of the provider apply."""
+    provider: str
+    """Name of the client's provider, with its region: `kimi@cn`."""
+    base_url: str
+    """Where the client sends calls to."""
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the response is streamed."""
+        return isinstance(self.call, StreamCall)
+
+    @property
+    def model(self) -> str:
+        """The model that the call names; empty if it names none."""
+        call = self.call
+        return Preview(call.method, call.path or call.url, {}, call.body).model
+
+
+class AttemptStarted(msgspec.Struct, frozen=True):
+    """An attempt is about to be sent."""
+
+    attempt: int
+    """Its number, from 1."""
+    account: Account
+    """The account of the call so far, the same object at each moment."""
+
+
+class HeadReceived(msgspec.Struct, frozen=True):
+    """The status and the headers of a response have arrived."""
+
+    status: int
+    """HTTP status."""
+    headers: dict[str, str]
+    """Names in lower case. Values that look like credentials are hidden."""
+    account: Account
+    """The account of the call so far."""
+
+
+class FirstEvent(msgspec.Struct, frozen=True):
+    """The first event of a stream has arrived."""
+
+    account: Account
+    """The account of the call so far."""
+
+
+class AttemptFailed(msgspec.Struct, frozen=True):
+    """An attempt has failed."""
+
+    attempt: int
+    """Its number, from 1."""
+    error: WireError
+    """Why it failed."""
+    wait: float | None
+    """Seconds until the next attempt; `None`: there is none, and `CallFailed` follows."""
+    account: Account
+    """The account of the call so far."""
+
+
+class CallEnded(msgspec.Struct, frozen=True):
+    """The call has a complete result; of a stream, its last event has arrived."""
+
+    result: Any
+    """What `send` returns; of a stream, what its `result()` returns."""
+    account: Account
+    """The account of the call."""
+
+
+class CallFailed(msgspec.Struct, frozen=True):
+    """The call has failed: no attempt is left, or a stream broke off after its first event."""
+
+    error: WireError
+    """Why it failed."""
+    account: Account | None
+    """The account of the call; `None` if the call was refused before its first attempt."""
+
+
+class StreamLeft(msgspec.Struct, frozen=True):
+    """The caller has left a stream before its end."""
+
+    account: Account
+    """The account of the call."""
+
+
+Moment: TypeAlias = (
+    AttemptStarted | HeadReceived | FirstEvent | AttemptFailed | CallEnded | CallFailed | StreamLeft
+)
+
+
+class Signal:
+    """An event that happens once. Any thread or task may set it, and any number may wait for it.
+
+    >>> signal = Signal()
+    >>> signal.set()
+    >>> signal.is_set
+    True
+
+    `yield Wait(signal)` waits for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wakers: list[Callable[[], object]] | None = []
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it was set."""
+        return self._wakers is None
+
+    def set(self) -> None:
+        """Wake all who wait. Setting it twice has no effect."""
+        with self._lock:
+            wakers, self._wakers = self._wakers, None
+        for wake in wakers or ():
+            wake()
+
+    def when_set(self, wake: Callable[[], object]) -> None:
+        """Call `wake` once, in the thread that sets the signal; at once if it is set.
+
+        `wake` must neither block nor raise.
+        """
+        with self._lock:
+            if self._wakers is not None:
+                self._wakers.append(wake)
+                return
+        wake()
+
+    def forget(self, wake: Callable[[], object]) -> None:
+        """Take `wake` back, because nobody waits any more."""
+        with self._lock:
+            if self._wakers is not None and wake in self._wakers:
+                self._wakers.remove(wake)
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Wait until `signal` is set, at most for `seconds`; `None`: without a limit."""
+
+    signal: Signal
+    """What to wait for."""
+    seconds: float | None = None
+    """The longest wait."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.signal, Signal):
+            raise ConfigurationError(f"signal: expected a Signal, not {type_name(self.signal)}")
+        seconds: object = self.seconds
+        if seconds is not None and not (
+            isinstance(seconds, (int, float)) and not isinstance(seconds, bool) and seconds >= 0
+        ):
+            raise ConfigurationError("seconds: expected a number from 0 up, or None")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """Send `call` in place of the call. It has the same kind, `Call` or `StreamCall`."""
+
+    call: Call[Any] | StreamCall[Any, Any]
+    """The call to send."""
+
+
+class Give(msgspec.Struct, frozen=True):
+    """End the call with `result`, which no server has sent for it.
+
+    >>> from wire import Chat, Message, Reply, Stop
+    >>> def offline(outgoing: Outgoing) -> Around:
+    ...     yield Give(Reply(Message.assistant("Not now."), Stop("end")))
+    >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", around=offline) as chat:
+    ...     chat.ask("Hi").text
+    'Not now.'
+    """
+
+    result: Any
+    """What `send` returns, or the `result()` of a stream."""
+    events: Sequence[Any] = ()
+    """What the caller of a stream sees. By default, those of a `Reply`."""
+
+
+Delay: TypeAlias = Pause | Wait | Call[Any]
+Around: TypeAlias = Generator[Delay | Change | Give | None, Any, None]
+"""What a function of `around=` returns."""
+AroundFunction: TypeAlias = Callable[[Outgoing], Around]
+Waits: TypeAlias = Generator[Delay, Any, Any]
+"""A job that the client carries out: it sleeps, waits, or sends a call and returns its outcome."""
+
+
+def checked_around(given: Any) -> tuple[AroundFunction, ...]:
+    """The functions that the option `around` stands for: one, or several in order.
+
+    Raises `ConfigurationError` for anything else.
+    """
+    if given is None:
+        return ()
+    several = isinstance(given, list | tuple)
+    functions = tuple(given) if several else (given,)
+    for position, function in enumerate(functions):
+        if not callable(function) or inspect.isasyncgenfunction(function):
+            where = f"around[{position}]" if several else "around"
+            raise ConfigurationError(
+                f"{where}: expected a function that returns a generator, not {_kind(function)}"
+            )
+    return functions
+
+
+def _kind(function: Any) -> str:
+    is_async = inspect.isasyncgenfunction(function)
+    return "an async one: a plain generator serves all" if is_async else type_name(function)
+
+
+class Surroundings:
+    """Runs the generators around one call.
+
+    `begin`, `attempt`, `failed` and `ended` are generators of delays that the client carries out.
+    `tell` is for the moments at which nothing can be delayed.
+    """
+
+    def __init__(self, functions: Sequence[AroundFunction], outgoing: Outgoing) -> None:
+        self._functions, self._outgoing = functions, outgoing
+        self._running: list[Around] = []  # the outermost first
+
+    def begin(self) -> Waits:
+        """Start all functions; return the call to send, or a `Give`."""
+        outgoing = self._outgoing
+        for function in self._functions:
+            generator = function(outgoing)
+            if not isinstance(generator, Generator):
+                name = getattr(function, "__name__", type_name(function))
+                raise ConfigurationError(
+                    f"around: {name} returned a {type_name(generator)}, not a generator"
+                )
+            self._running.append(generator)
+            decided = yield from self._resumed(generator, None, Change | Give)
+            if isinstance(decided, Give):
+                self._drop(generator)
+                return decided
+            if decided is not None:
+                self._check_kind(decided)
+                outgoing = msgspec.structs.replace(outgoing, call=decided.call)
+        return outgoing.call
+
+    def attempt(self, moment: AttemptStarted) -> Waits:
+        """Tell of an attempt, the outermost first; return another call for it, or `None`."""
+        call = None
+        for generator in tuple(self._running):
+            decided = yield from self._resumed(generator, moment, Change)
+            if decided is not None:
+                self._check_kind(decided)
+                call = decided.call
+        return call
+
+    def attempt_failed(self, moment: AttemptFailed) -> Waits:
+        """Tell of a failed attempt, the innermost first."""
+        for generator in reversed(self._running[:]):
+            yield from self._resumed(generator, moment, ())
+
+    def over(self, end: CallEnded | CallFailed | Give) -> Waits:
+        """Tell of the end of the call, the innermost first; return how it ended at last.
+
+        An error that a generator raises is what the next one is told of, and so is a result.
+        """
+        account = Account() if isinstance(end, Give) else end.account
+        for generator in reversed(self._running[:]):
+            moment = CallEnded(end.result, account or Account()) if isinstance(end, Give) else end
+            try:
+                end = (yield from self._resumed(generator, moment, Give)) or end
+            except WireError as error:
+                end = CallFailed(error, account)
+            self._drop(generator)
+        return end
+
+    def tell(self, moment: Moment) -> None:
+        """Tell of a moment at which the call cannot be delayed, the innermost first.
+
+        Raises what a generator raises.
+        """
+        for generator in reversed(self._running[:]):
+            action = self._sent(generator, moment)
+            if action is not None:
+                raise self._refused(generator, action, type(moment).__name__)
+
+    def close(self) -> None:
+        """Close all generators, the innermost first."""
+        while self._running:
+            self._running.pop().close()
+
+    def _drop(self, generator: Around) -> None:
+        if generator in self._running:
+            self._running.remove(generator)
+            generator.close()
+
+    def _sent(self, generator: Around, value: Any) -> Any:
+        """Send a value to a generator, or throw an error into it; return what it yields."""
+        try:
+            return generator.throw(value) if isinstance(value, WireError) else generator.send(value)
+        except BaseException as end:
+            if generator in self._running:
+                self._running.remove(generator)
+            if isinstance(end, StopIteration):
+                return None
+            raise
+
+    def _resumed(self, generator: Around, value: Any, allowed: Any) -> Waits:
+        """Resume a generator until its next bare `yield`; return its last `Change`, or its `Give`.
+
+        It ends at a `Give`: what follows has been decided.
+        """
+        decided = None
+        moment = "its start" if value is None else f"a {type(value).__name__}"
+        while (action := self._sent(generator, value)) is not None:
+            if isinstance(action, Pause | Wait | Call):
+                _check_pause(action)
+                value = yield action
+            elif allowed and isinstance(action, allowed):
+                decided, value = action, None
+                if isinstance(action, Give):
+                    return action
+            else:
+                raise self._refused(generator, action, moment)
+        return decided
+
+    def _check_kind(self, change: Change) -> None:
+        kind = StreamCall if self._outgoing.is_stream else Call
+        if not isinstance(change.call, kind):
+            raise ConfigurationError(
+                f"around: Change.call: expected a {kind.__name__}, not {type_name(change.call)}"
+            )
+
+    def _refused(self, generator: Around, action: object, moment: str) -> ConfigurationError:
+        self._drop(generator)
+        name = getattr(generator, "__name__", "a generator")
+        return ConfigurationError(
+            f"around: {name} yielded a {type_name(action)} after {moment}; the documentation of "
+            "wire.around lists what may be yielded there"
+        )
+
+
+def _check_pause(action: Delay) -> None:
+    if isinstance(action, Pause):
+        seconds: object = action.seconds
+        if not (isinstance(seconds, (int, float)) and 0 <= seconds < math.inf):
+            raise ConfigurationError("around: Pause.seconds: expected a finite number from 0 up")

@@ -1,0 +1,157 @@
+"""Runs the functions of `around=` for one call of a client. No I/O.
+
+`SurroundedCall.steps` yields what the client carries out: a `Pause`, a `Wait`, a `Call` to send in
+between, an `Attempt` to send, or a `Given` in place of an attempt. The client sends the outcome
+back: the result, or the `WireError`. What cannot wait is told by the `Attempt` itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from wire.around import (
+    AttemptFailed,
+    AttemptStarted,
+    CallEnded,
+    CallFailed,
+    FirstEvent,
+    Give,
+    HeadReceived,
+    Outgoing,
+    StreamLeft,
+    Surroundings,
+    Wait,
+)
+from wire.core.call import Call, StreamCall
+from wire.core.exchange import Pause, Step
+from wire.core.incoming import Incoming
+from wire.errors import WireError
+from wire.http.sending import AnyCall, Attempt, ClientState
+from wire.neutral.events import events_of
+from wire.neutral.messages import Reply
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class Given:
+    """A stream that a function of `around=` gave: no body belongs to it."""
+
+    def __init__(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
+        self.attempt, self.incoming = attempt, incoming
+
+
+Action: TypeAlias = Pause | Wait | Call[Any] | Attempt | Given
+Steps: TypeAlias = Generator[Action, Any, Any]
+
+
+class SurroundedCall:
+    """One call with its surroundings, from the first function to the end of its stream."""
+
+    def __init__(self, client: ClientState, call: AnyCall, kind: type) -> None:
+        target = client._target
+        self._client, self._call, self._kind = client, call, kind
+        outgoing = Outgoing(call, target.provider.name, target.base_url)
+        self._surroundings = Surroundings(client._around, outgoing)
+        self._begun = False  # whether the caller has the stream
+
+    def steps(self, dice: Random) -> Steps:
+        """The steps of the call; returns its result, or a stream that has begun."""
+        surroundings = self._surroundings
+        attempt = None
+        end: CallEnded | CallFailed | Give
+        try:
+            try:
+                begun = yield from surroundings.begin()
+                if isinstance(begun, Give):
+                    end = begun
+                else:
+                    client, target = self._client, self._client._target
+                    attempt = Attempt(target, target.accept(begun, self._kind), client._http)
+                    attempt.around = self
+                    result = yield from self.attempts(attempt, dice)
+                    if self._kind is StreamCall:
+                        self._begun = True
+                        return result  # it ends later; `stream_ended` or `left` tells
+                    end = CallEnded(result, attempt.account)
+            except WireError as error:
+                end = CallFailed(error, attempt.account if attempt is not None else None)
+            return (yield from self._ended((yield from surroundings.over(end))))
+        except BaseException:
+            surroundings.close()
+            raise
+
+    def attempts(self, attempt: Attempt, dice: Random) -> Steps:
+        """The attempts of the call, and the delays between them."""
+        surroundings, account = self._surroundings, attempt.account
+        steps = attempt.steps(dice, self._client._budgets)
+        step: Step | None = next(steps)
+        while step is not None:
+            if isinstance(step, Pause):
+                yield Pause(attempt.paused(step))
+                step = next(steps)
+                continue
+            number = step.attempt
+            changed = yield from surroundings.attempt(AttemptStarted(number, account))
+            if changed is not None:
+                attempt.change(self._client._target.accept(changed, self._kind))
+            outcome = yield attempt
+            if not isinstance(outcome, WireError):
+                next(steps, None)
+                return outcome
+            try:
+                step = steps.send(attempt.failed(outcome))
+            except WireError as error:
+                yield from surroundings.attempt_failed(AttemptFailed(number, error, None, account))
+                raise
+            wait = step.seconds
+            yield from surroundings.attempt_failed(AttemptFailed(number, outcome, wait, account))
+
+    def _ended(self, end: CallEnded | CallFailed | Give) -> Steps:
+        """The result of a call that is over; raises its error."""
+        self._surroundings.close()
+        if isinstance(end, CallFailed):
+            raise end.error
+        if not (isinstance(end, Give) and self._kind is StreamCall):
+            return end.result
+        attempt = Attempt(self._client._target, self._call, self._client._http)
+        incoming = attempt.incoming()
+        events = end.events
+        if not events and isinstance(end.result, Reply):
+            events = events_of(end.result)
+        incoming.give(events, end.result)
+        return (yield Given(attempt, incoming))
+
+    # --- told by the attempt ----------------------------------------------------------------------
+
+    def head(self, attempt: Attempt, status: int, headers: dict[str, str]) -> None:
+        """The head of a response has arrived."""
+        self._surroundings.tell(HeadReceived(status, headers, attempt.account))
+
+    def first_event(self, attempt: Attempt) -> None:
+        """The first event of a stream has arrived."""
+        self._surroundings.tell(FirstEvent(attempt.account))
+
+    def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
+        """A stream has ended. An error that a function raises replaces how it ended."""
+        error = incoming.error
+        try:
+            self._surroundings.tell(
+                CallFailed(error, attempt.account)
+                if error is not None
+                else CallEnded(incoming.partial(), attempt.account)
+            )
+        except WireError as raised:
+            incoming.refuse(raised)
+        finally:
+            self._surroundings.close()
+
+    def left(self, attempt: Attempt) -> None:
+        """The caller has left a stream before its end."""
+        if not self._begun:
+            return  # its attempt has failed; another one may follow
+        try:
+            self._surroundings.tell(StreamLeft(attempt.account))
+        finally:
+            self._surroundings.close()

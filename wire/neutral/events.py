@@ -1,0 +1,45 @@
+"""The events of a reply that was not streamed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from wire.neutral.messages import (
+    Done,
+    Event,
+    Reply,
+    Text,
+    TextDelta,
+    Thought,
+    ThoughtDelta,
+    ToolCall,
+    ToolCallDelta,
+    ToolCallEnd,
+    ToolCallStart,
+)
+
+
+def events_of(reply: Reply) -> list[Event]:
+    """The events that a stream of this reply could have had, in the order of its parts.
+
+    >>> from wire.neutral.messages import Message, Stop
+    >>> events_of(Reply(Message.assistant("Hello."), Stop("end")))[0]
+    TextDelta(text='Hello.')
+    """
+    events: list[Event] = []
+    position = 0
+    for part in reply.message.parts:
+        match part:
+            case Text(text) if text:
+                events.append(TextDelta(text))
+            case Thought(text) if text:
+                events.append(ThoughtDelta(text))
+            case ToolCall(id=id, name=name):
+                arguments = part.text or msgspec.json.encode(part.arguments or {}).decode()
+                events += [
+                    ToolCallStart(position, name, id),
+                    ToolCallDelta(position, arguments),
+                    ToolCallEnd(position, part),
+                ]
+                position += 1
+    return [*events, Done(reply)]
