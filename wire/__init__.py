@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from wire.core.call import Call as Call
     from wire.core.call import StreamCall as StreamCall
     from wire.core.call import Timeouts as Timeouts
+    from wire.core.circuits import Circuit as Circuit
     from wire.core.exchange import Pause as Pause
     from wire.core.extra_keys import with_extra as with_extra
     from wire.core.flow import Flow as Flow
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from wire.core.retry import Retry as Retry
     from wire.core.secret import Secret as Secret
     from wire.errors import WireError as WireError
+    from wire.fallback_chat import AsyncFallbackChat as AsyncFallbackChat
+    from wire.fallback_chat import FallbackChat as FallbackChat
+    from wire.fallback_chat import fallback as fallback
     from wire.history import HistoryManager as HistoryManager
     from wire.http.aio import AsyncClient as AsyncClient
     from wire.http.async_lanes import AsyncLanes as AsyncLanes
@@ -103,6 +107,7 @@ _NAMES = {
     "wire.config": ("LLMConfig", "load_config"),
     "wire.core.account": ("Account", "answer_account"),
     "wire.core.call": ("Call", "StreamCall", "Timeouts"),
+    "wire.core.circuits": ("Circuit",),
     "wire.core.exchange": ("Pause",),
     "wire.core.extra_keys": ("with_extra",),
     "wire.core.flow": ("Flow",),
@@ -112,6 +117,7 @@ _NAMES = {
     "wire.core.retry": ("Retry",),
     "wire.core.secret": ("Secret",),
     "wire.errors": ("WireError",),
+    "wire.fallback_chat": ("AsyncFallbackChat", "FallbackChat", "fallback"),
     "wire.history": ("HistoryManager",),
     "wire.http.aio": ("AsyncClient",),
     "wire.http.client": ("Client",),

@@ -25,6 +25,7 @@
     │   ├── StreamIncomplete           it ended without a finish reason, or was left early
     │   └── StreamInvalid              it is malformed
     ├── OutputError                    a complete response does not fit `output=`
+    ├── FallbackError                  none of several models answered: `.failures` has their errors
     ├── LimitError                     event, body, ratio, depth or headers over the limit
     └── CassetteError, ToolError, PipelineError     of `testing`, `tools`, `pipeline`
 
@@ -60,6 +61,7 @@ __all__ = [
     "ConnectClock",
     "ConnectionLost",
     "ContextLengthError",
+    "FallbackError",
     "FirstByteClock",
     "HistoryError",
     "IdleClock",
@@ -544,6 +546,18 @@ class StreamInvalid(StreamError):
 
 class OutputError(WireError):
     """A complete response does not fit `output=`; `partial` is the reply."""
+
+
+class FallbackError(WireError):
+    """None of several models has answered; `failures` has the error of each that was asked."""
+
+    failures: dict[str, WireError]
+    """Name of a model, such as `gemini:gemini-3.8-flash`, to its error. Models that sit out are not
+    in it; the message names them."""
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self.failures = {}
 
 
 class LimitError(WireError):

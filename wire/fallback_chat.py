@@ -1,0 +1,543 @@
+"""Several models that stand in for each other: the next one is asked where one fails.
+
+A model fails with an error that its own retries did not mend. A question whose stream has handed
+out its first event is not asked again elsewhere: its caller has seen a part of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from typing import Any, Generic, Self, TypeVar, Unpack, overload
+
+import msgspec
+
+from wire.chat import (
+    AsyncChat,
+    AsyncChatStream,
+    Chat,
+    ChatStream,
+    RequestOptions,
+    seal_settings,
+    settings_of,
+)
+from wire.core.arguments import checked_names
+from wire.core.call import Call, StreamCall
+from wire.core.circuits import Circuit, Circuits
+from wire.core.memory import Note, with_notes
+from wire.core.secret import quoted, sealed, type_name
+from wire.core.stream_block import async_stream_block, stream_block
+from wire.errors import (
+    AuthError,
+    ClockError,
+    ConfigurationError,
+    ConnectionLost,
+    ContextLengthError,
+    FallbackError,
+    NotFoundError,
+    RateLimitError,
+    RequestTimeoutError,
+    RuleError,
+    ServerError,
+    StreamError,
+    WireError,
+)
+from wire.neutral.messages import Event, Message, Parts, Reply
+from wire.neutral.request import Tool
+
+AnyChat = TypeVar("AnyChat", bound="Chat | AsyncChat")
+
+FAILURES: tuple[type[WireError], ...] = (
+    AuthError,
+    ClockError,
+    ConnectionLost,
+    ContextLengthError,
+    NotFoundError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    StreamError,
+)
+"""The errors after which the next model is asked, unless `on` names others. Any other model would
+refuse a request that is wrong in itself, too."""
+
+_OF_THE_REQUEST = (ContextLengthError, RuleError)
+"""Errors that say nothing about the health of a model."""
+
+_OWN = (type, tuple, list, Circuit)
+"""Types of `on` and `circuit`, which show no key."""
+
+
+def _seal(options: Any) -> None:
+    own = {name: options.pop(name) for name in ("on", "circuit") if name in options}
+    seal_settings(options)
+    for name, value in own.items():
+        options[name] = value if isinstance(value, _OWN) else sealed(value)
+
+
+class FallbackState(Generic[AnyChat]):
+    """The part that `FallbackChat` and `AsyncFallbackChat` share."""
+
+    def __init__(self, kind: type[AnyChat], parameters: Mapping[str, Any]) -> None:
+        models, circuit = parameters["models"], parameters["circuit"]
+        if isinstance(models, (str, kind)) or not isinstance(models, Iterable):
+            raise ConfigurationError(
+                f"models: expected a list of names or chats, not {type_name(models)}"
+            )
+        if not isinstance(circuit, Circuit):
+            raise ConfigurationError(f"circuit: expected a Circuit, not {type_name(circuit)}")
+        self._on = _checked_errors(parameters["on"])
+        settings = settings_of(parameters)
+        self._settings = {name: settings[name] for name in settings if settings[name] is not None}  # type: ignore[literal-required]
+        self._own: list[AnyChat] = []
+        self.chats: tuple[AnyChat, ...] = tuple(
+            self._chat(each, position, kind) for position, each in enumerate(models)
+        )
+        if not self.chats:
+            raise ConfigurationError("models: expected at least one")
+        self._circuits = Circuits(len(self.chats), circuit)
+        for position, chat in enumerate(self.chats):
+            self._check(chat, position)
+
+    def _chat(self, given: Any, position: int, kind: type[AnyChat]) -> AnyChat:
+        if isinstance(given, kind):
+            return given
+        if not isinstance(given, str):
+            raise ConfigurationError(
+                f"models[{position}]: expected a name or a {kind.__name__}, not {type_name(given)}"
+            )
+        made = kind(given)
+        self._own.append(made)
+        return made
+
+    def _check(self, chat: AnyChat, position: int) -> None:
+        """Raise `ConfigurationError` unless this model can hold the settings and has a key."""
+        try:
+            call = chat.call("Hi", **self._settings)
+            chat.client._target.accept(call, Call)
+            for note in call.notes:
+                if note.path in self._settings:
+                    raise ConfigurationError(str(note))
+        except (ConfigurationError, RuleError) as error:
+            problem = f"models[{position}] {name_of(chat)}: {error.message}"
+            raise ConfigurationError(problem, provider=chat.provider) from error
+
+    @property
+    def model(self) -> str:
+        """The names of the models, in order, separated by commas."""
+        return ",".join(map(name_of, self.chats))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model})"
+
+    def sits_out(self) -> dict[str, float]:
+        """Seconds for which models still sit out; without those that do not."""
+        left = ((name_of(chat), self._circuits.left(n)) for n, chat in enumerate(self.chats))
+        return {name: seconds for name, seconds in left if seconds}
+
+    def _asking(self, options: Mapping[str, Any]) -> Asking[AnyChat]:
+        return Asking(self.chats, self._circuits, self._on, {**self._settings, **options})
+
+
+class Asking(Generic[AnyChat]):
+    """One question to several models: iterate over the chats to ask until one has answered.
+
+    Leaving the block releases the model that was asked, also when the task is cancelled.
+    """
+
+    def __init__(
+        self,
+        chats: Sequence[AnyChat],
+        circuits: Circuits,
+        on: tuple[type[WireError], ...],
+        options: Mapping[str, Any],
+    ) -> None:
+        self._chats, self._circuits, self._on = chats, circuits, on
+        # Each model gets all of them, so what can be iterated over once is read here.
+        self.options: dict[str, Any] = {
+            name: value if isinstance(value, (str, Message, Mapping)) else _read(value)
+            for name, value in options.items()
+        }
+        self._failures: dict[int, WireError] = {}
+        self._asked: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._asked is not None:
+            self._circuits.released(self._asked)
+
+    def __iter__(self) -> Iterator[AnyChat]:
+        while (position := self._circuits.take(self._failures)) is not None:
+            self._asked = position
+            yield self._chats[position]
+        raise self._error()
+
+    def failed(self, error: WireError) -> None:
+        """The model that was asked has failed. Raises the error if no other one is to be asked."""
+        assert self._asked is not None
+        # What the first model is asked is the caller's; the next may not be able to hold it.
+        if not (isinstance(error, self._on) or (isinstance(error, RuleError) and self._failures)):
+            raise error
+        position, self._asked = self._asked, None
+        if isinstance(error, _OF_THE_REQUEST):
+            self._circuits.released(position)
+        else:
+            self._circuits.failed(position, error)
+        self._failures[position] = error
+
+    def answered(self) -> None:
+        """The model that was asked has answered."""
+        assert self._asked is not None
+        position, self._asked = self._asked, None
+        self._circuits.succeeded(position)
+
+    def notes(self) -> tuple[Note, ...]:
+        """Notes on the reply that say why the model that is asked was asked."""
+        position = self._asked
+        assert position is not None
+        skipped = (n for n in range(position) if n not in self._failures)
+        because = [*self._failed(), *map(self._sits_out, skipped)]
+        if not because:
+            return ()
+        name = name_of(self._chats[position])
+        return (Note("model", f"{name} answered, because {'; '.join(because)}"),)
+
+    def _failed(self) -> list[str]:
+        return [f"{name_of(self._chats[n])} failed: {e}" for n, e in self._failures.items()]
+
+    def _sits_out(self, position: int) -> str:
+        left = self._circuits.left(position)
+        return f"{name_of(self._chats[position])} sits out for another {left:.3g} s"
+
+    def _error(self) -> FallbackError:
+        resting = [n for n in range(len(self._chats)) if n not in self._failures]
+        problem = "; ".join([*self._failed(), *map(self._sits_out, resting)])
+        waits = [self._circuits.left(n) for n in range(len(self._chats))]
+        failures = {name_of(self._chats[n]): error for n, error in self._failures.items()}
+        error = FallbackError(
+            f"no model answered: {problem}",
+            retryable=bool(resting) or any(each.retryable for each in failures.values()),
+            retry_after=min(waits) if all(waits) else None,
+        )
+        error.failures = failures
+        error.attempts = sum(each.attempts for each in failures.values())
+        return error
+
+
+def name_of(chat: Chat | AsyncChat) -> str:
+    """The name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
+    return f"{chat.provider}:{chat.model}"
+
+
+def _read(value: Any) -> Any:
+    return tuple(value) if isinstance(value, Iterator) else value
+
+
+def _checked_errors(given: Any) -> tuple[type[WireError], ...]:
+    kinds = given if isinstance(given, (tuple, list)) else (given,)
+    for kind in kinds:
+        if not (isinstance(kind, type) and issubclass(kind, WireError)):
+            raise ConfigurationError(f"on: expected classes of wire.errors, not {quoted(kind)}")
+    return tuple(kinds)
+
+
+def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[Event, Reply]:
+    """The call, whose reply notes why its model was asked."""
+    notes, convert = asking.notes(), call.convert
+    if not notes:
+        return call
+
+    def converted(result: Any, error: WireError | None) -> Reply:
+        return with_notes(result if convert is None else convert(result, error), notes)
+
+    return msgspec.structs.replace(call, convert=converted)
+
+
+class FallbackChat(FallbackState[Chat]):
+    """Asks the first of several models, and the next one where it fails, for threads.
+
+    >>> from wire.testing.emulator import Emulator, EmulatorTransport
+    >>> down, up = Emulator([{"fault": "500", "times": 0}]), Emulator([{"say": "Hello."}])
+    >>> first = Chat(
+    ...     "gemini:gemini-3.8-flash", api_key="fake-key", http=EmulatorTransport(down), retry=None
+    ... )
+    >>> second = Chat(
+    ...     "anthropic:claude-sonnet-5", api_key="fake-key", http=EmulatorTransport(up)
+    ... )
+    >>> with FallbackChat([first, second]) as chat:
+    ...     reply = chat.ask("Hi")
+    >>> reply.text, reply.message.origin.provider
+    ('Hello.', 'anthropic')
+
+    A model is asked with its own retries. After an error in `on` the next model is asked, with the
+    same messages: each wire leaves out what only another model can read, and notes it. No model is
+    asked after the first event of a stream. A model sits out for as long as its server asks for,
+    and after failures as `circuit` says. `reply.notes` tells who answered instead of whom, and why.
+
+    It has the methods `ask` and `stream` of a `Chat`, so an `Agent` takes it as its model. Raises
+    `ConfigurationError` for a model that cannot hold the settings, or that has no key.
+
+    Args:
+        models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
+            its own. Chats that were given are not closed.
+        on: Classes of errors after which the next model is asked.
+        circuit: When a model that fails sits out.
+        system: The system prompt. It comes before the system messages among `messages`.
+        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+            called. By default, the model chooses.
+        max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
+            the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
+            model.
+        stop: A text, or several, before which the reply ends.
+        effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
+            vendor. By default, that of the model.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+            default.
+        raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
+            dialect. False by default.
+        options: Name of a provider to further keys of the body, which are sent to this provider
+            only.
+    """
+
+    @checked_names("setting", seal=_seal)
+    def __init__(
+        self,
+        models: Iterable[str | Chat],
+        *,
+        on: type[WireError] | Sequence[type[WireError]] = FAILURES,
+        circuit: Circuit = Circuit(),
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(Chat, locals())
+
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply:
+        """Return the reply of the first model that answers. The arguments are those of `Chat.ask`.
+
+        Raises `FallbackError`, which names all attempts, if no model answers.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
+        """
+        asking = self._asking({"messages": messages, "output": output, **options})
+        with asking:
+            for chat in asking:
+                try:
+                    reply = chat.ask(prompt, **asking.options)
+                except WireError as error:
+                    asking.failed(error)
+                else:
+                    reply = with_notes(reply, asking.notes())
+                    asking.answered()
+                    return reply
+        raise AssertionError  # `asking` raises in the end
+
+    @stream_block("with chat.stream(...) as events:")
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Iterator[ChatStream]:
+        """Stream the reply of the first model that begins to answer. As `Chat.stream`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
+        """
+        asking = self._asking({"messages": messages, "output": output, **options})
+        with ExitStack() as stack:
+            with asking:
+                for chat in asking:
+                    try:
+                        call = _noting(chat.stream_call(prompt, **asking.options), asking)
+                        chunks = stack.enter_context(chat.client.stream(call))
+                    except WireError as error:
+                        asking.failed(error)
+                    else:
+                        asking.answered()
+                        break
+            yield ChatStream(chunks)
+
+    def close(self) -> None:
+        """Close the chats that were made of names. Closing twice has no effect."""
+        for chat in self._own:
+            chat.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncFallbackChat(FallbackState[AsyncChat]):
+    """`FallbackChat` for asyncio and trio: asks the next of several models where one fails.
+
+    Args:
+        models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
+            its own. Chats that were given are not closed.
+        on: Classes of errors after which the next model is asked.
+        circuit: When a model that fails sits out.
+        system: The system prompt. It comes before the system messages among `messages`.
+        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+            called. By default, the model chooses.
+        max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
+            the model.
+        temperature: Randomness, from 0 up. By default, that of the model.
+        top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
+            model.
+        stop: A text, or several, before which the reply ends.
+        effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
+            vendor. By default, that of the model.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+            default.
+        raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
+            dialect. False by default.
+        options: Name of a provider to further keys of the body, which are sent to this provider
+            only.
+    """
+
+    @checked_names("setting", seal=_seal)
+    def __init__(
+        self,
+        models: Iterable[str | AsyncChat],
+        *,
+        on: type[WireError] | Sequence[type[WireError]] = FAILURES,
+        circuit: Circuit = Circuit(),
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(AsyncChat, locals())
+
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply:
+        """Return the reply of the first model that answers. As `FallbackChat.ask`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
+        """
+        asking = self._asking({"messages": messages, "output": output, **options})
+        with asking:
+            for chat in asking:
+                try:
+                    reply = await chat.ask(prompt, **asking.options)
+                except WireError as error:
+                    asking.failed(error)
+                else:
+                    reply = with_notes(reply, asking.notes())
+                    asking.answered()
+                    return reply
+        raise AssertionError  # `asking` raises in the end
+
+    @async_stream_block("async with chat.stream(...) as events:")
+    async def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AsyncIterator[AsyncChatStream]:
+        """Stream the reply of the first model that begins to answer. As `FallbackChat.stream`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
+        """
+        asking = self._asking({"messages": messages, "output": output, **options})
+        async with AsyncExitStack() as stack:
+            with asking:
+                for chat in asking:
+                    try:
+                        call = _noting(chat.stream_call(prompt, **asking.options), asking)
+                        chunks = await stack.enter_async_context(chat.client.stream(call))
+                    except WireError as error:
+                        asking.failed(error)
+                    else:
+                        asking.answered()
+                        break
+            yield AsyncChatStream(chunks)
+
+    async def aclose(self) -> None:
+        """Close the chats that were made of names. Closing twice has no effect."""
+        for chat in self._own:
+            await chat.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for chat in self._own:
+            await chat.__aexit__()
+
+
+@overload
+def fallback(*chats: str | Chat) -> FallbackChat: ...
+@overload
+def fallback(*chats: AsyncChat) -> AsyncFallbackChat: ...
+def fallback(*chats: str | Chat | AsyncChat) -> FallbackChat | AsyncFallbackChat:
+    """`FallbackChat(chats)`, or `AsyncFallbackChat(chats)` for an `AsyncChat` each.
+
+    >>> from wire.testing.emulator import EmulatorTransport
+    >>> names = "gemini:gemini-3.8-flash", "anthropic:claude-sonnet-5"
+    >>> chats = [Chat(name, api_key="fake-key", http=EmulatorTransport()) for name in names]
+    >>> fallback(*chats)
+    FallbackChat(gemini:gemini-3.8-flash,anthropic:claude-sonnet-5)
+    """
+    if any(isinstance(each, AsyncChat) for each in chats):
+        return AsyncFallbackChat(chats)  # type: ignore[arg-type]
+    return FallbackChat(chats)  # type: ignore[arg-type]
