@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import enum
 import math
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -12,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wire.core.json_values import MAX_DEPTH, _Search, are_sound, checked
+from wire.core import json_values
+from wire.core.json_values import MAX_DEPTH, _Search, are_sound, checked, is_flat
 from wire.errors import RuleError
 
 
@@ -123,3 +125,30 @@ def test_values_that_hold_themselves_are_not_sound() -> None:
 def test_two_keys_of_one_text_are_not_sound() -> None:
     assert not are_sound([{1: "a", "1": "a"}])
     assert not are_sound([{"a": {1: 2}}])
+
+
+NOT_FLAT = [math.nan, -math.inf, b"x", {"a": 1}, [1], {1}, Decimal(1)]
+
+
+@pytest.mark.parametrize("value", NOT_FLAT, ids=str)
+def test_objects_with_more_than_scalars_are_not_flat(value: Any) -> None:
+    assert not is_flat({"a": "Hi", "b": value})
+
+
+@pytest.mark.parametrize("value", [*NOT_FLAT, 2**20_000, "\ud800", 1.5, 2**70, None], ids=type)
+def test_flat_objects_are_judged_as_any_others(value: Any) -> None:
+    assert are_sound(({"a": "Hi", "b": value},)) == are_sound(([{"a": "Hi", "b": value}],))
+
+
+def test_a_key_of_a_flat_object_is_a_text() -> None:
+    assert is_flat({"a": 1, "é": None})
+    assert not is_flat({1: 1})
+    assert not are_sound(({1: 1}, {"\ud800": 1}))
+    assert not are_sound(({"\ud800": 1},))
+
+
+def test_values_of_flat_objects_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [{"a": 1, "b": 2}] * 3
+    assert are_sound(values)
+    monkeypatch.setattr(json_values, "MAX_VALUES", 5)
+    assert not are_sound(values)

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire import history
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, Dialect
 from wire.anthropic.effort import thinking_for
 from wire.anthropic.endpoints import create_message, stream_message
@@ -45,6 +44,7 @@ from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import Violation
+from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import (
     SCHEMA_WORDS,
@@ -114,7 +114,7 @@ def render_request(
     request = checked_request(request)
     row = provider_row(provider)
     model_family = family(model)
-    messages, notes, answers = history.sendable(request.messages, row.name, model)
+    messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     note_names(conversation, notes)
     if request.search_grounding:

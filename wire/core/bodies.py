@@ -11,7 +11,7 @@ import functools
 import json
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -124,25 +124,28 @@ def checked_body(
     turns: str = "",
     is_sound: Callable[[object], bool] = bool,
     recognised: Callable[[object, Any], Any] = _as_read,
+    unsure: Sequence[int] | None = None,
 ) -> tuple[bytes, T]:
     """Return the request as JSON, and the request decoded from that JSON.
 
     `turns` names the field with the list of messages. Items for which `is_sound` is true are not
-    decoded again. For the others, `recognised` gets the item and its decoded form, and returns the
-    one to put into the result. Raises `RuleError` with the JSON path of a value of a wrong type, or
-    one that JSON cannot represent.
+    decoded again; a caller that has looked at all items gives the indexes of the others as
+    `unsure`. For these, `recognised` gets the item and its decoded form, and returns the one to put
+    into the result. Raises `RuleError` with the JSON path of a value of a wrong type, or one that
+    JSON cannot represent.
     """
     items = getattr(request, turns, None) if turns else None
     if not isinstance(items, (list, tuple)):
         items = []
-    unsure_indexes = [index for index, item in enumerate(items) if not is_sound(item)]
-    unsure = (
-        msgspec.structs.replace(request, **{turns: [items[index] for index in unsure_indexes]})
+    if unsure is None:
+        unsure = [index for index, item in enumerate(items) if not is_sound(item)]
+    uncertain = (
+        msgspec.structs.replace(request, **{turns: [items[index] for index in unsure]})
         if items
         else request
     )
     try:
-        if expands((unsure,)):
+        if expands((uncertain,)):
             checked(request)
         body = encode(request)
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
@@ -150,38 +153,36 @@ def checked_body(
         raise RuleError(
             violations=[Violation("", f"JSON cannot represent this: {cause}")]
         ) from None
-    if items and unsure == _only(type(request), turns):
+    if items and uncertain == _only(type(request), turns):
         # Nothing is left to be decoded. A list of its own: the caller may change the request's.
         return body, msgspec.structs.replace(request, **{turns: list(items)})
     problem: Exception | None = None
     unchanged = False
-    read = unsure
+    read = uncertain
     try:
-        data = encode(unsure)
+        data = encode(uncertain)
         read = decoder(type(request)).decode(data)
         # msgspec encodes NaN as null, and bytes as text, which decode to other values.
-        unchanged = read == unsure and not is_deep(data)
+        unchanged = read == uncertain and not is_deep(data)
     except (ValueError, RecursionError) as cause:
         problem = cause
     if not unchanged:
         try:
-            checked(unsure)
+            checked(uncertain)
         except RuleError as error:
             raise RuleError(
                 violations=[
-                    msgspec.structs.replace(
-                        each, path=_original_path(each.path, turns, unsure_indexes)
-                    )
+                    msgspec.structs.replace(each, path=_original_path(each.path, turns, unsure))
                     for each in error.violations
                 ]
             ) from None
     if problem:
         message, _, path = str(problem).partition(" - at `$")
-        path = _original_path(path.strip("`."), turns, unsure_indexes)
+        path = _original_path(path.strip("`."), turns, unsure)
         raise RuleError(violations=[Violation(path, message)])
     if not items:
         return body, read
-    inner = dict(zip(unsure_indexes, getattr(read, turns, ()), strict=True))
+    inner = dict(zip(unsure, getattr(read, turns, ()), strict=True))
     items = [
         recognised(item, inner[index]) if index in inner else item
         for index, item in enumerate(items)
@@ -198,7 +199,7 @@ def _only(kind: type[T], turns: str) -> T | None:
         return None
 
 
-def _original_path(path: str, turns: str, indexes: list[int]) -> str:
+def _original_path(path: str, turns: str, indexes: Sequence[int]) -> str:
     """Convert a path into the decoded items, whose original indexes are `indexes`."""
     if not indexes:
         return path

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import gc
+import itertools
 import math
 import re
 from collections import Counter
@@ -98,18 +99,33 @@ def are_sound(values: Sequence[Any]) -> bool:
     False also for values that only a walk can judge, such as times: call `checked` then, which
     names the path of what is wrong.
     """
+    flat: list[dict[str, Any]] = []
     written: list[Any] = []
     try:
         for value in values:
             kind = type(value)
             if kind is str:
                 if not value.isascii():
-                    value.encode()
+                    # The text keeps the UTF-8 that this makes, so the body's encoder need not.
+                    msgspec.Raw(value)
             elif kind is int:
                 if value.bit_length() > _SHORT_INT_BITS:
                     return False
+            elif (
+                kind is dict
+                # Most schemas of tools are not flat, and need no call to tell.
+                and _SCALARS.issuperset(map(type, value.values()))
+                and is_flat(value)
+            ):
+                flat.append(value)
             elif value is not None and kind is not bool:
                 written.append(list(value) if kind is tuple else value)
+        if flat:
+            if sum(map(len, flat)) > MAX_VALUES:
+                return False
+            inner = itertools.chain(*flat, *map(dict.values, flat))
+            if not are_sound([each for each in inner if type(each) is not float]):
+                return False
         if not written:
             return True
         if expands(written):
@@ -119,6 +135,30 @@ def are_sound(values: Sequence[Any]) -> bool:
         return bool(decoder(Any).decode(data) == written) and not is_deep(data)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return False
+
+
+def is_flat(value: dict[Any, Any]) -> bool:
+    """Whether an object has only scalars that msgspec writes as they are, under keys that are
+    texts. Encoding it refuses the rest that JSON cannot represent.
+
+    >>> is_flat({"city": "Bergen", "days": 3}), is_flat({"days": [3]})
+    (True, False)
+
+    Most arguments and results of tools are such objects. They need no walk, and cannot expand.
+    """
+    kinds = set(map(type, value.values()))
+    return (
+        _SCALARS.issuperset(kinds)
+        and _TEXT.issuperset(map(type, value))
+        and (
+            float not in kinds
+            or all(math.isfinite(each) for each in value.values() if type(each) is float)
+        )
+    )
+
+
+_TEXT = frozenset({str})
+_SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def expands(values: Iterable[Any], limit: int = MAX_VALUES) -> bool:

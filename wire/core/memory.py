@@ -216,14 +216,24 @@ def with_notes(built: B, added: typing.Iterable[Note]) -> B:
     return built
 
 
-def change_notes(built: object, change: Callable[[tuple[Note, ...]], tuple[Note, ...]]) -> None:
-    """Replace the notes of a received struct by `change(notes)`."""
+def change_notes(built: object, change: Callable[[Any], Any]) -> None:
+    """Replace the notes of a received struct by `change(notes)`.
+
+    `change` gets their texts as one text before, and the notes only if it changes that: a long
+    history has many notes, and hardly any has something to change.
+    """
     if not isinstance(built, MetadataStruct):
         return
-    if "notes" in built.__struct_fields__:
-        if built.notes:  # type: ignore[attr-defined]
-            msgspec.structs.force_setattr(built, "notes", change(built.notes))  # type: ignore[attr-defined]
-    elif own := built.__dict__.get(NOTES):
+    is_field = "notes" in built.__struct_fields__
+    own = built.notes if is_field else built.__dict__.get(NOTES)  # type: ignore[attr-defined]
+    if not own:
+        return
+    texts = "\n".join([f"{each.path}\n{each.message}" for each in own])
+    if change(texts) == texts:
+        return
+    if is_field:
+        msgspec.structs.force_setattr(built, "notes", change(own))
+    else:
         vars(built)[NOTES] = change(own)
 
 
@@ -470,7 +480,11 @@ def _lowered_structs(kind: type[WireStruct], structs: Sequence[Any]) -> Sequence
     if found == {msgspec.Raw}:
         return raws
     if found != {types.NoneType}:
-        rest = iter(_lowered([each for each in structs if raw_of(each) is None]))
+        own = [each for each, raw in zip(structs, raws, strict=True) if raw is None]
+        lowered = _lowered(own)
+        if lowered is own and Slice not in found:
+            return [each if raw is None else raw for each, raw in zip(structs, raws, strict=True)]
+        rest = iter(lowered)
         return [
             next(rest) if raw is None else raw if type(raw) is msgspec.Raw else kept_bytes(each)
             for each, raw in zip(structs, raws, strict=True)

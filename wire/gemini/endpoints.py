@@ -20,7 +20,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
-from wire.core.memory import RAW, WireStruct, notes, raw_of
+from wire.core.memory import RAW, WireStruct, notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
@@ -28,7 +28,7 @@ from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
 from wire.gemini.reader import ChunkReader, parse_response
 from wire.gemini.rules import check_encoded
-from wire.gemini.rules.turns import Conversation, read
+from wire.gemini.rules.turns import Conversation, Kinds, kinds_of, read
 from wire.gemini.types import (
     Content,
     CountTokensRequest,
@@ -37,7 +37,6 @@ from wire.gemini.types import (
     GenerateContentResponse,
     ListModelsResponse,
     Model,
-    Part,
 )
 
 T = TypeVar("T", bound=WireStruct)
@@ -66,9 +65,16 @@ def generate_content(
     The client raises `RuleError` for a request that its own host refuses, before it sends anything.
     `gemini.check` returns warnings too. `checked=False` turns the rules off.
     """
+    return whole_call(model, request, checked)[0]
+
+
+def whole_call(
+    model: str, request: GenerateContentRequest, checked: bool
+) -> tuple[Call[GenerateContentResponse], Conversation]:
+    """As `generate_content`; also returns the conversation, as the rules read it."""
     path, endpoint = resource(model), "generateContent"
-    body, host_rules = _generate_body(request, model, endpoint, checked)
-    return Call(
+    body, conversation, host_rules = _generate_body(request, model, endpoint, checked)
+    call = Call(
         "gemini",
         "POST",
         f"/{path}:{endpoint}",
@@ -79,6 +85,7 @@ def generate_content(
         host_rules=host_rules,
         notes=notes(request),
     )
+    return call, conversation
 
 
 @checked_arguments()
@@ -97,9 +104,16 @@ def stream_generate_content(
 
     Raises as `generate_content`.
     """
+    return streamed_call(model, request, checked)[0]
+
+
+def streamed_call(
+    model: str, request: GenerateContentRequest, checked: bool
+) -> tuple[StreamCall[GenerateContentResponse, GenerateContentResponse], Conversation]:
+    """As `stream_generate_content`; also returns the conversation, as the rules read it."""
     path, endpoint = resource(model), "streamGenerateContent"
-    body, host_rules = _generate_body(request, model, endpoint, checked)
-    return StreamCall(
+    body, conversation, host_rules = _generate_body(request, model, endpoint, checked)
+    call: StreamCall[GenerateContentResponse, GenerateContentResponse] = StreamCall(
         "gemini",
         "POST",
         f"/{path}:{endpoint}",
@@ -113,6 +127,7 @@ def stream_generate_content(
         host_rules=host_rules,
         notes=notes(request),
     )
+    return call, conversation
 
 
 @checked_arguments()
@@ -216,17 +231,20 @@ def generate_body(request: GenerateContentRequest) -> bytes:
 
 def _generate_body(
     request: GenerateContentRequest, model: str, endpoint: str, checked: bool
-) -> tuple[bytes, HostRules | None]:
-    """The request as JSON, and the rules that a client applies with its own host before sending."""
+) -> tuple[bytes, Conversation, HostRules | None]:
+    """The request as JSON, its conversation, and the rules that a client applies with its own host
+    before sending.
+    """
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
-    body, decoded = _body(request)
+    body, decoded, kinds = _body(request)
+    conversation = read(decoded.contents or (), kinds)
     if not checked:
-        return body, None
+        return body, conversation, None
     # The host is unknown here. Rules of one host are checked by the client (`host_rules`).
-    conversation = read(decoded.contents or ())
     refuse(check_encoded(decoded, model, "", endpoint, conversation))
-    return body, functools.partial(_refuse_on_host, decoded, model, endpoint, conversation)
+    host_rules = functools.partial(_refuse_on_host, decoded, model, endpoint, conversation)
+    return body, conversation, host_rules
 
 
 def _refuse_on_host(
@@ -242,11 +260,17 @@ def _refuse_on_host(
     return call
 
 
-def _body(request: T) -> tuple[bytes, T]:
-    """The request as JSON, and the request decoded from that JSON, with plain dicts as structs."""
-    return checked_body(
-        request, "contents" if hasattr(request, "contents") else "", _is_valid, _with_received_parts
+def _body(request: T) -> tuple[bytes, T, Kinds]:
+    """The request as JSON, the request decoded from that JSON, with plain dicts as structs, and the
+    kinds of its contents.
+    """
+    turns = getattr(request, "contents", None)
+    kinds = kinds_of(turns if isinstance(turns, (list, tuple)) else ())
+    name = "contents" if hasattr(request, "contents") else ""
+    body, decoded = checked_body(
+        request, name, unsure=kinds.unsure, recognised=_with_received_parts
     )
+    return body, decoded, kinds
 
 
 def _with_received_parts(turn: object, decoded: Content) -> Content:
@@ -261,26 +285,3 @@ def _with_received_parts(turn: object, decoded: Content) -> Content:
         for part, other in zip(own, decoded.parts or (), strict=False)
     ]
     return msgspec.structs.replace(decoded, parts=parts) if parts else decoded
-
-
-def _is_valid(turn: object) -> bool:
-    """Whether a Content certainly has the types of its fields: it was received, or it has a role
-    and plain text parts.
-
-    Most turns of a long history are such Contents. They need not be decoded again to be checked.
-    """
-    if type(turn) is not Content:
-        return False
-    if raw_of(turn) is not None:
-        return True
-    return (
-        type(turn.role) is str
-        and isinstance(turn.parts, (list, tuple))
-        and all(map(_is_valid_part, turn.parts))
-    )
-
-
-def _is_valid_part(part: object) -> bool:
-    return type(part) is Part and (
-        raw_of(part) is not None or (type(part.text) is str and part == Part(text=part.text))
-    )

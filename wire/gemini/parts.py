@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 
 from wire.core.arguments import checked_arguments
 from wire.core.lenient import Unreadable
-from wire.core.memory import Note, WireStruct, notes
+from wire.core.memory import Note, WireStruct
 from wire.core.provider import Provider
 from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
 from wire.gemini.parse import WIRE, parse_reply
-from wire.gemini.turns import checked_response
+from wire.gemini.turns import response_part
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -44,7 +44,6 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     ToolResult,
-    own_text,
 )
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
@@ -55,13 +54,13 @@ W = TypeVar("W", bound=WireStruct)
 
 
 def system_instruction(
-    system: str, messages: Sequence[Message], report: list[Note]
+    system: str, messages: Mapping[int, Message], report: list[Note]
 ) -> Content | None:
     """The system instruction, with one part for each text: `system`, then the texts of the system
-    messages. `None` if all of them are blank (S2-20, S2-30, S4-06).
+    messages among `messages`, by index. `None` if all of them are blank (S2-20, S2-30, S4-06).
     """
     parts = [Part(text=system)] if system.strip() else []
-    for index, message in enumerate(messages):
+    for index, message in messages.items():
         if message.instructs:
             texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
@@ -74,6 +73,7 @@ def system_instruction(
 
 def wire_turns(
     messages: Sequence[Message],
+    texts: Mapping[int, str],
     answers: Mapping[str, Answers],
     tools: Iterable[str],
     of: Family,
@@ -85,14 +85,15 @@ def wire_turns(
     """The Contents of a conversation without violations (`wire.history.check`). System messages are
     skipped; `system_instruction` renders them.
 
-    `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the names of the request's functions. Notes are added to `report`, and to `paths` the message of
-    each call by the `id` of its part.
+    `texts` are the `own_texts` of the messages, and `answers` the results of the calls, by the path
+    of the message with the calls. `tools` are the names of the request's functions. Notes are added
+    to `report`, and to `paths` the message of each call by the `id` of its part.
 
     Raises `HistoryError` or `RuleError` with the path of a part that cannot be sent.
     """
-    renderer = _Renderer(_safe_names(messages, tools, report), of, report, paths, vertex)
-    return renderer.contents(messages, answers)
+    others = [(index, each) for index, each in enumerate(messages) if index not in texts]
+    renderer = _Renderer(_safe_names(others, tools, report), of, report, paths, vertex)
+    return renderer.contents(messages, texts, answers)
 
 
 _NAMES = ToolNames(
@@ -105,7 +106,7 @@ _NAMES = ToolNames(
 
 
 def _safe_names(
-    messages: Sequence[Message], tools: Iterable[str], report: list[Note]
+    messages: Iterable[tuple[int, Message]], tools: Iterable[str], report: list[Note]
 ) -> dict[str, str]:
     """Function names in calls of other vendors that Gemini refuses -> new names that it accepts
     (G28).
@@ -115,7 +116,7 @@ def _safe_names(
     """
     calls: list[tuple[str, str]] = []
     taken = list(tools)
-    for index, message in enumerate(messages):
+    for index, message in messages:
         for position, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 if _is_own(message.origin) or _is_own(part.origin):
@@ -157,17 +158,16 @@ class _Renderer:
         self._calls: dict[str, FunctionCall] = {}  # neutral id of a call -> the call as sent
 
     def contents(
-        self, messages: Sequence[Message], answers: Mapping[str, Answers]
+        self, messages: Sequence[Message], texts: Mapping[int, str], answers: Mapping[str, Answers]
     ) -> list[Content]:
         """The Contents. The results of a turn are in the order of its calls, since Gemini pairs
         calls without ids by position (G18b).
         """
         contents: list[Content] = []
         for index, message in enumerate(messages):
-            role = _ROLES.get(message.role)
-            text = own_text(message) if role is not None else None
+            text = texts.get(index)
             if text is not None:
-                contents.append(Content(role=role, parts=[Part(text=text)]))
+                contents.append(Content(role=_ROLES[message.role], parts=[Part(text=text)]))
                 continue
             path = f"messages[{index}]"
             if message.role == "user":
@@ -320,8 +320,8 @@ class _Renderer:
         return [Content(role="user", parts=each) for each in (parts, media_after) if each]
 
     def _result(self, result: ToolResult, media: list[FunctionResponsePart], path: str) -> Part:
-        part = checked_response(self._calls[result.id], result.answer, media)
-        self._report += [Note(f"{path}.content", note.message) for note in notes(part)]
+        part, notes = response_part(self._calls[result.id], result.answer, media)
+        self._report += [Note(f"{path}.content", note.message) for note in notes]
         return part
 
     # --- media

@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire import history
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
 from wire.errors import SchemaError, Violation
 from wire.gemini.effort import thinking
-from wire.gemini.endpoints import generate_content, stream_generate_content
+from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.families import Family, family
 from wire.gemini.parse import WIRE, EventReader, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import check_encoded
+from wire.gemini.rules.turns import Conversation
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
     FunctionCallingConfig,
@@ -38,9 +38,10 @@ from wire.gemini.types import (
     Tool,
     ToolConfig,
 )
+from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call
-from wire.neutral.request import Output, Request, checked_request
+from wire.neutral.request import Output, Request, checked_request, texts_of
 from wire.neutral.request import Tool as Function
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -56,7 +57,7 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     '/models/gemini-3.8-flash:generateContent'
     """
     row = provider_row(provider)
-    raw = _wire_call(generate_content, "generateContent", request, model, row)
+    raw = _wire_call(whole_call, "generateContent", request, model, row)
     return _reader(raw, model, row).whole_call(raw)
 
 
@@ -80,7 +81,7 @@ def stream_call(
     `ConfigurationError` for a model name that cannot stand in a path.
     """
     row = provider_row(provider)
-    raw = _wire_call(stream_generate_content, "streamGenerateContent", request, model, row)
+    raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
     return _reader(raw, model, row).event_call(raw)
 
 
@@ -99,16 +100,18 @@ def render_request(
     request = checked_request(request)
     row, name = provider_row(provider), _name(model)
     of, vertex = family(name), row.dialect.api == "vertex"
-    sendable, report, answers = history.sendable(request.messages, row.name, name)
+    sendable, report, answers = sendable_request(request, row.name, name)
+    texts, others = texts_of(request)
     # Empty messages fill the positions of those that are not sent, so that the index of a message,
     # which notes and errors name, stays that of the caller. An empty message becomes no Content.
     empty = Message("assistant")
-    messages = [sendable.get(index, empty) for index in range(len(request.messages))]
-    note_names(((f"messages[{index}]", each) for index, each in enumerate(messages)), report)
-    system = system_instruction(request.system, messages, report)
+    rest = {index: sendable.get(index, empty) for index in others}
+    note_names(((f"messages[{index}]", each) for index, each in rest.items()), report)
+    system = system_instruction(request.system, rest, report)
     names = [tool.name for tool in request.tools]
     paths: dict[int, str] = {}
-    turns = wire_turns(messages, answers, names, of, report, paths, vertex=vertex)
+    messages = [rest.get(index, each) for index, each in enumerate(request.messages)]
+    turns = wire_turns(messages, texts, answers, names, of, report, paths, vertex=vertex)
     ordered = paired_contents(turns, name, paths)
     report += ordered.notes
     try:
@@ -140,7 +143,7 @@ def _name(model: str) -> str:
 
 
 def _wire_call(
-    make: Callable[..., AnyCall],
+    make: Callable[[str, GenerateContentRequest, bool], tuple[AnyCall, Conversation]],
     endpoint: str,
     request: Request,
     model: str,
@@ -148,21 +151,30 @@ def _wire_call(
 ) -> AnyCall:
     """The call of the raw API, made by `make`, with the rules of the provider's host.
 
-    `checked=False`, since `wire_call` checks the rules itself, for the host that is known here.
+    The call itself is not checked, since `wire_call` does so for the host that is known here. It
+    checks what the call was made of, whose conversation is read once.
     """
-    return wire_call(
-        render_request(request, model, row),
-        request.options,
-        row,
-        lambda rendered: make(model, rendered, checked=False),
-        functools.partial(_check, _name(model), endpoint),
-    )
+    rules = _Rules(_name(model), endpoint)
+
+    def made(rendered: GenerateContentRequest) -> AnyCall:
+        call, rules.conversation = make(model, rendered, False)
+        return call
+
+    rendered = render_request(request, model, row)
+    return wire_call(rendered, request.options, row, made, rules.check)
 
 
-def _check(
-    model: str, endpoint: str, rendered: GenerateContentRequest, row: Provider
-) -> list[Violation]:
-    return check_encoded(rendered, model, row, endpoint)  # building the call has encoded it
+class _Rules(msgspec.Struct):
+    """The rules for a request that is encoded. A struct, since calls can be pickled."""
+
+    model: str
+    endpoint: str
+    conversation: Conversation | None = None
+    """That of the request, as building its call has read it."""
+
+    def check(self, rendered: GenerateContentRequest, row: Provider) -> list[Violation]:
+        """The violations for the host of a provider."""
+        return check_encoded(rendered, self.model, row, self.endpoint, self.conversation)
 
 
 def _reader(

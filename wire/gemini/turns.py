@@ -15,7 +15,7 @@ repaired without inventing a turn is a `HistoryError`.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -123,12 +123,13 @@ def _ordered(
     if groups[0].role == "model":
         raise _refused("contents[0]", "a conversation must begin with a user turn", "G10")
     result: list[Content] = []
+    calling: list[int] = []  # indices of model turns that may have calls
     for index, group in enumerate(groups):
-        if group.role == "model":
-            result.append(group.content(group.parts))
-            continue
-        if group.is_text and (not index or groups[index - 1].is_text):
-            result.append(group.content(group.parts))  # as most turns of a long history
+        is_models = group.role == "model"
+        if is_models or (group.is_text and (not index or groups[index - 1].is_text)):
+            if is_models and not group.is_text:
+                calling.append(len(result))
+            result.append(group.only or Content(role=group.role, parts=group.parts))
             continue
         path = f"contents[{len(result)}]"
         calls = _open_calls(groups[index - 1].parts) if index else []
@@ -160,7 +161,7 @@ def _ordered(
             f"contents[{len(result) - 1}]", f"the last turn is the model's{missing}", "G15"
         )
     if model is None or asks_for_signatures(model):
-        result = _signed(result, report, paths, received=model is not None)
+        _sign(result, calling, report, paths, received=model is not None)
     return Noted(result, report)
 
 
@@ -203,6 +204,13 @@ def function_response(
 
 def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | None) -> Part:
     """As `function_response`, for a result that is known to be representable as JSON."""
+    return with_notes(*response_part(call, result, parts))
+
+
+def response_part(
+    call: FunctionCall, result: Any, parts: Sequence[Any] | None
+) -> tuple[Part, list[Note]]:
+    """The part of `checked_response`, and its notes."""
     try:
         response: Any = msgspec.to_builtins(result)
     except TypeError:  # a `msgspec.Raw`, which only the encoder knows
@@ -223,7 +231,7 @@ def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | Non
     message = FunctionResponse(
         name=call.name, id=call.id, response=response, parts=list(parts) if parts else None
     )
-    return with_notes(Part(function_response=message), report)
+    return Part(function_response=message), report
 
 
 def asks_for_signatures(model: str) -> bool:
@@ -300,59 +308,57 @@ def _typed(content: Content, path: str) -> Content:
         raise _refused(f"{path}.parts", str(cause), "G1") from None
 
 
-class _Group:
+class _Group(msgspec.Struct, gc=False):
     """Adjacent Contents of one role."""
 
-    __slots__ = ("is_text", "parts", "role", "sources")
-
-    def __init__(self, role: str) -> None:
-        self.role = role
-        self.parts: list[Part] = []
-        self.sources: list[Content] = []
-        self.is_text: bool = True
-        """Whether all parts are texts without signatures."""
+    role: str
+    parts: list[Part]
+    """The parts that are not empty."""
+    is_text: bool
+    """Whether all parts are texts without signatures."""
+    only: Content | None
+    """The original, if it has this role and exactly these parts. No other Content has the
+    remembered bytes, with their white space and unknown keys.
+    """
 
     def content(self, parts: Sequence[Part]) -> Content:
-        """The Content with these parts: the original if nothing changed, else a new one.
-
-        Only the original has the remembered bytes, with its white space and unknown keys.
-        """
-        source = self.sources[0]
-        same = len(self.sources) == 1 and source.role == self.role and source.parts is not None
-        if (
-            same
-            and len(source.parts or ()) == len(parts)
-            and all(map(operator.is_, source.parts or (), parts))
-        ):
-            return source
+        """The Content with some of the parts, or others: the original if nothing changed."""
+        same = len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts))
+        if same and self.only is not None:
+            return self.only
         return Content(role=self.role, parts=list(parts))
 
 
 def _grouped(turns: list[Content], report: list[Note]) -> list[_Group]:
     """Groups adjacent Contents of one role, without empty parts and empty Contents."""
     groups: list[_Group] = []
+    last: _Group | None = None
     for index, content in enumerate(turns):
-        # A part that has only unknown keys is not empty: it is of a kind newer than this library.
         own = content.parts or ()
-        parts = [part for part in own if part.text or part != Part() or unknown(part)]
-        dropped = len(own) - len(parts)
-        if dropped or not parts:
-            report.append(
-                Note(
-                    f"turns[{index}]",
-                    "an empty part was left out" if parts else "a turn without parts was left out",
-                )
-            )
-        if not parts:
-            continue
+        if len(own) == 1 and own[0].text and _is_text(own[0]):  # as in most of a long history
+            parts, whole, is_text = [*own], True, True
+        else:
+            # Unknown keys alone are a part too: one of a kind that this version does not know.
+            parts = [part for part in own if part != _EMPTY or unknown(part)]
+            whole, is_text = len(parts) == len(own), all(map(_is_text, parts))
+            if not whole or not parts:
+                left_out = "an empty part" if parts else "a turn without parts"
+                report.append(Note(f"turns[{index}]", f"{left_out} was left out"))
+            if not parts:
+                continue
         role = str(content.role or "user")
-        if not groups or groups[-1].role != role:
-            groups.append(_Group(role))
-        group = groups[-1]
-        group.parts += parts
-        group.sources.append(content)
-        group.is_text = group.is_text and all(map(_is_text, parts))
+        if last is None or last.role != role:
+            same = whole and content.role == role
+            last = _Group(role, parts, is_text, content if same else None)
+            groups.append(last)
+        else:
+            last.parts += parts
+            last.is_text = last.is_text and is_text
+            last.only = None
     return groups
+
+
+_EMPTY = Part()
 
 
 def _is_text(part: Part) -> bool:
@@ -511,23 +517,26 @@ def _has_ref(value: Any) -> bool:
 # --- signatures -----------------------------------------------------------------------------------
 
 
-def _signed(
-    turns: list[Content], report: list[Note], paths: Mapping[int, str], *, received: bool
-) -> list[Content]:
+def _sign(
+    turns: list[Content],
+    indexes: Iterable[int],
+    report: list[Note],
+    paths: Mapping[int, str],
+    *,
+    received: bool,
+) -> None:
     """Signs the first call of each step with the placeholder, if it has no signature (G24).
 
-    Steps of all turns, not of the current one alone: from 3.5 on, a model refuses a history of
-    which some calls are signed and others are not (G27).
+    `indexes` are the model turns that may have calls. Steps of all turns, not of the current one
+    alone: from 3.5 on, a model refuses a history of which some calls are signed and others are not
+    (G27).
 
     A received call without a signature comes from a model that does not sign. It is signed only if
     `received` is set, which the caller does for a model that requires signatures. Otherwise it
     stays unchanged, with its remembered bytes.
     """
-    result = list(turns)
-    for index, content in enumerate(turns):
-        if content.role != "model" or all(map(_is_text, content.parts or ())):
-            continue
-        parts = list(content.parts or ())
+    for index in indexes:
+        parts = turns[index].parts or []
         # A call that the server ran has its result in the same Content, and goes back unchanged.
         calls = _open_calls(parts)
         if not calls:
@@ -537,12 +546,12 @@ def _signed(
         )
         part = parts[first]
         if part.thought_signature is None and (received or raw_of(part) is None):
-            parts[first] = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
-            result[index] = Content(role="model", parts=parts)
+            signed = msgspec.structs.replace(part, thought_signature=PLACEHOLDER)
+            own = [*parts[:first], signed, *parts[first + 1 :]]
+            turns[index] = Content(role="model", parts=own)
             report.append(
                 Note(
                     paths.get(id(part), f"contents[{index}].parts[{first}]"),
                     "an unsigned call was given the documented placeholder",
                 )
             )
-    return result

@@ -6,7 +6,7 @@ and each removal is reported as a note.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -24,9 +24,11 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     origin_of,
+    own_texts,
     with_origin,
 )
 from wire.neutral.pairing import Answers, Turn, answers, turns
+from wire.neutral.request import Request, texts_of
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
 
@@ -101,7 +103,7 @@ def _handed(
 
 
 def _grouped(
-    history: list[Message], turns: Iterable[Turn], notes: list[Note]
+    history: Sequence[Message], turns: Iterable[Turn], notes: list[Note]
 ) -> dict[int, Message]:
     """The messages by their index, with all calls of one response in the first of its messages."""
     result = dict(enumerate(history))
@@ -139,10 +141,29 @@ def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable
     Raises `HistoryError` if `check` reports a violation.
     """
     history = listed(messages)
-    paired = turns(history)
-    refuse(violations(history, paired), HistoryError)
+    return _sendable(history, own_texts(history).others, provider, model)
+
+
+def sendable_request(request: Request, provider: str, model: str) -> Sendable:
+    """As `sendable`, for the messages of a request."""
+    return _sendable(request.messages, texts_of(request).others, provider, model)
+
+
+def _sendable(
+    history: Sequence[Message], others: Sequence[int], provider: str, model: str
+) -> Sendable:
+    """`others` are those of the `own_texts` of the messages. The texts are sent as they are."""
+    paired = turns(history, others)
+    refuse(violations(history, paired, others), HistoryError)
     notes: list[Note] = []
-    remaining = _handed(_grouped(history, paired, notes).items(), provider, model, notes)
+    remaining = _grouped(history, paired, notes)
+    rest = [(index, remaining[index]) for index in others if index in remaining]
+    handed = _handed(rest, provider, model, notes)
+    for index, _ in rest:
+        if index in handed:
+            remaining[index] = handed[index]
+        else:
+            del remaining[index]
     return Sendable(remaining, notes, answers(paired))
 
 

@@ -54,9 +54,14 @@ def check(messages: Iterable[Message]) -> list[Violation]:
     return violations(history, turns(history))
 
 
-def violations(history: list[Message], turns: Iterable[Turn]) -> list[Violation]:
-    """As `check`, for messages whose turns are known."""
-    located = [*_ends(history), *_each(history), *_groups(turns)]
+def violations(
+    history: Sequence[Message], turns: Iterable[Turn], others: Iterable[int] | None = None
+) -> list[Violation]:
+    """As `check`, for messages whose turns are known. `others` are those of their `own_texts`, if
+    the caller has found them.
+    """
+    looked_at = range(len(history)) if others is None else others
+    located = [*_ends(history), *_each(history, looked_at), *_groups(turns)]
     return [violation for _, violation in sorted(located, key=lambda each: each[0])]
 
 
@@ -86,7 +91,7 @@ def listed(messages: Iterable[Message]) -> list[Message]:
 _Located = tuple[tuple[int, int], Violation]
 
 
-def _ends(history: list[Message]) -> Iterator[_Located]:
+def _ends(history: Sequence[Message]) -> Iterator[_Located]:
     last = len(history) - 1
     first = next((at for at, message in enumerate(history) if not message.instructs), None)
     if first is None:
@@ -113,8 +118,9 @@ def _ends(history: list[Message]) -> Iterator[_Located]:
         )
 
 
-def _each(history: list[Message]) -> Iterator[_Located]:
-    for index, message in enumerate(history):
+def _each(history: Sequence[Message], indexes: Iterable[int]) -> Iterator[_Located]:
+    for index in indexes:
+        message = history[index]
         parts = message.parts
         if len(parts) == 1 and type(parts[0]) is Text and message.role != "tool":
             continue  # as most messages

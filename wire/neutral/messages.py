@@ -12,8 +12,8 @@ import itertools
 import operator
 import os
 import urllib.parse
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar, cast
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -333,9 +333,11 @@ class ToolResult(Value, frozen=True, tag="tool_result"):
 
         An object is sent as it is, any other value under the key `result`, an error under `error`.
         """
-        if self.error and not (isinstance(self.content, Mapping) and "error" in self.content):
-            return {"error": self.content}
-        return dict(self.content) if isinstance(self.content, Mapping) else {"result": self.content}
+        content = self.content
+        is_object = type(content) is dict or isinstance(content, Mapping)
+        if self.error and not (is_object and "error" in content):
+            return {"error": content}
+        return dict(content) if is_object else {"result": content}
 
 
 class Other(Value, frozen=True, tag="other"):
@@ -358,6 +360,7 @@ _MAX_NESTING = 20
 """Levels of lists around a part. `list[int]` iterates over itself without end."""
 
 _PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
+_PART_TYPES = frozenset(_PARTS)
 
 
 class Message(Value, frozen=True):
@@ -393,8 +396,10 @@ class Message(Value, frozen=True):
             raise RuleError(violations=[Violation("message.name", problem)])
         if type(self.parts) is not tuple:
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
-        elif not all(map(_is_part, self.parts)):
-            raise _no_part(next(part for part in self.parts if not _is_part(part)))
+        else:
+            for part in self.parts:
+                if type(part) not in _PART_TYPES and not _is_part(part):
+                    raise _no_part(part)
 
     def __repr__(self) -> str:
         shown = [short(part.text) if type(part) is Text else repr(part) for part in self.parts]
@@ -484,6 +489,32 @@ def own_text(message: Message) -> str | None:
     if part.signature or part.refusal or part.extra is not None:
         return None
     return part.text
+
+
+class OwnTexts(NamedTuple):
+    """The messages that are one text, and the others."""
+
+    texts: dict[int, str]
+    """Index of a message -> its text, which is not empty."""
+    others: list[int]
+    """Indexes of the other messages. What concerns more than a text looks at these only."""
+
+
+def own_texts(messages: Sequence[Message]) -> OwnTexts:
+    """Finds the messages of user and assistant that `own_text` gives, with no name beside it.
+
+    >>> own_texts([Message.user("Hi"), Message.user("Hi", "there"), Message.assistant("Hello.")])
+    OwnTexts(texts={0: 'Hi', 2: 'Hello.'}, others=[1])
+    """
+    texts: dict[int, str] = {}
+    others: list[int] = []
+    for index, message in enumerate(messages):
+        role, text = message.role, own_text(message)
+        if text and (role == "user" or role == "assistant") and not message.name:
+            texts[index] = text
+        else:
+            others.append(index)
+    return OwnTexts(texts, others)
 
 
 def _is_part(part: object) -> bool:

@@ -122,7 +122,7 @@ def of_one_response(responses: Set[str]) -> bool:
     return len(responses) == 1 and "" not in responses
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, gc=False):
     """A result and its position in the conversation."""
 
     message: int
@@ -137,7 +137,7 @@ class Result(msgspec.Struct, frozen=True):
         return f"messages[{self.message}].parts[{self.position}]"
 
 
-class Call(msgspec.Struct, frozen=True):
+class Call(msgspec.Struct, frozen=True, gc=False):
     """A call and its position in the conversation."""
 
     message: int
@@ -152,7 +152,7 @@ class Call(msgspec.Struct, frozen=True):
         return f"messages[{self.message}].parts[{self.position}]"
 
 
-class Turn(msgspec.Struct):
+class Turn(msgspec.Struct, gc=False):
     """One message of the user or the assistant, and the results in the tool messages after it.
 
     The first turn has no message: it holds results before the first message of user or assistant.
@@ -170,7 +170,7 @@ class Turn(msgspec.Struct):
     """For each call the position of its result in `results`."""
 
 
-class Answers(msgspec.Struct, frozen=True):
+class Answers(msgspec.Struct, frozen=True, gc=False):
     """The results of one turn in the order of their calls."""
 
     results: tuple[Result, ...] = ()
@@ -181,13 +181,20 @@ class Answers(msgspec.Struct, frozen=True):
 NO_ANSWERS = Answers()
 
 
-def turns(messages: Iterable[Message]) -> list[Turn]:
-    """The turns of a conversation that have calls or results, with each call's result."""
+def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> list[Turn]:
+    """The turns of a conversation that have calls or results, with each call's result. `others` are
+    those of the `own_texts` of the messages, if the caller has found them.
+    """
     all_turns: list[Turn] = []
+    following = 0  # the index that follows the last message
     begin = -1  # of the current turn
     turn: Turn | None = None  # created for its first call or result
     responses: set[str] = set()  # of the calls of the turn
-    for index, message in enumerate(messages):
+    for index in range(len(messages)) if others is None else others:
+        if index != following:
+            begin, turn = index - 1, None  # a text of the user or the assistant is before it
+        following = index + 1
+        message = messages[index]
         role, parts = message.role, message.parts
         if role == "user" or role == "assistant":
             # Most messages of a long history are one text.

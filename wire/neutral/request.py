@@ -18,7 +18,14 @@ from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, chec
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Message, Reply, check_values, values_of
+from wire.neutral.messages import (
+    Message,
+    OwnTexts,
+    Reply,
+    check_values,
+    own_texts,
+    values_of,
+)
 
 T = TypeVar("T")
 
@@ -319,7 +326,9 @@ def checked_request(request: object) -> Request:
         raise wrong_type("request", request, "Request")
     # All values at once: sound ones, as almost all are, cost no call each. Only `_check_each` knows
     # their paths.
-    values = values_of(request.messages, received=False)
+    texts, others = texts_of(request)
+    values = values_of([request.messages[index] for index in others], received=False)
+    values += texts.values()
     for tool in request.tools:
         values += (tool.description, tool.parameters, tool.response)
     values += [getattr(request, name) for name in _SETTINGS]
@@ -340,6 +349,21 @@ def checked_request(request: object) -> Request:
         problem = f"expected {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}, not "
         raise RuleError(violations=[Violation("effort", problem + quoted(request.effort, 40))])
     return request
+
+
+_OWN_TEXTS = "_own_texts"
+
+
+def texts_of(request: Request) -> OwnTexts:
+    """The `own_texts` of the messages. They are found once for each request, which never changes.
+
+    >>> texts_of(Request(messages=(Message.user("Hi"),))).texts
+    {0: 'Hi'}
+    """
+    found: OwnTexts | None = request.__dict__.get(_OWN_TEXTS)
+    if found is None:
+        vars(request)[_OWN_TEXTS] = found = own_texts(request.messages)
+    return found
 
 
 def _check_stops(stops: object) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from wire.anthropic.dialect import Dialect
 from wire.anthropic.families import Family, family
-from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.anthropic.types import CountTokensRequest, Message, MessageRequest
 from wire.core.memory import kept_bytes, raw_of
 from wire.errors import Violation
 
@@ -58,8 +58,15 @@ class Turn:
 
     __slots__ = ("_blocks", "_content", "index", "role", "text", "types")
 
-    def __init__(self, index: int, message: Plain) -> None:
-        role, content = message.get("role"), message.get("content")
+    def __init__(self, index: int, message: Message | Plain) -> None:
+        if isinstance(message, Message):
+            role, content = message.role, message.content
+            if type(content) is not str:
+                content = msgspec.to_builtins(content)
+            if type(role) is not str:
+                role = msgspec.to_builtins(role)
+        else:
+            role, content = message.get("role"), message.get("content")
         self.index = index
         self.role = role if type(role) is str else str(role or "")
         self._content = content
@@ -103,12 +110,25 @@ class Body(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def plain(self) -> Plain:
-        """The body as plain JSON; of another type if the request is no object."""
+        """The body as plain JSON; of another type if the request is no object.
+
+        The messages of a built request stay structs, since most rules need nothing of a text.
+        """
         request: Any = self.request
         if isinstance(request, (MessageRequest, CountTokensRequest)):
+            if raw_of(request) is None:
+                rest: dict[str, Any]
+                rest = msgspec.to_builtins(msgspec.structs.replace(request, messages=[]))
+                messages: Any = request.messages
+                if isinstance(messages, (list, tuple)):
+                    messages = [
+                        each if isinstance(each, Message) else msgspec.to_builtins(each)
+                        for each in messages
+                    ]
+                rest["messages"] = messages
+                return rest
             # A received struct is sent with its bytes, so these are checked and not its fields.
-            is_built = raw_of(request) is None
-            request = msgspec.to_builtins(request) if is_built else bytes(kept_bytes(request))
+            request = bytes(kept_bytes(request))
         plain: Plain = json.loads(request) if isinstance(request, bytes) else request
         return plain
 
@@ -117,7 +137,7 @@ class Body(msgspec.Struct, frozen=True, dict=True):
         """The messages."""
         return [
             Turn(index, message)
-            for index, message in enumerate(as_objects(self.plain.get("messages")))
+            for index, message in enumerate(as_objects(self.plain.get("messages"), Message))
         ]
 
     @functools.cached_property
@@ -204,15 +224,19 @@ def as_object(value: Any) -> Plain:
     return value if isinstance(value, Mapping) else {}
 
 
-def as_objects(value: Any) -> list[Plain]:
-    """The items of a list as objects; an item that is no object becomes empty.
+def as_objects(value: Any, kind: type[Any] = dict) -> list[Any]:
+    """The items of a list as objects, or as they are if they are of the `kind`; an item that is no
+    object becomes empty.
 
     Such items are kept, so that the indices in paths are those of the request.
     """
     if not isinstance(value, (list, tuple)):
         return []
     # A check against the abstract class costs more than the rest.
-    return [each if type(each) is dict or isinstance(each, Mapping) else {} for each in value]
+    return [
+        each if isinstance(each, kind) or type(each) is dict or isinstance(each, Mapping) else {}
+        for each in value
+    ]
 
 
 def _only_text(content: Any) -> str | None:

@@ -308,7 +308,7 @@ def _check_struct(
         rule_input = _rule_input(
             turns, plain, model, host, version, endpoint, bool(rows), conversation
         )
-        for index in rule_input.conversation.beyond_text:
+        for index in rule_input.conversation.unsure:
             content = turns[index]
             for position, part in enumerate(
                 () if raw_of(content) is not None else content.parts or ()

@@ -12,7 +12,9 @@ import math
 from types import NoneType
 from typing import Any
 
-from wire.core.memory import EXTRA_KEY, WireStruct
+import msgspec
+
+from wire.core.memory import EXTRA_KEY, WireStruct, raw_of
 from wire.errors import Violation
 from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
 from wire.gemini.rules.words import WORDS, server_text
@@ -63,10 +65,26 @@ def parsed(
     return parser.message(value, struct, at), parser.violations
 
 
+def is_text(part: object) -> bool:
+    """Whether a part has a text and no other field, and was not received."""
+    return (
+        type(part) is Part
+        and type(part.text) is str
+        and _fields_of(part).count(None) == _OTHER_FIELDS
+        and raw_of(part) is None
+    )
+
+
+_fields_of = msgspec.structs.astuple
+_OTHER_FIELDS = len(Part.__struct_fields__) - 1
+
+
 def is_plain(part: Part) -> bool:
-    """Whether a part is a function call or a function response of the usual form, in which the
-    parser of each host finds no violations. Such a part need not be converted to plain JSON.
+    """Whether a part is a text, a function call or a function response of the usual form, in which
+    the parser of each host finds no violations. Such a part need not be converted to plain JSON.
     """
+    if is_text(part):
+        return True
     call, response, signature = part.function_call, part.function_response, part.thought_signature
     usual: FunctionCall | FunctionResponse
     if response is not None:

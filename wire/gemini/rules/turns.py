@@ -7,16 +7,95 @@ Received Contents are read by their fields; their bytes are not parsed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
+from wire.core.json_values import MAX_VALUES, is_flat
 from wire.core.memory import raw_of
 from wire.gemini.pairing import unanswered
+from wire.gemini.rules.parser import is_plain, is_text
 from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
 
 
-class Call(msgspec.Struct):
+class Kinds(NamedTuple):
+    """Which Contents of a request need a second look. In a long history few of them do."""
+
+    beyond_text: list[int]
+    """Indices of all that are not one plain text of the user or of the model."""
+    unsure: list[int]
+    """Those of them whose fields may have values of a wrong type, or that JSON cannot represent."""
+
+
+def kinds_of(contents: Sequence[Any]) -> Kinds:
+    """Looks once at each item of `contents`, which may have any type.
+
+    >>> call = Part(function_call=FunctionCall(name="now", args={}))
+    >>> kinds_of([Content(role="user", parts=[Part(text="Time?")]), Content(parts=[call])])
+    Kinds(beyond_text=[1], unsure=[1])
+
+    Not unsure are received Contents, texts, and calls and results of the usual form: encoding
+    refuses what is left, such as half of a surrogate pair.
+    """
+    beyond: list[int] = []
+    built: list[int] = []  # those of them that were not received
+    lists: list[Any] = []  # the parts of Contents, and the objects in them
+    for index, content in enumerate(contents):
+        if type(content) is not Content:
+            built.append(index)
+        elif raw_of(content) is None:
+            parts, role = content.parts, content.role
+            if (
+                type(parts) is list
+                and len(parts) == 1
+                and is_text(parts[0])
+                and type(role) is str
+                and (role == "user" or role == "model")
+            ):
+                continue
+            built.append(index)
+            lists.append(parts)
+        beyond.append(index)
+    if _size(lists) > MAX_VALUES:
+        return Kinds(beyond, beyond)
+    unsure = [index for index in built if not _is_sound(contents[index], lists)]
+    # One object may be the arguments of a thousand calls, and is written for each of them.
+    return Kinds(beyond, unsure if _size(lists) <= MAX_VALUES else beyond)
+
+
+def _size(containers: Iterable[object]) -> int:
+    return sum([len(each) for each in containers if isinstance(each, _CONTAINERS)])
+
+
+_CONTAINERS = (list, tuple, dict)
+
+
+def _is_sound(content: object, sized: list[Any]) -> bool:
+    """Whether encoding a built Content finds all that is wrong with it. Objects in it, whose
+    sizes are yet to be added up, are appended to `sized`.
+    """
+    if type(content) is not Content:
+        return False
+    if type(content.role) is not str or not isinstance(content.parts, (list, tuple)):
+        return False
+    for part in content.parts:
+        if type(part) is not Part:
+            return False
+        if raw_of(part) is not None:
+            continue
+        if not is_plain(part):
+            return False
+        call, response = part.function_call, part.function_response
+        value = response.response if response is not None else call.args if call else None
+        if value is not None:
+            if not is_flat(value):
+                return False
+            sized.append(value)
+    return True
+
+
+class Call(msgspec.Struct, gc=False):
     """A function call, its part, and the indices of its Content and part."""
 
     content: int
@@ -30,7 +109,7 @@ class Call(msgspec.Struct):
         return f"contents[{self.content}].parts[{self.position}]"
 
 
-class Result(msgspec.Struct):
+class Result(msgspec.Struct, gc=False):
     """A function response, its part, and the indices of its Content and part."""
 
     content: int
@@ -65,7 +144,7 @@ class Turn:
         """Whether the turn has more than results."""
 
 
-class Exchange(msgspec.Struct):
+class Exchange(msgspec.Struct, gc=False):
     """A model turn with calls, and the user turns before the next model turn.
 
     `calling` is `None` for turns that follow no call.
@@ -84,6 +163,8 @@ class Conversation(msgspec.Struct):
     """Indices of Contents of another role than user and model."""
     beyond_text: list[int] = msgspec.field(default_factory=list)
     """Indices of Contents that have more than plain texts."""
+    unsure: list[int] = msgspec.field(default_factory=list)
+    """Indices of Contents in which the parser may find violations."""
     turns: list[Turn] = msgspec.field(default_factory=list)
     """The turns of these Contents; empty if no part is a call or a result."""
     begin: int = -1
@@ -99,8 +180,8 @@ it has.
 """
 
 
-def read(contents: Sequence[Content]) -> Conversation:
-    """Reads the conversation.
+def read(contents: Sequence[Content], kinds: Kinds | None = None) -> Conversation:
+    """Reads the conversation. `kinds` are those of the contents, if the caller knows them.
 
     >>> call = Part(function_call=FunctionCall(name="now"))
     >>> conversation = read(
@@ -109,9 +190,11 @@ def read(contents: Sequence[Content]) -> Conversation:
     >>> [turn.calls[0].path for turn in conversation.turns], conversation.begin
     (['contents[1].parts[0]'], 0)
     """
-    conversation = Conversation()
+    kinds = kinds or kinds_of(contents)
+    conversation = Conversation(unsure=kinds.unsure)
     has_calls = False
-    for index, content in enumerate(contents):
+    for index in kinds.beyond_text:
+        content = contents[index]
         role = content.role
         if role != "user" and role != "model" and role is not None:
             conversation.roles.append(index)
@@ -154,7 +237,18 @@ def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None
     exchange = without_call
     model_turn: Turn | None = None  # a turn that the next Content may continue
     for index, content in enumerate(contents):
-        parts = content.parts or () if index in beyond_text else ()
+        if index not in beyond_text:
+            if content.role == "model":
+                exchange = without_call if model_turn is None else exchange
+                continue
+            if model_turn is not None:
+                exchange = _end_turn(conversation, model_turn) or without_call
+                model_turn = None
+            conversation.begin = index
+            if exchange is not without_call:
+                exchange.after.append(_TEXT_TURN)
+            continue
+        parts = content.parts or ()
         # A Content without a role that has a call is the model's.
         model = content.role == "model" or (
             content.role is None and any(part.function_call is not None for part in parts)
@@ -162,26 +256,22 @@ def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None
         if model:
             if model_turn is None:
                 exchange = without_call
-                if parts:
-                    model_turn = Turn(True, index)
-                    conversation.turns.append(model_turn)
-            if model_turn is not None:
-                model_turn.parts += [(index, position, part) for position, part in enumerate(parts)]
+                model_turn = Turn(True, index)
+                conversation.turns.append(model_turn)
+            model_turn.parts += [(index, position, part) for position, part in enumerate(parts)]
             continue
         if model_turn is not None:
             exchange = _end_turn(conversation, model_turn) or without_call
             model_turn = None
-        turn = _TEXT_TURN
-        if parts:
-            turn = Turn(False, index)
-            turn.parts += [(index, position, part) for position, part in enumerate(parts)]
-            turn.results = [
-                Result(index, position, part, part.function_response)
-                for _, position, part in turn.parts
-                if part.function_response is not None
-            ]
-            turn.has_other_parts = len(turn.results) < len(parts)
-            conversation.turns.append(turn)
+        turn = Turn(False, index)
+        turn.parts += [(index, position, part) for position, part in enumerate(parts)]
+        turn.results = [
+            Result(index, position, part, part.function_response)
+            for _, position, part in turn.parts
+            if part.function_response is not None
+        ]
+        turn.has_other_parts = len(turn.results) < len(parts)
+        conversation.turns.append(turn)
         if turn.has_other_parts:
             conversation.begin = index
         if exchange is not without_call or turn.results:

@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire import history
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid, Violation
+from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply
 from wire.neutral.rendering import (
     SCHEMA_WORDS,
@@ -110,7 +110,7 @@ def render_request(
     request = checked_request(request)
     row = provider_row(provider)
     dialect: Dialect = row.dialect
-    sendable, notes, answers = history.sendable(request.messages, row.name, model)
+    sendable, notes, answers = sendable_request(request, row.name, model)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request.output, model, row, notes)

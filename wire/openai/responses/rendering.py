@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire import history
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, WireError
+from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall
 from wire.neutral.rendering import (
     ReplyReader,
@@ -114,7 +114,7 @@ def render_request(
     request = checked_request(request)
     row = provider_row(provider)
     dialect: Dialect = row.dialect
-    messages, notes, answers = history.sendable(request.messages, row.name, model)
+    messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     note_names(conversation, notes)
     if request.search_grounding:
