@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from wire.core.memory import notes as notes
     from wire.core.memory import unknown as unknown
     from wire.core.printable import printable as printable
+    from wire.core.rate_limits import RateLimit as RateLimit
     from wire.core.retry import Retry as Retry
     from wire.core.secret import Secret as Secret
     from wire.errors import WireError as WireError
@@ -114,6 +115,7 @@ _NAMES = {
     "wire.core.limits": ("Limits",),
     "wire.core.memory": ("Note", "notes", "unknown"),
     "wire.core.printable": ("printable",),
+    "wire.core.rate_limits": ("RateLimit",),
     "wire.core.retry": ("Retry",),
     "wire.core.secret": ("Secret",),
     "wire.errors": ("WireError",),

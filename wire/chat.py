@@ -92,6 +92,9 @@ class RequestOptions(Settings, total=False):
     By default, those of the client."""
     retry: Retry | ClientDefault | None
     """As for a client: `None` means one attempt only. By default, the policy of the client."""
+    headers: Headers | None
+    """Further headers of this request; they replace those of the client. Values that look like keys
+    are shown nowhere."""
 
 
 class ChatState(Generic[AnyClient]):
@@ -227,6 +230,7 @@ class ChatState(Generic[AnyClient]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Call[Reply]:
         """The call that `ask` sends with the same arguments.
 
@@ -257,6 +261,8 @@ class ChatState(Generic[AnyClient]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         call: Call[Reply] = self._rendered("call", locals())
         return call
@@ -281,6 +287,7 @@ class ChatState(Generic[AnyClient]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> StreamCall[Event, Reply]:
         """The call that `stream` sends with the same arguments.
 
@@ -311,6 +318,8 @@ class ChatState(Generic[AnyClient]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         call: StreamCall[Event, Reply] = self._rendered("stream_call", locals())
         return call
@@ -328,6 +337,7 @@ class ChatState(Generic[AnyClient]):
         prompt, messages = parameters["prompt"], parameters["messages"]
         request = self._request(prompt, messages, parameters)
         output, timeouts, retry = parameters["output"], parameters["timeouts"], parameters["retry"]
+        headers = parameters["headers"]
         output_type = OutputType(output) if output is not None else None
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
@@ -341,6 +351,8 @@ class ChatState(Generic[AnyClient]):
             call = call.replace(timeouts=timeouts_of(timeouts))
         if retry is not USE_CLIENT_DEFAULT:
             call = call.replace(retry=NO_RETRY if retry is None else retry)
+        if headers is not None:
+            call = call.replace(headers=headers)
         return call if output_type is None else with_output(call, output_type)
 
 
@@ -633,6 +645,7 @@ class Chat(ChatState[Client]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
@@ -671,6 +684,8 @@ class Chat(ChatState[Client]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         reply: Reply = self.client.send(self._rendered("call", locals()))
         return reply
@@ -695,6 +710,7 @@ class Chat(ChatState[Client]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply as they arrive: `with chat.stream("Hi") as events:`.
 
@@ -727,6 +743,8 @@ class Chat(ChatState[Client]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         return _events(self.client.stream(self._rendered("stream_call", locals())))
 
@@ -871,6 +889,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Send a prompt, or the conversation in `messages`, and return the complete reply.
 
@@ -903,6 +922,8 @@ class AsyncChat(ChatState["AsyncClient"]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         reply: Reply = await self.client.send(self._rendered("call", locals()))
         return reply
@@ -927,6 +948,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply as they arrive. As `Chat.stream`.
 
@@ -957,6 +979,8 @@ class AsyncChat(ChatState["AsyncClient"]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         return _async_events(self.client.stream(self._rendered("stream_call", locals())))
 

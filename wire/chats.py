@@ -30,7 +30,7 @@ from wire.core.arguments import checked_arguments, checked_names
 from wire.core.call import USE_CLIENT_DEFAULT, ClientDefault, Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
-from wire.core.secret import quoted, sealed, sealed_object, unsealed
+from wire.core.secret import Headers, quoted, sealed, sealed_object, unsealed
 from wire.errors import ConfigurationError
 from wire.http.aio import AsyncClient
 from wire.http.client import Client
@@ -268,6 +268,7 @@ class Chats(ChatsState[Client]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `chat(...)`, `Chat.ask`.
 
@@ -301,6 +302,8 @@ class Chats(ChatsState[Client]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -330,6 +333,7 @@ class Chats(ChatsState[Client]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> AbstractContextManager[ChatStream]:
         """Stream the events of the reply of one model. As `chat(...)` and `Chat.stream`.
 
@@ -363,6 +367,8 @@ class Chats(ChatsState[Client]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -508,6 +514,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Send a request to one model and return the complete reply. As `Chats.ask`.
 
@@ -541,6 +548,8 @@ class AsyncChats(ChatsState[AsyncClient]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -570,6 +579,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the events of the reply of one model. As `Chats.stream`.
 
@@ -603,6 +613,8 @@ class AsyncChats(ChatsState[AsyncClient]):
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
                 client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
         request = request_of(locals())
         model, provider = sealed(model), sealed(provider)

@@ -21,10 +21,12 @@ from hypothesis import strategies as st
 
 from tests.cassette.samples import STREAMS
 from tests.cassette.ways import Got, Way, serving
+from tests.core.test_rate_limits import NOW, SPELLINGS
 from tests.http.drive import STREAM_CALL, Drive
 from tests.http.loopback import LAST, STREAM, chunked, event, text, whole
 from wire import AsyncClient, Client
 from wire.core.credentials import secret_name
+from wire.core.rate_limits import header_limits
 from wire.errors import CassetteError, StreamIncomplete
 from wire.http.async_lanes import AsyncLanes
 from wire.testing import AsyncRecord
@@ -96,6 +98,13 @@ def test_c11_only_headers_of_the_list_are_written(way: Way, cassette: Path):
         "x-ratelimit-remaining-requests": "99",
         "x-request-id": "***",
     }
+
+
+@pytest.mark.parametrize("vendor", [each for each in SPELLINGS if each[-2:] not in (" 7", "10")])
+def test_c11_rate_limits_are_recorded_in_each_vendors_spelling(vendor: str) -> None:
+    spelled, expected = SPELLINGS[vendor]
+    headers = {name.replace("_", "-"): value for name, value in spelled.items()}
+    assert set(header_limits(response_headers(headers.items()), NOW.timestamp())) == set(expected)
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=20))

@@ -14,7 +14,6 @@ from wire.core.account import (
     answer_account,
     completed,
     keep_account,
-    rate_limits,
     request_id,
     retry_after,
 )
@@ -125,10 +124,14 @@ def test_rate_limits():
     kept = {
         "x-ratelimit-remaining-requests": "9",
         "anthropic-ratelimit-tokens-reset": "x",
+        "anthropic-priority-input-tokens-limit": "8",
+        "x-tokenlimit-limit": "7",
         "X-RateLimit-Limit": "10",
+        "RateLimit": '"default";r=50',
         "retry-after": "3",
     }
-    assert rate_limits({"content-type": "a", **kept, "x-other": "b"}) == kept
+    headers = {"content-type": "a", **kept, "x-other": "b"}
+    assert Account(response_headers=headers).rate_limits == kept
 
 
 # --- completed ------------------------------------------------------------------------------------

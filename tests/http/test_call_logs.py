@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, STREAM, event, loopback, text, whole
-from wire import AsyncClient, Chat, Client, errors, gemini
+from wire import AsyncClient, Chat, Client, Retry, errors, gemini
 from wire.core.masking import Mask
 from wire.core.secret import Secret
 from wire.http.call_logs import BODY_CHARACTERS, StderrHandler, shown_body
@@ -63,10 +66,13 @@ def test_a_stream_that_breaks_or_is_left_is_one_line(
         drive.read(base_url=server.url)
     with loopback([STREAM, event(text("Hel")), "hold"]) as server:
         drive.session(lambda door: door.read(STREAM_CALL, most=1), base_url=server.url)
+    stream = "INFO POST http://HOST/v1beta/models/m:streamGenerateContent: model m"
     assert lines(caplog) == [
         "INFO attempt 1 failed: ConnectionLost, 200",
-        "INFO attempt 1: the stream was left after 1 events",
+        f"{stream}, failed: ConnectionLost, status 200, T, 1 attempt, 1 event",
+        f"{stream}, status 200, T, 1 attempt, 1 event, left before its end",
     ]
+    assert [each.name for each in caplog.records] == ["wire.http", "wire", "wire"]
 
 
 def test_bodies_are_logged_at_debug(drive: Drive, caplog: pytest.LogCaptureFixture) -> None:
@@ -140,6 +146,148 @@ def test_a_long_body_is_cut_and_bytes_are_counted(caplog: pytest.LogCaptureFixtu
     assert shown_body(b"\0" * 9, mask) == "<9 bytes>"
     assert shown_body(b"sk-fake-1234567890", mask) == "***"
     assert shown_body(b"", mask) == ""
+
+
+# --- fields ---------------------------------------------------------------------------------------
+
+
+class JSONFormatter(logging.Formatter):
+    """Writes the attributes that this library adds to a record."""
+
+    _of_python = vars(logging.makeLogRecord({})).keys() | {"message"}
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = {k: v for k, v in vars(record).items() if k not in self._of_python}
+        return json.dumps({"logger": record.name, "message": record.getMessage(), **fields})
+
+
+def json_lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    return [json.loads(JSONFormatter().format(each)) for each in caplog.records]
+
+
+def documented(heading: str) -> set[str]:
+    """The fields that a table of docs/guide/logging.md lists."""
+    page = (Path(__file__).parents[2] / "docs/guide/logging.md").read_text("utf-8")
+    table = page.partition(f"{heading}:\n\n")[2].partition("\n\n")[0]
+    names = [row.split("|")[1] for row in table.splitlines()[2:]]
+    return {name for each in names for name in re.findall(r"`(\w+)`", each)}
+
+
+def test_each_record_has_its_facts_as_fields(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    refusal = whole({"error": {"code": 503, "message": "The tides"}}, 503, retry_after="0")
+    good = whole(ANSWER, x_request_id="req_1")
+    with loopback(lambda number, _: [refusal if number == 0 else good]) as server:
+        drive.send(base_url=server.url, retry=Retry(base=0))
+    failed, pause, call = json_lines(caplog)
+    number = call["call"]
+    assert failed == {
+        "logger": "wire.http",
+        "message": "attempt 1 failed: OverloadedError, 503",
+        "call": number,
+        "attempt": 1,
+        "error": "OverloadedError",
+        "status": 503,
+        "retry_after": 0.0,
+    }
+    assert (pause["call"], pause["attempt"], pause["pause"]) == (number, 1, 0.0)
+    timed = {call.pop(name) for name in ("message", "seconds", "first_byte")}
+    assert None not in timed
+    url = call.pop("url")
+    assert url.endswith("/v1beta/models/m:generateContent")
+    assert call == {
+        "logger": "wire",
+        "call": number,
+        "outcome": "answered",
+        "provider": "gemini",
+        "model": "m",
+        "method": "POST",
+        "status": 200,
+        "error": None,
+        "attempts": 2,
+        "waited": 0.0,
+        "first_event": None,
+        "events": 0,
+        "sent": len(CALL.body),
+        "received": call["received"],
+        "request_id": "req_1",
+        "input_tokens": None,
+        "output_tokens": None,
+    }
+    assert call["received"] > 0
+
+
+def test_a_call_that_fails_is_one_record_with_the_class_of_its_error(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    script = [whole({"error": {"code": 503, "message": "The tides"}}, 503, retry_after="0")]
+    for send in (drive.send, drive.read):
+        caplog.clear()
+        with loopback(script) as server, pytest.raises(errors.OverloadedError):
+            send(base_url=server.url, retry=Retry(base=0, attempts=2))
+        *steps, call = json_lines(caplog)
+        assert [each["logger"] for each in steps] == ["wire.http"] * 3
+        assert (call["logger"], call["outcome"]) == ("wire", "failed")
+        assert (call["error"], call["status"], call["attempts"]) == ("OverloadedError", 503, 2)
+        assert "tides" not in json.dumps([*steps, call])
+
+
+def test_tokens_are_fields(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    with Chat("openai:gpt-5.2", api_key=KEY, http=EmulatorTransport()) as chat:
+        with chat.stream("When is high tide?") as events:
+            usage = events.reply().usage
+    (call,) = json_lines(caplog)
+    assert (call["input_tokens"], call["output_tokens"]) == (usage.input, usage.output)
+    assert (call["outcome"], call["model"]) == ("answered", "gpt-5.2")
+    assert 0 < call["first_byte"] <= call["first_event"] <= call["seconds"]
+
+
+def test_the_guide_lists_each_field(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "wire")
+    http = EmulatorTransport(Emulator([{"fault": "503"}, {"say": "At 05:12."}]))
+    with Chat("openai:gpt-5.2", api_key=KEY, http=http, retry=Retry(base=0)) as chat:
+        chat.ask("Hi")
+    found: dict[str, set[str]] = {"wire": set(), "wire.http": set()}
+    for each in json_lines(caplog):
+        if each["logger"] in found:
+            found[each["logger"]] |= each.keys() - {"logger", "message"}
+    assert documented("Fields of a record of `wire`") == found["wire"]
+    assert documented("Fields of a record of `wire.http`") == found["wire.http"]
+
+
+def test_bodies_need_the_level_of_one_of_the_loggers(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`wire.http` at DEBUG asks for bodies as `wire` does."""
+    caplog.set_level(logging.DEBUG, "wire.http")
+    with loopback([whole(ANSWER)]) as server:
+        drive.send(base_url=server.url)
+    assert "Hello." in caplog.text
+    assert {each.name for each in caplog.records} == {"wire.http"}
+
+
+def test_a_tool_that_raises_prints_nothing_without_configuration() -> None:
+    code = """
+from wire import Agent, Chat
+from wire.testing.emulator import Emulator, EmulatorTransport
+
+def tide(port: str) -> str:
+    "When the tide is high."
+    raise ValueError("no table")
+
+script = [{"say": {"calls": [{"name": "tide", "args": {"port": "Brest"}}]}}, {"say": "No idea."}]
+http = EmulatorTransport(Emulator(script))
+with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
+    print(Agent(chat, tools=[tide]).run("When?").text)
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=60, text=True
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "No idea.\n", "")
 
 
 # --- WIRE_LOG -------------------------------------------------------------------------------------

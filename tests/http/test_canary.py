@@ -802,11 +802,13 @@ def test_a_message_is_logged_at_debug(drive: Drive, caplog: pytest.LogCaptureFix
     body = {"error": {"code": 400, "message": "bad: the tides"}}
     with loopback([whole(body, 400)]) as server, pytest.raises(WireError):
         drive.send(base_url=server.url)
-    lines = [(each.levelname, each.getMessage()) for each in caplog.records if each.name == "wire"]
-    assert lines[-2:] == [
-        ("INFO", "attempt 1 failed: BadRequestError, 400"),
-        ("DEBUG", "attempt 1 failed: gemini: 400: bad: the tides"),
-    ]
+    records = [each for each in caplog.records if each.name in ("wire", "wire.http")]
+    *_, first, second, call = [(each.levelname, each.getMessage()) for each in records]
+    assert first == ("INFO", "attempt 1 failed: BadRequestError, 400")
+    assert second == ("DEBUG", "attempt 1 failed: gemini: 400: bad: the tides")
+    assert call[0] == "INFO"
+    assert "failed: BadRequestError, status 400" in call[1]
+    assert "tides" not in call[1]
 
 
 FAILING = """

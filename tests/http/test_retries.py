@@ -344,12 +344,14 @@ def test_r_18_each_retry_is_in_the_account_and_in_the_log(
     account = answer_account(answer)
     assert account is not None
     assert (account.attempts, account.waits, slept) == (3, [3.0, 2.0], [3.0, 2.0])
-    lines = [record.getMessage() for record in caplog.records if record.name == "wire"]
+    records = [each for each in caplog.records if each.name in ("wire", "wire.http")]
+    assert [each.name for each in records] == [*["wire.http"] * 4, "wire"]
+    lines = [record.getMessage() for record in records]
     assert lines[:4] == [
         "attempt 1 failed: OverloadedError, 503",
-        "the next attempt in 3.00 s",
+        "attempt 1: the next one in 3.00 s",
         "attempt 2 failed: ConnectionLost, no status",
-        "the next attempt in 2.00 s",
+        "attempt 2: the next one in 2.00 s",
     ]
     assert lines[4].startswith("POST http://127.0.0.1:")
     assert "/v1beta/models/m:generateContent: model m, status 200, " in lines[4]

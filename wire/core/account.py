@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from wire.core.memory import ACCOUNT
 from wire.core.printable import printable_line
 from wire.errors import WireError
+
+if TYPE_CHECKING:
+    from wire.core.masking import Mask
+    from wire.core.rate_limits import RateLimit
 
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 MAX_WAIT = 1e9
@@ -59,17 +63,95 @@ class Account(msgspec.Struct):
     """When the response was complete, or the call had failed."""
     request_id: str | None = None
     """The provider's id of the request; `None` if no header has one."""
-    rate_limits: dict[str, str] = msgspec.field(default_factory=dict)
-    """Rate-limit headers as received."""
     events: int = 0
     """Number of chunks of a stream; 0 for a call that is not streamed."""
+    received_at: float | None = None
+    """When the headers of the last response had arrived, in seconds since 1970."""
+    response_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The headers of the last response by their names in lower case; credentials are hidden. They
+    are masked when they are first read; JSON of an account needs `enc_hook=dict`."""
+    error_limits: tuple[Any, ...] = ()
+    """The rate limits that the body of a 429 names, if that was the last response."""
+
+    @property
+    def rate_limits(self) -> dict[str, str]:
+        """The headers of the last response that report rate limits, as received."""
+        from wire.core.response_headers import rate_limit_headers  # many calls need no headers
+
+        return rate_limit_headers(self.response_headers)
+
+    @property
+    def limits(self) -> tuple[RateLimit, ...]:
+        """The rate limits that the last response reports, in its body and its headers.
+
+        They are parsed when this is read. A header that is malformed gives no value; it is still
+        in `response_headers`.
+        """
+        from wire.core.rate_limits import header_limits  # many programs read none
+
+        return (*self.error_limits, *header_limits(self.response_headers, self.received_at or 0.0))
+
+
+class ResponseHeaders(Mapping[str, str]):
+    """Headers by their names in lower case; credentials in them are `***`.
+
+    They are masked when somebody reads them: few programs do, and it costs more than decoding a
+    small reply. Until then the secrets of `mask` stay alive; with `at_once`, what they hide is
+    masked now, and they are not kept.
+    """
+
+    __slots__ = ("_masked", "_masking")
+
+    def __init__(self, headers: Mapping[str, str], mask: Mask, *, at_once: bool = False) -> None:
+        self._masked: dict[str, str] = {}
+        kept = None if at_once else mask
+        received = mask.value(dict(headers)) if at_once else headers
+        # A function, as in `Secret`: attributes with texts would show what is not masked yet.
+        self._masking: Callable[[], dict[str, str]] | None = lambda: _shown(received, kept)
+
+    def _shown(self) -> dict[str, str]:
+        masking = self._masking
+        if masking is not None:
+            self._masked = masking()
+            self._masking = None  # after the result: another thread may be between the two
+        return self._masked
+
+    def __getitem__(self, name: str) -> str:
+        return self._shown()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shown())
+
+    def __len__(self) -> int:
+        return len(self._shown())
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def __copy__(self) -> ResponseHeaders:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ResponseHeaders:
+        return self
+
+    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
+        return dict, (self._shown(),)
+
+
+def _shown(headers: Mapping[str, str], mask: Mask | None) -> dict[str, str]:
+    from wire.core.response_headers import shown  # many programs read no headers
+
+    return shown(headers if mask is None else mask.value(dict(headers)))
 
 
 def answer_account(answer: Any) -> Account | None:
-    """The account of a received result; `None` if no client of this process received it.
+    """The account of a received result or of an error; `None` if no client of this process received
+    it.
 
-    `client.account(result)` returns the same.
+    `client.account(result)` and `error.account` are the same.
     """
+    if isinstance(answer, WireError):
+        return answer.account
     account: Account | None = getattr(answer, "__dict__", {}).get(ACCOUNT)
     return account
 
@@ -87,13 +169,13 @@ def request_id(headers: Mapping[str, str]) -> str | None:
     return id and printable_line(id)  # it is printed and logged (R-34)
 
 
-def rate_limits(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that report rate limits and remaining quota."""
-    return {
-        name: value
-        for name, value in headers.items()
-        if "ratelimit" in name.lower() or name.lower() == "retry-after"
-    }
+def error_limits(error: WireError, now: float) -> tuple[RateLimit, ...]:
+    """The rate limits that the body of an error names, if it is a 429 (Google, OpenRouter)."""
+    if error.status != 429 or not error.raw:
+        return ()
+    from wire.core.rate_limits import body_limits  # few calls end so
+
+    return body_limits(error.raw, now)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:

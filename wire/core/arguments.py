@@ -24,7 +24,7 @@ import msgspec
 
 from wire.core.credentials import hidden
 from wire.core.lazy import lazy_pattern
-from wire.core.secret import hide_arguments, quoted
+from wire.core.secret import hide_arguments, quoted, sealed_headers
 from wire.errors import ConfigurationError, RuleError, Violation, WireError, one_line
 
 P = ParamSpec("P")
@@ -256,7 +256,8 @@ def checked_names(
 
     Python's own `TypeError` would be of another type than all other refusals, and would not list
     the names. `seal` replaces what may be a key in the keywords, in place, before the function
-    runs: tracebacks show the arguments of its frame (R-28).
+    runs: tracebacks show the arguments of its frame (R-28). Values of `headers` that may be one are
+    always replaced.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -272,6 +273,8 @@ def checked_names(
                 try:
                     if seal is not None:
                         seal(options)
+                    if options.get("headers") is not None:
+                        options["headers"] = sealed_headers(options["headers"])
                     if not options.keys() <= known:
                         raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
                     return await function(*args, **options)
@@ -286,6 +289,8 @@ def checked_names(
             try:
                 if seal is not None:
                     seal(options)
+                if options.get("headers") is not None:
+                    options["headers"] = sealed_headers(options["headers"])
                 if not options.keys() <= known:
                     raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
                 return function(*args, **options)

@@ -350,7 +350,7 @@ _OF_ID = lazy_pattern(
 def sealed_headers(headers: Any) -> Any:
     """Replace each header value that may be a credential by a `Secret`. Nothing is checked yet."""
     if not isinstance(headers, Mapping):
-        return headers if headers is None else Secret.unchecked(headers)
+        return headers if isinstance(headers, Secret | None) else Secret.unchecked(headers)
     return {sealed(name): _sealed_header(name, headers[name]) for name in headers}
 
 

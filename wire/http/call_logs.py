@@ -1,8 +1,12 @@
 """What the log has of a call, and the handler that `WIRE_LOG` switches on.
 
-Lines at INFO have no text of a prompt or an answer. Lines at DEBUG have headers, and bodies if the
-logger `wire` was set to DEBUG itself: a program that sets the root logger to DEBUG did not ask for
-prompts (R-33). Keys are in neither (R-28).
+The logger `wire` has one line for each call, at its end. `wire.http` has what happened on the way:
+attempts that failed and pauses at INFO, headers and bodies at DEBUG. Each record has its facts as
+attributes too, for logs as JSON.
+
+Lines at INFO have no text of a prompt or an answer. Bodies are logged if one of the two loggers was
+set to DEBUG itself: a program that sets the root logger to DEBUG did not ask for prompts (R-33).
+Keys are in no line (R-28).
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import itertools
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from wire.core.account import Account
@@ -18,10 +23,11 @@ from wire.core.call import Preview
 from wire.core.credentials import without_known
 from wire.core.logs import logger
 from wire.core.masking import Mask
+from wire.core.printable import printable_line
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, WireError
 
-_logger = logger("wire")
+_calls, _http = logger("wire"), logger("wire.http")
 _numbers = itertools.count(1)
 
 VARIABLE = "WIRE_LOG"
@@ -48,14 +54,14 @@ def follow_variable() -> None:
     Raises `ConfigurationError` for a value that is no level.
     """
     value = os.environ.get(VARIABLE, "").strip().lower()
-    if not value or any(isinstance(each, StderrHandler) for each in _logger.handlers):
+    if not value or any(isinstance(each, StderrHandler) for each in _calls.handlers):
         return
     if value not in LEVELS:
         raise ConfigurationError(f"{VARIABLE}: expected debug or info, not {quoted(value)}")
     handler = StderrHandler()
     handler.setFormatter(logging.Formatter(_FORMAT, defaults={"call": "-"}))
-    _logger.addHandler(handler)
-    _logger.setLevel(LEVELS[value])
+    _calls.addHandler(handler)
+    _calls.setLevel(LEVELS[value])
 
 
 class CallLog:
@@ -69,68 +75,104 @@ class CallLog:
         self._number = next(_numbers)
 
     @property
-    def _log(self) -> logging.LoggerAdapter[logging.Logger]:
-        return logging.LoggerAdapter(_logger, {"call": self._number})
-
-    @property
     def has_bodies(self) -> bool:
         """Whether headers and bodies, or the sizes of bodies, are logged."""
-        return _logger.isEnabledFor(logging.DEBUG)
+        return _http.isEnabledFor(logging.DEBUG)
 
     @property
     def has_calls(self) -> bool:
-        """Whether calls that succeed are logged."""
-        return _logger.isEnabledFor(logging.INFO)
+        """Whether calls are logged."""
+        return _calls.isEnabledFor(logging.INFO)
 
     def request(self, attempt: int, preview: Preview, mask: Mask) -> None:
         """A request, before it is sent."""
         where, body = f"{preview.method} {preview.url}", shown_body(preview.body, mask)
-        self._log.debug("attempt %d: %s %s %s", attempt, where, preview.headers, body)
+        self._step(logging.DEBUG, attempt, "attempt %d: %s %s %s", where, preview.headers, body)
 
-    def head(self, account: Account, headers: dict[str, str]) -> None:
+    def head(self, account: Account, headers: Mapping[str, str]) -> None:
         """Status and headers of a response."""
-        facts = account.attempts, account.status, account.first_byte, headers
-        self._log.debug("attempt %d: status %s after %.2f s %s", *facts)
+        text = "attempt %d: status %s after %.2f s %s"
+        facts = account.status, account.first_byte, headers
+        self._step(logging.DEBUG, account.attempts, text, *facts, status=account.status)
 
     def body(self, attempt: int, body: bytes, mask: Mask) -> None:
         """The body of a response."""
-        self._log.debug("attempt %d: received %s", attempt, shown_body(body, mask))
+        self._step(logging.DEBUG, attempt, "attempt %d: received %s", shown_body(body, mask))
 
     def failure(self, attempt: int, error: WireError) -> None:
         """An attempt that failed."""
-        status = error.status or "no status"
-        self._log.info("attempt %d failed: %s, %s", attempt, type(error).__name__, status)
+        name, status = type(error).__name__, error.status
+        facts = {"error": name, "status": status, "retry_after": error.retry_after}
+        text = "attempt %d failed: %s, %s"
+        self._step(logging.INFO, attempt, text, name, status or "no status", **facts)
         # A message may quote the prompt or the answer: at DEBUG only (R-33).
-        self._log.debug("attempt %d failed: %s", attempt, error)
+        self._step(logging.DEBUG, attempt, "attempt %d failed: %s", error, **facts)
 
-    def pause(self, seconds: float) -> None:
+    def pause(self, attempt: int, seconds: float) -> None:
         """The pause before the next attempt."""
-        self._log.info("the next attempt in %.2f s", seconds)
+        text = "attempt %d: the next one in %.2f s"
+        self._step(logging.INFO, attempt, text, seconds, pause=seconds)
 
-    def left(self, attempt: int, events: int) -> None:
-        """A stream that its caller left before its end."""
-        self._log.info("attempt %d: the stream was left after %d events", attempt, events)
+    def _step(self, level: int, attempt: int, text: str, *facts: Any, **fields: Any) -> None:
+        if _http.isEnabledFor(level):
+            extra = {"call": self._number, "attempt": attempt, **fields}
+            _http.log(level, text, attempt, *facts, extra=extra)
 
-    def success(self, preview: Preview, account: Account, answer: Any) -> None:
-        """A call that succeeded."""
-        facts = [
-            f"model {model}" if (model := preview.model) else "",
-            f"status {account.status}",
-            f"{account.seconds:.2f} s",
-            f"{account.attempts} attempt{'' if account.attempts == 1 else 's'}",
-            f"{account.events} events" if account.events else "",
-        ]
+    def ended(
+        self, provider: str, preview: Preview, account: Account, end: Any, *, left: bool
+    ) -> None:
+        """The end of a call, its only record on the logger `wire`.
+
+        `end` is its result or its error; `left`: its stream was left before its end.
+        """
+        error = type(end).__name__ if isinstance(end, WireError) else None
+        outcome = "left" if left else "failed" if error else "answered"
         from wire.neutral.messages import Reply  # few programs log their calls
 
-        if isinstance(answer, Reply) and answer.usage is not None:
-            facts.append(f"{answer.usage.input} tokens in, {answer.usage.output} out")
-        where = f"{preview.method} {preview.url.partition('?')[0]}"
-        self._log.info("%s: %s", where, ", ".join(filter(None, facts)))
+        usage = end.usage if isinstance(end, Reply) else None
+        place = preview.url.partition("?")[0]
+        texts = [
+            f"model {preview.model}" if preview.model else "",
+            f"failed: {error}" if error else "",
+            f"status {account.status}" if account.status else "no status",
+            f"{account.seconds or 0.0:.2f} s",
+            _counted(account.attempts, "attempt"),
+            _counted(account.events, "event") if account.events else "",
+            "left before its end" if left else "",
+            f"{usage.input} tokens in, {usage.output} out" if usage else "",
+        ]
+        fields = {
+            "call": self._number,
+            "outcome": outcome,
+            "provider": provider,
+            "model": printable_line(preview.model) if preview.model else None,
+            "method": preview.method,
+            "url": place,
+            "status": account.status,
+            "error": error,
+            "attempts": account.attempts,
+            "waited": sum(account.waits),
+            "seconds": account.seconds,
+            "first_byte": account.first_byte,
+            "first_event": account.first_event,
+            "events": account.events,
+            "sent": account.sent,
+            "received": account.received,
+            "request_id": account.request_id,
+            "input_tokens": usage.input if usage else None,
+            "output_tokens": usage.output if usage else None,
+        }
+        summary = ", ".join(filter(None, texts))
+        _calls.info("%s %s: %s", preview.method, place, summary, extra=fields)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def shown_body(body: bytes, mask: Mask) -> str:
     """The beginning of a body, without keys; its size if it is no text or nobody asked for it."""
-    if _logger.level == logging.NOTSET or b"\0" in body[:BODY_CHARACTERS]:
+    if not (_calls.level or _http.level) or b"\0" in body[:BODY_CHARACTERS]:
         return f"<{len(body)} bytes>"
     # Keys are hidden before the text is cut, since the cut could split one.
     text = body[: 2 * BODY_CHARACTERS].decode("utf-8", "replace")

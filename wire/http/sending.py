@@ -7,7 +7,6 @@ frames, because they hold the header with the key (R-28, R-36).
 from __future__ import annotations
 
 import math
-import re
 import ssl
 import time
 from collections.abc import Generator, Mapping
@@ -19,14 +18,14 @@ import msgspec
 
 from wire.core.account import (
     Account,
+    ResponseHeaders,
     answer_account,
     completed,
+    error_limits,
     keep_account,
-    rate_limits,
     request_id,
 )
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall, Timeouts
-from wire.core.credentials import hidden_in_url, without_known
 from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
 from wire.core.foreign import frameless, invalid
 from wire.core.hosts import Origin, origin_of
@@ -34,10 +33,9 @@ from wire.core.incoming import Incoming
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
 from wire.core.masking import MIN_FRAGMENT, Mask
 from wire.core.memory import change_notes
-from wire.core.printable import printable_line
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
-from wire.core.secret import Secret, sealed_headers, shown_headers
+from wire.core.secret import Secret
 from wire.errors import (
     APIError,
     ClockError,
@@ -51,7 +49,6 @@ from wire.errors import (
     TotalClock,
     WireError,
     class_of_status,
-    one_line,
     retryable_status,
 )
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable
@@ -72,9 +69,6 @@ DRAIN_SECONDS = 0.1
 """Seconds to wait for the end of a body after the wire's terminator. A body that was read to its
 end leaves the connection reusable."""
 
-_AFTER_PATH = re.compile(r"[?#;]")
-_USER = re.compile(r"(?<![^/\\])[^/\\]*@")
-"""From a slash, or the beginning, to the last `@` before the next slash."""
 TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
@@ -91,6 +85,7 @@ class Attempt:
         self.log: CallLog = CallLog()
         self._http = http
         self.clocks: Timeouts = call.timeouts or target.timeouts
+        self._continues = account is not None
         self.account: Account = Account(sent=len(call.body)) if account is None else account
         self.mask: Mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
@@ -114,7 +109,17 @@ class Attempt:
         """The attempts and pauses of this call."""
         policy = self._policy
         host = origin_of(self.call.url).host if self.call.url else self.target.origin.host
-        return exchange(policy, self.clocks.total, dice, budgets.of(host, policy))
+        steps = exchange(policy, self.clocks.total, dice, budgets.of(host, policy))
+        # A stream that cannot be continued is logged at its own end (`give_up`).
+        return self._logged(steps) if self.log.has_calls and not self._continues else steps
+
+    def _logged(self, steps: Generator[Step, Outcome, None]) -> Generator[Step, Outcome, None]:
+        """The steps; the error that ends the call is logged."""
+        try:
+            yield from steps
+        except WireError as error:
+            self._log_end(error)
+            raise
 
     @property
     def _policy(self) -> Retry:
@@ -196,9 +201,10 @@ class Attempt:
         if self.around is not None and (incoming.error is None or incoming.begun):
             self.around.stream_ended(self, incoming)
         if incoming.error is None:
-            self._succeeded(incoming.folded)
+            self._log_end(incoming.folded)
         elif incoming.begun:
             self.log.failure(self.account.attempts, incoming.error)
+            self._log_end(incoming.error)
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
@@ -290,13 +296,18 @@ class Attempt:
         if len(reason) >= MIN_FRAGMENT:
             # `repr(response)` shows it, and tracebacks show the response.
             response.extensions["reason_phrase"] = self.mask.value(reason)
-        id, limits = request_id(self._headers), rate_limits(self._headers)
+        id = request_id(self._headers)
         self.account.request_id = id and self.mask.text(id)
-        self.account.rate_limits = self.mask.value(limits) if limits else limits
+        self.account.received_at = time.time()
+        self.account.error_limits = ()
+        # A reply that is kept must not keep a token of this call alive.
+        at_once = self.mask is not self.target.mask
+        shown = ResponseHeaders(self._headers, self.mask, at_once=at_once)
+        self.account.response_headers = shown
         if self.log.has_bodies:
-            self.log.head(self.account, self._shown_headers())
+            self.log.head(self.account, shown)
         if self.around is not None:
-            self.around.head(self, response.status_code, self._shown_headers())
+            self.around.head(self, response.status_code, dict(shown))
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
         return 200 <= response.status_code < 300
@@ -323,7 +334,7 @@ class Attempt:
         clocks = msgspec.structs.replace(self.clocks, total=self.left)
         call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
         resumed = Attempt(self.target, call, self._http, self.account)
-        resumed.around = self.around
+        resumed.around, resumed.log = self.around, self.log
         return resumed
 
     def give_up(self, incoming: Incoming[Any, Any], error: WireError) -> None:
@@ -346,7 +357,9 @@ class Attempt:
         """Map a response with a status other than 2xx to an error."""
         self.account.received = len(body)
         if 300 <= response.status_code < 400:
-            location = _shown_location(response.headers.get("location", "no location"))
+            from wire.core.response_headers import shown_location  # few servers redirect
+
+            location = shown_location(response.headers.get("location", "no location"))
             return APIError(
                 f"redirects are not followed; this one is to {location}",
                 status=response.status_code,
@@ -442,12 +455,13 @@ class Attempt:
         self.masked(answer)
         if self.log.has_bodies:
             self.log.body(self.account.attempts, body, self.mask)
-        self._succeeded(answer)
+        self._log_end(answer)
         return answer
 
-    def _succeeded(self, answer: Any) -> None:
+    def _log_end(self, end: Any, *, left: bool = False) -> None:
         if self.log.has_calls:
-            self.log.success(self._preview(), self.account, answer)
+            name = self.target.provider.name
+            self.log.ended(name, self._preview(), self.account, end, left=left)
 
     def failed(self, error: WireError) -> Failed:
         """The outcome of this attempt for `exchange`."""
@@ -483,7 +497,10 @@ class Attempt:
             received.provider = received.provider or self.target.provider.name
             if self.account.attempts:
                 received.preview, received.account = self._preview(), self.account
-                received.response_headers = self._shown_headers()
+                received.response_headers = dict(
+                    self.account.response_headers if self._head else {}
+                )
+                self.account.error_limits = error_limits(received, time.time())
                 if self._head and received.status is None:
                     received.status = self.account.status
             self.mask.error(received)
@@ -493,22 +510,6 @@ class Attempt:
 
     def _preview(self) -> Preview:
         return self.target.preview(self.call, self.mask)
-
-    def _shown_headers(self) -> dict[str, str]:
-        """The response headers without what looks like a credential."""
-        masked = self.mask.value(dict(self._headers))
-        # The names of those that count tokens are names of credentials.
-        limits = self.account.rate_limits.keys() & masked.keys()
-        shown = {
-            **shown_headers(sealed_headers(masked)),
-            **{name: without_known(masked[name]) for name in limits},
-        }
-        return {
-            printable_line(str(name)): printable_line(
-                _shown_location(value) if name == "location" else hidden_in_url(value)
-            )
-            for name, value in shown.items()
-        }
 
     def _host(self) -> str:
         """The host of the call, and the proxy on the way to it, for the message of an error."""
@@ -520,7 +521,7 @@ class Attempt:
         """Record a pause and return its seconds."""
         seconds = step.seconds if isinstance(step, Pause) else 0.0
         self.account.waits.append(seconds)
-        self.log.pause(seconds)
+        self.log.pause(self.account.attempts, seconds)
         return seconds
 
 
@@ -545,13 +546,13 @@ class StreamState(Generic[Chunk, Answer]):
 
     def _leave(self) -> None:
         """End the stream for its caller; log one that had not ended."""
-        incoming, attempt = self._incoming, self._attempt
-        is_left = not incoming.over
-        if is_left:
-            attempt.log.left(incoming.account.attempts, incoming.events)
-        incoming.abandon()
-        if is_left and attempt.around is not None:
-            attempt.around.left(attempt)
+        attempt, early = self._attempt, not self._incoming.over
+        self._incoming.abandon()
+        if early:
+            attempt.account.seconds = attempt.elapsed
+            attempt._log_end(None, left=True)
+            if attempt.around is not None:
+                attempt.around.left(attempt)
 
 
 def second_reader() -> StreamError:
@@ -684,16 +685,6 @@ def _arrived(received: Incoming[Any, Any] | BodyReader | None) -> str:
     if isinstance(received, Incoming):
         return f"received {received.events} events in {received.account.received} bytes"
     return f"received {received.taken if received is not None else 0} bytes of the body"
-
-
-def _shown_location(location: str) -> str:
-    """The target of a redirect without its user, query and fragment, which may grant access.
-
-    It is not parsed, since a server may send any text.
-    """
-    base = _AFTER_PATH.split(location, maxsplit=1)[0]
-    hidden = "?***" if len(base) < len(location) else ""
-    return one_line(_USER.sub("***@", base), 200) + hidden
 
 
 def _is_over_framing(cause: BaseException | None) -> bool:

@@ -7,8 +7,8 @@ It refuses what the real servers refuse, in their words, and nothing else.
 ...     server.url
 'http://127.0.0.1:...'
 
-`Emulator` opens no socket and reads no clock. `serve` runs it as an HTTP server on loopback,
-`EmulatorTransport` and `AsyncEmulatorTransport` run it inside an httpx client.
+`Emulator` opens no socket, and reads a clock for a quota only. `serve` runs it as an HTTP server
+on loopback, `EmulatorTransport` and `AsyncEmulatorTransport` run it inside an httpx client.
 `wire.testing.emulator.script` describes scripts, `wire.testing.emulator.faults` faults.
 """
 
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from wire.testing.emulator.answer import Answer as Answer
     from wire.testing.emulator.core import Emulator as Emulator
     from wire.testing.emulator.limits import EmulatorLimits as EmulatorLimits
+    from wire.testing.emulator.outage import Outage as Outage
+    from wire.testing.emulator.quota import Quota as Quota
     from wire.testing.emulator.server import Server as Server
     from wire.testing.emulator.server import serve as serve
     from wire.testing.emulator.transports import AsyncEmulatorTransport as AsyncEmulatorTransport
@@ -35,6 +37,8 @@ _NAMES = {
     "wire.testing.emulator.answer": ("Answer",),
     "wire.testing.emulator.core": ("Emulator",),
     "wire.testing.emulator.limits": ("EmulatorLimits",),
+    "wire.testing.emulator.outage": ("Outage",),
+    "wire.testing.emulator.quota": ("Quota",),
     "wire.testing.emulator.server": ("Server", "serve"),
     "wire.testing.emulator.transports": ("AsyncEmulatorTransport", "EmulatorTransport"),
 }

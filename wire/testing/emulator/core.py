@@ -1,7 +1,7 @@
 """The core of the emulator: a request in, a response out, and the state in between.
 
 It picks the vendor, the step of the script and the fault; everything that belongs to one vendor is
-behind `wire.testing.emulator.vendor.Vendor`. No socket, no clock, no threads.
+behind `wire.testing.emulator.vendor.Vendor`. No socket, no threads; only a quota reads a clock.
 """
 
 from __future__ import annotations
@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from wire.core.arguments import checked_arguments, items_of, whole_number
-from wire.core.secret import quoted, sealed
+from wire.core.secret import quoted, sealed, type_name
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
 from wire.testing.cassette.faults import Fault
@@ -35,6 +36,8 @@ from wire.testing.emulator.faults import fault_of, with_fault
 from wire.testing.emulator.hosts import check_provider, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Output, Wish, complete, constrained
+from wire.testing.emulator.outage import Failing, Outage
+from wire.testing.emulator.quota import Meter, Quota
 from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
@@ -70,8 +73,12 @@ class Emulator:
 
     `limits` bounds the size of requests and of what is stored (`EmulatorLimits`).
 
-    Raises `ConfigurationError` for an invalid script, provider or date, `CassetteError` for an
-    invalid cassette.
+    `quota` refuses requests for a model's output that exceed it with 429 (`Quota`); `clock` is what
+    its windows go by, in seconds since 1970. `outage` fails all or some requests (`Outage`); it may
+    be set and removed between requests.
+
+    Raises `ConfigurationError` for an invalid script, provider, date or quota, `CassetteError` for
+    an invalid cassette.
     """
 
     @checked_arguments(ConfigurationError)
@@ -85,6 +92,9 @@ class Emulator:
         provider: str = "",
         date: str = AS_OF,
         limits: EmulatorLimits = DEFAULT_LIMITS,
+        quota: Quota | None = None,
+        clock: Callable[[], float] = time.time,
+        outage: Outage | None = None,
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         provider, date = sealed(provider), sealed(date)
@@ -104,12 +114,29 @@ class Emulator:
         self._wires = wires_of(provider)
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
+        self._quota, self._clock = quota, clock
+        self.outage = outage
         self._clear()
+
+    @property
+    def outage(self) -> Outage | None:
+        """The outage that fails requests; `None`: the vendor is up."""
+        return self._outage
+
+    @outage.setter
+    def outage(self, outage: Outage | None) -> None:
+        if not isinstance(outage, Outage | None):
+            raise ConfigurationError(f"outage: expected an Outage, not {type_name(outage)}")
+        with self._lock:
+            self._outage = outage
+            self._failing = None if outage is None else Failing(outage)
 
     def _clear(self) -> None:
         self._steps = steps_of(self._script)
         storage = Storage(self.limits.max_stored_items, self.limits.max_stored_bytes)
-        settings = replace(self._settings, storage=storage)
+        meter = None if self._quota is None else Meter(self._quota, self._clock)
+        self._meter = meter
+        settings = replace(self._settings, storage=storage, meter=meter)
         self._vendors: list[Vendor] = [vendor(settings) for vendor in VENDORS]
         self._forget_requests()
         self._faults = Remembered()
@@ -121,7 +148,7 @@ class Emulator:
         self._requests_size = 0
 
     def reset(self) -> None:
-        """Forget all requests, files and cached contents, and start the script again."""
+        """Forget all requests, files and cached contents, and start script and quota again."""
         with self._lock:
             self._clear()
             if self._cassette is not None:
@@ -276,6 +303,8 @@ class Emulator:
 
     def _admitted(self, request: Received, vendor: Vendor, route: Route | None) -> Answer:
         fault = self._fault(request)
+        if fault is None and self._failing is not None:
+            fault = self._failing.fault()
         model = "" if route is None else route.name
         failing = Failure(500, model=model, request=request, route=route)
         cassette = self._cassette
@@ -286,7 +315,20 @@ class Emulator:
         vendor.authorise(request, route)
         if request.excess and not route.takes_files:
             raise Failed(Failure(400, request.excess))
-        return with_fault(fault, vendor, failing, lambda: self._scripted(request, vendor, route))
+        return with_fault(fault, vendor, failing, lambda: self._metered(request, vendor, route))
+
+    def _metered(self, request: Received, vendor: Vendor, route: Route) -> Answer:
+        """The response, unless the request exceeds the quota."""
+        if self._meter is None or not route.generates:
+            return self._scripted(request, vendor, route)
+        size = len(request.body)
+        refused = self._meter.take(size)
+        if refused is not None:
+            limit, wait = refused
+            raise Failed(Failure(429, model=route.name, retry_after=wait, limit=limit))
+        answer = self._scripted(request, vendor, route)
+        self._meter.settle(size, answer)
+        return answer
 
     def _fault(self, request: Received) -> Fault | None:
         """The fault of the request's header, unless it was applied often enough."""

@@ -1,9 +1,10 @@
 """Faults of the emulator, requested by a script or by the header `x-wire-fault` of a request.
 
 The words and settings are those of `wire.testing.cassette.faults`, with errors in the format of the
-vendor, and two words more:
+vendor, and three words more:
 
 - `error`: an error object as an event, after `after` events; `status` is its code, 503 unless given
+- `refuse`: the connection is reset before the status line, as if no server was there
 - `error-bare`: the same outside the framing, on several lines, after which the body ends
 
 A pause has 1 second unless `seconds` is given. `times` and `attempt` count the requests with the
@@ -20,11 +21,11 @@ from typing import Any
 from wire.errors import ConfigurationError
 from wire.testing.cassette import faults as common
 from wire.testing.cassette.faults import ENDING, Fault, broken, error_response, events_of
-from wire.testing.cassette.pieces import Piece
+from wire.testing.cassette.pieces import Piece, Reset
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.vendor import Failed, Failure, Vendor
 
-KINDS = ("error", "error-bare", *common.KINDS)
+KINDS = ("error", "error-bare", "refuse", *common.KINDS)
 _PAUSE_SECONDS = 1.0
 
 
@@ -48,6 +49,8 @@ def with_fault(
     """
     if fault is None:
         return respond()
+    if fault.kind == "refuse":
+        return Answer(503, (), (Reset(),))
     failure = replace(
         failing,
         status=fault.status,

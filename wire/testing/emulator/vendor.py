@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from wire.gemini.lifetimes import AS_OF
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.model import Output, Wish
+from wire.testing.emulator.quota import LimitState, Meter
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.storage import Storage
@@ -42,6 +43,8 @@ class Settings:
     does not have it."""
     storage: Storage = field(default_factory=Storage)
     """Counts what all vendors store."""
+    meter: Meter | None = None
+    """Counts what requests use of the quota; `None`: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Failure:
     """Its endpoint; None if it is not known."""
     position: int = 0
     """Number of events before it, in a stream."""
+    limit: LimitState | None = None
+    """The limit of the quota that the request exceeds."""
 
 
 class Refusal(Exception):

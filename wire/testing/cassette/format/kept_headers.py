@@ -17,10 +17,12 @@ _REQUEST = re.compile(
     r"accept|content-type|content-encoding|x-goog-upload-[a-z-]+|anthropic-(version|beta)|"
     r"openai-(version|beta)|api-version|x-github-api-version"
 )
+# Not the field `RateLimit` of the IETF draft: its partition key may identify the user.
 _RESPONSE = re.compile(
     r"content-type|content-encoding|x-goog-upload-[a-z-]+|retry-after(-ms)?|"
     r"x-should-retry|openai-version|openai-processing-version"
-    r"|(x-|anthropic-)?ratelimit-[a-z0-9-]+|x-ms-ratelimit-[a-z0-9-]+"
+    r"|(x-|anthropic-)?ratelimit(bysize)?-[a-z0-9-]+|x-ms-ratelimit-[a-z0-9-]+"
+    r"|x-tokenlimit-[a-z]+|anthropic-(priority|fast)-(input|output)-tokens-[a-z]+"
 )
 _REQUEST_ID = re.compile(r"x-request-id|request-id|apim-request-id")
 

@@ -38,6 +38,12 @@ def error(failure: Failure) -> dict[str, Any]:
     status = failure.status
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")
+    if (limit := failure.limit) is not None:
+        message = (
+            f"This request would exceed your organization's rate limit of {limit.limit:,} "
+            f"{limit.unit.replace('_', ' ')} per minute. For details, refer to: "
+            "https://docs.claude.com/en/api/rate-limits."
+        )
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from wire.anthropic.types import CountTokensRequest, MessageRequest
@@ -14,6 +16,7 @@ from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
@@ -69,9 +72,11 @@ _PATHS = paths(
 _LIMITS = (
     ("requests", 4_000),
     ("tokens", 2_400_000),
-    ("input-tokens", 2_000_000),
-    ("output-tokens", 400_000),
+    ("input_tokens", 2_000_000),
+    ("output_tokens", 400_000),
 )
+_NOW = 1_795_262_400.0
+"""2026-11-21T12:00:00Z. Without a quota, no clock is read."""
 # Any day is accepted as a version, since Anthropic lists none.
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 
@@ -188,13 +193,12 @@ class Anthropic:
         id = f"req_01{digest[:22]}"
         headers = [("request-id", id)]
         if route is not None and route.generates:
-            for what, limit in _LIMITS:
-                name = f"anthropic-ratelimit-{what}"
-                left = 0 if answer.status == 429 else limit - 1
+            for each in limit_states(self._settings.meter, _LIMITS, answer.status, _NOW):
+                name = f"anthropic-ratelimit-{each.unit.replace('_', '-')}"
                 headers += [
-                    (f"{name}-limit", str(limit)),
-                    (f"{name}-remaining", str(left)),
-                    (f"{name}-reset", "2026-11-21T12:01:00Z"),
+                    (f"{name}-limit", str(each.limit)),
+                    (f"{name}-remaining", str(each.remaining)),
+                    (f"{name}-reset", _rfc_3339(each.moment)),
                 ]
         answer = replace(answer, headers=(*answer.headers, *headers))
         if answer.status < 400 or not answer.whole:
@@ -203,6 +207,10 @@ class Anthropic:
         if not isinstance(body, dict) or body.get("type") != "error":
             return answer  # of a script
         return replace(answer, pieces=(json_bytes({"request_id": id, **body}),))
+
+
+def _rfc_3339(moment: float) -> str:
+    return datetime.fromtimestamp(math.ceil(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 _ENDPOINTS: Mapping[str, Callable[[Anthropic, Received, Route], Answer]] = {

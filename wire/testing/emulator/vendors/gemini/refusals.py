@@ -20,6 +20,7 @@ from wire.gemini.rows import provider_row
 from wire.gemini.rules import WORDS, check, error_response, server_text
 from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.quota import LimitState
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 from wire.testing.emulator.vendors.gemini.bodies import whole
@@ -84,7 +85,7 @@ def refused(error: dict[str, Any], rule: str = "") -> Refusal:
 def error(failure: Failure) -> dict[str, Any]:
     """The error object of a failure."""
     if failure.status == 429 and not failure.message:
-        return quota(failure.model, failure.retry_after)
+        return quota(failure.model, failure.retry_after, failure.limit)
     message = failure.message or _MESSAGES.get(failure.status, f"scripted {failure.status}")
     return envelope(failure.status, message, failure.code, retry_info(failure.retry_after))
 
@@ -267,21 +268,42 @@ def key_for_vertex() -> Refusal:
     )
 
 
-def quota(model: str, seconds: float | None) -> dict[str, Any]:
+_QUOTAS = {
+    "requests": (
+        "generate_content_free_tier_requests",
+        "GenerateRequestsPerMinutePerProjectPerModel",
+    ),
+    "tokens": ("generate_content_free_tier_token_count", "GenerateContentTokensPerModelPerMinute"),
+    "input_tokens": (
+        "generate_content_free_tier_input_token_count",
+        "GenerateContentInputTokensPerModelPerMinute",
+    ),
+    "output_tokens": (
+        "generate_content_free_tier_output_token_count",
+        "GenerateContentOutputTokensPerModelPerMinute",
+    ),
+}
+"""Unit to the metric and the id of its quota. That of requests is recorded, the others are
+inferred."""
+
+
+def quota(model: str, seconds: float | None, state: LimitState | None = None) -> dict[str, Any]:
     """G74: an error object of status 429, with its details."""
-    limit = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
+    unit, value = ("requests", 10) if state is None else (state.unit, state.limit)
+    metric, id = _QUOTAS[unit]
+    limit = f"generativelanguage.googleapis.com/{metric}"
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
     message = (
         "You exceeded your current quota, please check your plan and billing details. "
         "For more information on this error, head to: "
         "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for "
-        f"metric: {limit}, limit: 10, model: {model}{wait}"
+        f"metric: {limit}, limit: {value}, model: {model}{wait}"
     )
     violation = {
         "quotaMetric": limit,
-        "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+        "quotaId": f"{id}-FreeTier",
         "quotaDimensions": {"location": "global", "model": model},
-        "quotaValue": "10",
+        "quotaValue": str(value),
     }
     links = [
         {

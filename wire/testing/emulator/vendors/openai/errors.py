@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.quota import LimitState
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 
 _TYPES = {429: "requests"}
@@ -26,8 +28,36 @@ def envelope(
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
+def over_limit(limit: LimitState, seconds: float) -> dict[str, Any]:
+    """The error object of a request that exceeds a limit."""
+    name = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}.get(
+        limit.unit, f"{limit.unit.replace('_', ' ')} per min"
+    )
+    message = (
+        f"Rate limit reached in organization org-emulator on {name}: Limit {limit.limit}, "
+        f"Used {limit.limit - limit.remaining}. Please try again in {duration(seconds)}. Visit "
+        "https://platform.openai.com/account/rate-limits to learn more."
+    )
+    return envelope(message, limit.unit, code="rate_limit_exceeded")
+
+
+def duration(seconds: float) -> str:
+    """A time as the rate-limit headers have it, rounded up: `20ms`, `1.5s`, `6m0s`.
+
+    >>> duration(0.0199), duration(1.5), duration(360)
+    ('20ms', '1.5s', '6m0s')
+    """
+    milliseconds = math.ceil(round(seconds * 1000, 3))
+    if milliseconds < 1000:
+        return f"{milliseconds}ms"
+    minutes, rest = divmod(milliseconds, 60_000)
+    return f"{minutes}m{rest / 1000:g}s" if minutes else f"{rest / 1000:g}s"
+
+
 def error(failure: Failure) -> dict[str, Any]:
     """The error object of a failure."""
+    if failure.limit is not None:
+        return over_limit(failure.limit, failure.retry_after or 0.0)
     status = failure.status
     kind = "server_error" if status >= 500 else "invalid_request_error"
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")

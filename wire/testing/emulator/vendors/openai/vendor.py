@@ -14,6 +14,7 @@ from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Generation, Settings
@@ -192,12 +193,11 @@ class OpenAI:
         digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
         headers = [("x-request-id", f"req_{digest[:32]}"), ("openai-processing-ms", "1")]
         if route is not None and route.generates:
-            for what, limit in _LIMITS:
-                left = 0 if answer.status == 429 else limit - 1
+            for each in limit_states(self._settings.meter, _LIMITS, answer.status, CREATED):
                 headers += [
-                    (f"x-ratelimit-limit-{what}", str(limit)),
-                    (f"x-ratelimit-remaining-{what}", str(left)),
-                    (f"x-ratelimit-reset-{what}", "6ms"),
+                    (f"x-ratelimit-limit-{each.unit}", str(each.limit)),
+                    (f"x-ratelimit-remaining-{each.unit}", str(each.remaining)),
+                    (f"x-ratelimit-reset-{each.unit}", errors.duration(each.seconds)),
                 ]
         return replace(answer, headers=(*answer.headers, *headers))
 

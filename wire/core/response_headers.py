@@ -1,0 +1,56 @@
+"""The headers of a response, without what looks like a credential (R-29, R-34).
+
+Loaded when somebody reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from wire.core.credentials import hidden_in_url, without_known
+from wire.core.printable import printable_line
+from wire.core.secret import sealed_headers, shown_headers
+from wire.errors import one_line
+
+_RATE_LIMIT = re.compile(
+    r".*ratelimit.*|x-tokenlimit-.*|retry-after|anthropic-(?:priority|fast)-\w+-tokens-.*",
+    re.IGNORECASE,
+)
+_AFTER_PATH = re.compile(r"[?#;]")
+_USER = re.compile(r"(?<![^/\\])[^/\\]*@")
+"""From a slash, or the beginning, to the last `@` before the next slash."""
+
+
+def shown(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers without what looks like a credential; those of the client are masked already.
+
+    >>> shown({"content-type": "text/plain", "set-cookie": "a=b"})
+    {'content-type': 'text/plain', 'set-cookie': '***'}
+    """
+    texts = {
+        **shown_headers(sealed_headers(headers)),
+        # The names of those that count tokens are names of credentials.
+        **{name: without_known(value) for name, value in rate_limit_headers(headers).items()},
+    }
+    return {
+        printable_line(str(name)): printable_line(
+            shown_location(value) if name == "location" else hidden_in_url(value)
+        )
+        for name, value in texts.items()
+    }
+
+
+def rate_limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that report rate limits, what is left of them, and how long to wait."""
+    return {name: value for name, value in headers.items() if _RATE_LIMIT.fullmatch(name)}
+
+
+def shown_location(location: str) -> str:
+    """The target of a redirect without its user, query and fragment, which may grant access.
+
+    It is not parsed, since a server may send any text.
+    """
+    base = _AFTER_PATH.split(location, maxsplit=1)[0]
+    hidden = "?***" if len(base) < len(location) else ""
+    return one_line(_USER.sub("***@", base), 200) + hidden
