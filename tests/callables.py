@@ -322,6 +322,13 @@ def cassette() -> Path:
     return path
 
 
+def catalogue_file() -> Path:
+    """A catalogue of no models, in the current folder."""
+    path = Path("catalogue.json")
+    path.write_text('{"format": 1, "date": "2026-11-23", "sources": {}, "models": []}', "utf-8")
+    return path
+
+
 def listed_models(http: Any) -> Any:
     """What `cassette` has recorded."""
     with wire.Client("gemini", api_key=KEY, http=http, retry=None) as client:
@@ -535,6 +542,16 @@ SOUND: dict[str, Callable[[], Any]] = {
     "agent.load_run.source": lambda: b"{}",
     "wire.ProviderEvent.data": dict,
     "wire.FunctionResponse.response": dict,
+    "catalogue.load.path": catalogue_file,
+    "catalogue.update.path": catalogue_file,
+    "catalogue.use.catalogue": lambda: None,
+    "catalogue.Catalogue.rows": tuple,
+    "catalogue.Catalogue.sources": dict,
+    "catalogue.Catalogue.model.name": lambda: GEMINI,
+    "catalogue.Catalogue.save.path": lambda: "saved.json",
+    "catalogue.Price.applies.tokens": lambda: 1,
+    "catalogue.Model.source.figure": lambda: "prices",
+    "wire.model.name": lambda: GEMINI,
     "wire.Chat.model": lambda: f"gemini:{GEMINI}",
     "wire.Client.name": lambda: "gemini",
     "wire.AsyncClient.name": lambda: "gemini",
@@ -611,6 +628,8 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "chat.ToolCall": call,
     "ToolResult": result,
     "Reply": reply,
+    "Usage": lambda: wire.Usage(input=1),
+    "datetime": lambda: datetime.datetime(2026, 11, 23),
     "WireError": WireError,
     "Exception": lambda: GivenError("x"),
     "BaseException": lambda: GivenError("x"),
@@ -688,6 +707,8 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "wire.FallbackChat": lambda: wire.FallbackChat([chat()]),
     "wire.AsyncChats": lambda: wire.AsyncChats({"gemini": async_chat().client}),
     "wire.Call": gemini_call,
+    "wire.Cost": wire.Cost,
+    "wire.Model": lambda: wire.Model(provider="gemini", id=GEMINI),
     "wire.Media": lambda: wire.Media(url="https://example.com/a.png"),
     "wire.Chat": chat,
     "wire.Chats": lambda: wire.Chats({"gemini": chat().client}),

@@ -14,6 +14,7 @@ from wire.core.lazy import lazy_names
 if TYPE_CHECKING:
     from wire import anthropic as anthropic
     from wire import around as around
+    from wire import catalogue as catalogue
     from wire import errors as errors
     from wire import gemini as gemini
     from wire import history as history
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from wire.agent.provider import ToolSchema as ToolSchema
     from wire.agent.provider import create_provider as create_provider
     from wire.agent.provider import register_provider as register_provider
+    from wire.catalogue.catalogue import Model as Model
+    from wire.catalogue.cost import Cost as Cost
     from wire.chat import AsyncChat as AsyncChat
     from wire.chat import Chat as Chat
     from wire.chats import AsyncChats as AsyncChats
@@ -65,6 +68,8 @@ if TYPE_CHECKING:
     from wire.http.async_lanes import AsyncLanes as AsyncLanes
     from wire.http.client import Client as Client
     from wire.http.lanes import Lanes as Lanes
+    from wire.models import cost as cost
+    from wire.models import model as model
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
@@ -103,6 +108,8 @@ _NAMES = {
         "create_provider",
         "register_provider",
     ),
+    "wire.catalogue.catalogue": ("Model",),
+    "wire.catalogue.cost": ("Cost",),
     "wire.chat": ("AsyncChat", "Chat"),
     "wire.chats": ("AsyncChats", "Chats"),
     "wire.config": ("LLMConfig", "load_config"),
@@ -125,6 +132,7 @@ _NAMES = {
     "wire.http.client": ("Client",),
     "wire.http.async_lanes": ("AsyncLanes",),
     "wire.http.lanes": ("Lanes",),
+    "wire.models": ("cost", "model"),
     "wire.neutral.messages": (
         "Done",
         "Media",
@@ -151,6 +159,7 @@ _NAMES = {
 _MODULES = {
     "anthropic": "wire.anthropic",
     "around": "wire.around",
+    "catalogue": "wire.catalogue",
     "errors": "wire.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",

@@ -20,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing, closing
+from decimal import Decimal
 from typing import Any, Self, cast
 
 import anyio
@@ -128,6 +129,15 @@ class LLMAgent(AgentState):
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
+        max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
+            replies cost that much, or after a reply whose cost is unknown. The catalogue must have
+            the model's price, unless its provider sends the cost. No limit by default.
+        max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its next
+            request, once its requests and replies have that many, or after a reply without counts.
+            No limit by default.
+        max_calls: The most calls of tools that a run makes. The model gets an error for each
+            further call of that turn, and the run ends with the reason `max_calls`. No limit by
+            default.
         on_error: Returns the message that the model gets for an exception of a tool.
         retry: For empty replies, and for models that do not retry themselves. By default 3
             attempts, with waits of about 1 s and 2 s.
@@ -152,6 +162,9 @@ class LLMAgent(AgentState):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        max_cost: Decimal | float | None = None,
+        max_tokens_total: int | None = None,
+        max_calls: int | None = None,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
@@ -177,6 +190,7 @@ class LLMAgent(AgentState):
         if isinstance(unsealed(provider), str):
             provider = AsyncChat(cast(str, provider))
         given = cast(AsyncModel | ChatProvider, provider)
+        self._check_price(given)
         self.model: AsyncModel = self._cached(as_model(given))
         """The model that gets the requests: the provider itself, or the adapter of a
         `ChatProvider`; with `cache=`, an `AsyncCachedChat`.
@@ -207,6 +221,9 @@ class LLMAgent(AgentState):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        max_cost: Decimal | float | None = None,
+        max_tokens_total: int | None = None,
+        max_calls: int | None = None,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
@@ -247,6 +264,16 @@ class LLMAgent(AgentState):
                 others wait.
             max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
                 gets an error for each further call.
+            max_cost: USD. The run ends with the reason `max_cost`, before its next request, once
+                its replies cost that much, or after a reply whose cost is unknown. The catalogue
+                must have the model's price, unless its provider sends the cost. No limit by
+                default.
+            max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its
+                next request, once its requests and replies have that many, or after a reply without
+                counts. No limit by default.
+            max_calls: The most calls of tools that a run makes. The model gets an error for each
+                further call of that turn, and the run ends with the reason `max_calls`. No limit by
+                default.
             on_error: Returns the message that the model gets for an exception of a tool.
             retry: For empty replies, and for models that do not retry themselves. By default 3
                 attempts, with waits of about 1 s and 2 s.
@@ -536,6 +563,15 @@ class Agent(AgentState):
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
+        max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
+            replies cost that much, or after a reply whose cost is unknown. The catalogue must have
+            the model's price, unless its provider sends the cost. No limit by default.
+        max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its next
+            request, once its requests and replies have that many, or after a reply without counts.
+            No limit by default.
+        max_calls: The most calls of tools that a run makes. The model gets an error for each
+            further call of that turn, and the run ends with the reason `max_calls`. No limit by
+            default.
         on_error: Returns the message that the model gets for an exception of a tool.
         retry: For empty replies, and for models that do not retry themselves. By default 3
             attempts, with waits of about 1 s and 2 s.
@@ -560,6 +596,9 @@ class Agent(AgentState):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        max_cost: Decimal | float | None = None,
+        max_tokens_total: int | None = None,
+        max_calls: int | None = None,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
@@ -574,6 +613,7 @@ class Agent(AgentState):
         if not is_model(model):
             remedy = "LLMAgent takes async models and providers"
             raise ConfigurationError(f"model: expected a Chat, not {type_name(model)}; {remedy}")
+        self._check_price(model)
         self.model: Model = (
             model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
         )

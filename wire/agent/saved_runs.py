@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
@@ -37,6 +38,8 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     tool_only: Count = 0
     repeats: dict[str, Count] = {}
     usage: Usage = Usage()
+    spent: Decimal = Decimal(0)
+    calls: Count = 0
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
     reason: Reason | None = None
@@ -60,6 +63,8 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
         tool_only=state.tool_only,
         repeats=state.repeats,
         usage=state.usage,
+        spent=state.spent,
+        calls=state.calls,
         started=state.started,
         reason=state.reason,
     )
@@ -120,6 +125,8 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
         tool_only=saved.tool_only,
         repeats=saved.repeats,
         usage=saved.usage,
+        spent=saved.spent,
+        calls=saved.calls,
         started=saved.started,
         reason=saved.reason,
     )

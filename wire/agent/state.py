@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any, TypedDict, cast, overload
 
 import msgspec
@@ -18,6 +19,7 @@ from wire.agent.steps import (
     Steps,
     Verdict,
     begun,
+    checked_budget,
     checked_count,
     refuse_coroutine,
     resumed,
@@ -27,6 +29,7 @@ from wire.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
 from wire.core.retry import Retry
+from wire.core.secret import type_name
 from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
@@ -78,6 +81,16 @@ class AgentOptions(TypedDict, total=False):
 
     The model gets an error for each further call.
     """
+    max_cost: Decimal | float | None
+    """USD. The run ends with the reason `max_cost`, before its next request, once its replies cost
+    that much, or after a reply whose cost is unknown. The catalogue must have the model's price,
+    unless its provider sends the cost. No limit by default."""
+    max_tokens_total: int | None
+    """Tokens. The run ends with the reason `max_tokens_total`, before its next request, once its
+    requests and replies have that many, or after a reply without counts. No limit by default."""
+    max_calls: int | None
+    """The most calls of tools that a run makes. The model gets an error for each further call of
+    that turn, and the run ends with the reason `max_calls`. No limit by default."""
     on_error: Callable[[Exception, ToolCall], str] | None
     """Returns the message that the model gets for an exception of a tool."""
     retry: Retry
@@ -108,6 +121,10 @@ class AgentState:
 
     max_tokens: int | None
     temperature: float | None
+    max_cost: Decimal | None
+    """The budget of each run, in USD. It may be changed between runs, as the next two."""
+    max_tokens_total: int | None
+    max_calls: int | None
 
     @checked_arguments(ConfigurationError)
     def __init__(self, system_prompt: str, options: AgentOptions) -> None:
@@ -135,9 +152,14 @@ class AgentState:
         self._retry = options.get("retry", presets.RESUME_AGENT)
         self._cache = options.get("cache")
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
-        self._max_calls = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
+        self._max_calls_per_turn = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
         checked_count("max_parallel_tools", self._max_parallel)
-        checked_count("max_calls_per_turn", self._max_calls)
+        checked_count("max_calls_per_turn", self._max_calls_per_turn)
+        self.max_tokens_total = options.get("max_tokens_total")
+        self.max_calls = options.get("max_calls")
+        self.max_cost = checked_budget(
+            options.get("max_cost"), self.max_tokens_total, self.max_calls
+        )
         check_options(options, AgentOptions, error=ConfigurationError)
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
@@ -230,7 +252,10 @@ class AgentState:
             state,
             self.tools,
             max_steps=max_steps,
-            max_calls_per_turn=self._max_calls,
+            max_calls_per_turn=self._max_calls_per_turn,
+            max_cost=self.max_cost,
+            max_tokens_total=self.max_tokens_total,
+            max_calls=self.max_calls,
             view=self._view or self._pruned,
             guard=self._guard,
             stop_when=self._stop_when,
@@ -275,6 +300,21 @@ class AgentState:
         finally:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
+
+    def _check_price(self, model: object) -> None:
+        """Raise `ConfigurationError` if `max_cost` could not be kept with this model."""
+        if self.max_cost is None:
+            return
+        from wire.catalogue.cost import unpriced  # loads a file at its first use
+
+        chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
+        if not isinstance(chat, Chat | AsyncChat):
+            raise ConfigurationError(
+                f"max_cost: the price of {type_name(chat)} is unknown; expected a chat of one model"
+            )
+        reason = unpriced(f"{chat.provider}:{chat.model}")
+        if reason:
+            raise ConfigurationError(f"max_cost: the price of the model is unknown: {reason}")
 
     def _settings(self, model: object, request: Ask) -> dict[str, Any]:
         """The settings of a request.

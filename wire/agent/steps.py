@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from random import Random
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -38,7 +39,20 @@ from wire.history.order import last_calls, listed, unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
 from wire.tools import Toolbox, ToolRun
 
-Reason: TypeAlias = Literal["end", "final", "max_steps", "guard", "waiting", "stopped"]
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Cost
+
+Reason: TypeAlias = Literal[
+    "end",
+    "final",
+    "max_steps",
+    "max_cost",
+    "max_tokens_total",
+    "max_calls",
+    "guard",
+    "waiting",
+    "stopped",
+]
 
 Verdict: TypeAlias = bool | str
 """Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
@@ -110,6 +124,10 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     """For each call of the last turn, the number of turns in a row that made it before."""
     usage: Usage = msgspec.field(default_factory=Usage)
     """Token counts of all replies of the run."""
+    spent: Decimal = Decimal(0)
+    """USD that the replies of the run cost, empty ones included; counted only with `max_cost`."""
+    calls: int = 0
+    """The number of calls whose tools were started; counted only with `max_calls`."""
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
     reason: Reason | None = None
@@ -141,7 +159,8 @@ class RunResult(MetadataStruct, frozen=True, kw_only=True):
         """Why the run stopped.
 
         `end`: the model answered without a call. `final`: a final tool returned. `waiting`: calls
-        wait for approval or for your results. `max_steps`, `guard`: that limit was reached.
+        wait for approval or for your results. `max_steps`, `max_cost`, `max_tokens_total`,
+        `max_calls`, `guard`: that limit was reached.
         `stopped`: `stop_when` returned true, or the run did not finish.
         """
         return self.state.reason or "stopped"
@@ -162,6 +181,16 @@ class RunResult(MetadataStruct, frozen=True, kw_only=True):
     def usage(self) -> Usage:
         """The tokens of all steps."""
         return self.state.usage
+
+    @property
+    def cost(self) -> Cost:
+        """What the replies in `steps` cost in USD: the sum of their `Reply.cost`.
+
+        If the cost of one is unknown, so is `total`; `known` has the sum of the others.
+        """
+        from wire.catalogue.cost import total_of  # loads a file at its first use
+
+        return total_of(step.reply.cost for step in self.steps)
 
     @property
     def waiting(self) -> tuple[ToolCall, ...]:
@@ -193,6 +222,9 @@ class Steps:
     - `view`: returns the messages to send, given all messages.
     - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
     - `max_calls_per_turn`: further calls of a turn are not run; the model gets an error for each.
+    - `max_cost`, `max_tokens_total`: USD, and tokens. The run ends before the next request once
+      its replies cost, or have, that much, and after a reply that does not tell.
+    - `max_calls`: further calls of the run are not run, and it ends after that turn.
     - `asks_approval`: whether the driver asks for approval of each call. If not, calls of tools
       that need approval wait.
     - `on_change`: called with each new state.
@@ -208,6 +240,9 @@ class Steps:
         *,
         max_steps: int | None = 20,
         max_calls_per_turn: int = MAX_CALLS_PER_TURN,
+        max_cost: Decimal | float | None = None,
+        max_tokens_total: int | None = None,
+        max_calls: int | None = None,
         view: Callable[[Sequence[Message]], Iterable[Message]] = tuple,
         guard: Guard | None = None,
         stop_when: Callable[[RunState], bool] | None = None,
@@ -224,7 +259,11 @@ class Steps:
         checked_count("max_calls_per_turn", max_calls_per_turn)
         self.state: RunState = state
         self._toolbox = toolbox
-        self._max_steps, self._max_calls = max_steps, max_calls_per_turn
+        self._max_steps, self._max_calls_per_turn = max_steps, max_calls_per_turn
+        self._max_cost = checked_budget(max_cost, max_tokens_total, max_calls)
+        self._max_tokens_total, self._max_calls = max_tokens_total, max_calls
+        self._exhausted: Reason | None = None
+        """The budget that ends the run after this turn."""
         self._view = view
         self._guard = guard
         self._stop_when = stop_when
@@ -288,11 +327,33 @@ class Steps:
         results = self.state.messages[-1].tool_results if own else ()
         if any(self._toolbox.is_final(result) for result in results):
             return "final"
+        if exhausted := self._exhausted or self._overspent():
+            return exhausted
         if self._records and self._stop_when is not None and self._stops_here(self._stop_when):
             return "stopped"
         if self._max_steps is not None and self.state.asked >= self._max_steps:
             return "max_steps"
         return None
+
+    def _overspent(self) -> Reason | None:
+        """The budget that the replies of the run have used up; `None` if there is none."""
+        if self._max_cost is not None and self.state.spent >= self._max_cost:
+            return "max_cost"
+        if self._max_tokens_total is not None and self._max_tokens_total <= self.state.usage.total:
+            return "max_tokens_total"
+        return None
+
+    def _count(self, reply: Reply) -> None:
+        """Count a reply against the budget. What it does not tell may be any amount."""
+        if self._max_cost is not None:
+            from wire.catalogue.cost import exact_sum  # loads a file at its first use
+
+            cost = reply.cost
+            self._change(spent=exact_sum((self.state.spent, cost.known)))
+            if cost.total is None:
+                self._exhausted = "max_cost"
+        if self._max_tokens_total is not None and reply.usage is None:
+            self._exhausted = "max_tokens_total"
 
     def _stops_here(self, stop_when: Callable[[RunState], bool]) -> bool:
         stops = stop_when(self.state)
@@ -306,6 +367,7 @@ class Steps:
 
         An empty reply counts as a transient failure, unless it was cut off at its length.
         """
+        self._count(reply)
         if reply.empty and reply.stop.reason != "length":
             account = answer_account(reply)
             # `failed` counts one attempt; the client may have made more.
@@ -410,14 +472,20 @@ class Steps:
 
     def _calls(self) -> Step | None:
         """The step that runs calls; `None` if every open call got its result here, or waits."""
-        answered, to_run, waiting = [], [], False
-        in_limit = {call.id for call in last_calls(self.state.messages)[: self._max_calls]}
+        answered: list[ToolRun] = []
+        to_run: list[ToolCall] = []
+        waiting = False
+        turn = last_calls(self.state.messages)
+        in_limit = {call.id for call in turn[: self._max_calls_per_turn]}
         for call in self.state.open_calls:
             run = self._answer_at_once(call) if call.id in in_limit else self._over_limit(call)
             if run is not None:
                 answered.append(run)
             elif self._waits(call):
                 waiting = True
+            elif self._max_calls is not None and self.state.calls + len(to_run) >= self._max_calls:
+                answered.append(_answered_with(call, _over("run", self._max_calls)))
+                self._exhausted = "max_calls"
             else:
                 to_run.append(call)
         if answered:
@@ -442,7 +510,7 @@ class Steps:
         return self._interrupted(call) if verdict is not True else None
 
     def _over_limit(self, call: ToolCall) -> ToolRun:
-        return _answered_with(call, f"refused: at most {self._max_calls:,} calls of a turn are run")
+        return _answered_with(call, _over("turn", self._max_calls_per_turn))
 
     def _waits(self, call: ToolCall) -> bool:
         tool = self._toolbox.get(call.name)
@@ -455,7 +523,8 @@ class Steps:
     @checked_arguments(ConfigurationError)
     def started(self, call: ToolCall) -> None:
         """Report that the tool of an open call starts: from here on it may have effects."""
-        self._change(started=(*self.state.started, call.id))
+        counted = {} if self._max_calls is None else {"calls": self.state.calls + 1}
+        self._change(started=(*self.state.started, call.id), **counted)
 
     @checked_arguments(ConfigurationError)
     def answered(self, runs: Iterable[ToolRun]) -> None:
@@ -512,6 +581,27 @@ class Steps:
 
 def _answered_with(call: ToolCall, message: str, error: Exception | None = None) -> ToolRun:
     return ToolRun(call, ToolResult(call.id, call.name, message, error=True), error)
+
+
+def _over(span: str, limit: int) -> str:
+    return f"refused: at most {limit:,} calls of a {span} are run"
+
+
+def checked_budget(
+    max_cost: Decimal | float | None, max_tokens_total: int | None, max_calls: int | None
+) -> Decimal | None:
+    """`max_cost` as a `Decimal`. Raises `ConfigurationError` that names a limit that is none."""
+    if max_tokens_total is not None:
+        checked_count("max_tokens_total", max_tokens_total)
+    if max_calls is not None:
+        checked_count("max_calls", max_calls)
+    if max_cost is None:
+        return None
+    is_number = isinstance(max_cost, int | float | Decimal) and not isinstance(max_cost, bool)
+    limit = Decimal(repr(max_cost) if isinstance(max_cost, float) else max_cost) if is_number else 0
+    if not (isinstance(limit, Decimal) and limit.is_finite() and limit > 0):
+        raise ConfigurationError(f"max_cost: expected USD, a number above 0, not {max_cost!r}")
+    return limit
 
 
 def check_verdict(verdict: object, name: str) -> None:
@@ -578,7 +668,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
                 ]
             )
         waiting.remove(result.id)
-    can_continue = state.reason in ("waiting", "stopped", "max_steps")
+    can_continue = state.reason not in ("end", "final", "guard")
     ids = {result.id for result in results}
     return msgspec.structs.replace(
         state,

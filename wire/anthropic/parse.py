@@ -166,11 +166,14 @@ def usage_of(usage: Usage) -> Tokens:
     given, output = (usage.input_tokens or 0) + cached + written, usage.output_tokens or 0
     details = usage.output_tokens_details
     reasoning = (details.thinking_tokens or 0) if details is not None else 0
+    lifetimes = usage.cache_creation
+    hour = (lifetimes.ephemeral_1h_input_tokens or 0) if lifetimes is not None else 0
     return Tokens(
         input=given,
         output=output,
         cached=cached,
         cache_written=written,
+        cache_written_1h=hour,
         reasoning=reasoning,
         total=given + output,
     )

@@ -175,7 +175,7 @@ class Conversation:
             reason = events.result.reason
         for note in self._agent.history.notes[known:]:
             report(f"note: {note}")
-        if reason in ("max_steps", "guard"):
+        if reason.startswith("max_") or reason == "guard":
             report(f"note: the run ended by its limit {reason}")
 
     def _write(self, event: AgentEvent) -> None:

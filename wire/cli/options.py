@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wire.cli import FAILED
@@ -50,6 +50,25 @@ def spelling(command: argparse.ArgumentParser) -> dict[str, str]:
     }
     options |= {name: options[dest] for name, dest in _PARAMETERS.items() if dest in options}
     return options
+
+
+def command_group(name: str, help: str, rows: Sequence[Command]) -> Command:
+    """A subcommand that has subcommands of its own."""
+
+    def options(command: argparse.ArgumentParser) -> None:
+        members = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        for row in rows:
+            each = members.add_parser(
+                row.name, help=row.help, description=row.help, allow_abbrev=False, epilog=row.more
+            )
+            row.options(each)
+            each.set_defaults(run_member=row.run, spelling=spelling(each))
+
+    def run(chosen: argparse.Namespace) -> int:
+        status: int = chosen.run_member(chosen)
+        return status
+
+    return Command(name, help, options, run)
 
 
 # --- options --------------------------------------------------------------------------------------

@@ -318,6 +318,7 @@ def _fields(request: GenerateContentRequest) -> dict[str, Any]:
     }
 
 
+@checked_arguments(ConfigurationError)
 def shared_beginning(call: Call[Any] | StreamCall[Any, Any]) -> GenerateContentRequest | None:
     """The beginning of a call of generateContent that further calls will repeat: its system
     instruction, tools and tool config.

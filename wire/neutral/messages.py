@@ -13,7 +13,7 @@ import operator
 import os
 import urllib.parse
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -27,6 +27,9 @@ from wire.core.secret import quoted
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 from wire.neutral.display import reply_html, reply_line, short
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Cost
 
 W = TypeVar("W", bound=WireStruct)
 V = TypeVar("V", bound="Value")
@@ -594,6 +597,8 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
     """Tokens of the request that were read from a cache."""
     cache_written: int = 0
     """Tokens of the request that were written to a cache."""
+    cache_written_1h: int = 0
+    """The part of `cache_written` that Anthropic keeps for an hour, at a price of its own."""
     reasoning: int = 0
     """Tokens of the thoughts."""
     total: int = 0
@@ -657,6 +662,24 @@ class Reply(MetadataStruct, frozen=True):
         `None` for a reply that was not received.
         """
         return self.__dict__.get(_ANSWER)
+
+    @property
+    def cost(self) -> Cost:
+        """What the reply costs in USD: the vendor's own figure, else by the catalogue's prices.
+
+        >>> from wire import Chat
+        >>> from wire.testing.emulator import Emulator, EmulatorTransport
+        >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+        >>> with Chat("anthropic:claude-sonnet-5", api_key="fake-key", http=http) as chat:
+        ...     print(chat.ask("Hi").cost)
+        0.000032 USD
+
+        Computed each time. `total` is `None`, and `reason` says why, if the model has no price in
+        the catalogue, the vendor sent no counts, or the reply is incomplete.
+        """
+        from wire.catalogue.cost import cost_of_reply  # loads a file at its first use
+
+        return cost_of_reply(self)
 
     @property
     def text(self) -> str:

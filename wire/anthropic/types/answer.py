@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import Citation, ContentBlock, Message, text_of
 from wire.anthropic.types.errors import BaseResp, ErrorObject
 from wire.anthropic.types.request import Container, ContextManagement, Diagnostics
 from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Charges
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -53,6 +56,26 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     def text(self) -> str:
         """The text of the answer; `""` if it has none."""
         return text_of(self.content)
+
+    def charges(self) -> Charges:
+        """What the response says of its price besides token counts.
+
+        The server's searches are counted. Its other tools are not charged apart.
+        """
+        from wire.catalogue.cost import Charges, vendor_figure
+
+        usage = self.usage
+        if usage is None:
+            return Charges()
+        tools = usage.server_tool_use
+        # The fast mode is a price of the standard service; a tier is one of capacity.
+        fast = usage.speed == "fast" and usage.service_tier in (None, "standard")
+        return Charges(
+            tier="fast" if fast else usage.service_tier or "",
+            searches=(tools.web_search_requests or 0) if tools is not None else 0,
+            unpriced=usage.unpriced(),
+            vendor=vendor_figure(usage.cost, usage.cost_details, own_key=bool(usage.is_byok)),
+        )
 
     @property
     def tool_uses(self) -> list[ContentBlock]:
@@ -183,6 +206,16 @@ class Usage(_Counts, frozen=True, kw_only=True):
     )
     is_byok: Annotated[bool | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
     """Whether the call used the caller's own key at the provider."""
+
+    def unpriced(self) -> str:
+        """Why the counts and a price list do not give the cost; empty if they do."""
+        others = {run.type for run in self.iterations or ()} - {None, "message"}
+        if others:
+            # The counts leave a compaction out, and another model has other prices.
+            return f"the call had a run of the type {min(map(str, others))}, with other prices"
+        if self.inference_geo not in (None, "", "global", "not_available"):
+            return "inference in one region has prices of its own, which the catalogue lacks"
+        return ""
 
 
 class Iteration(_Counts, frozen=True, kw_only=True):

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from wire.core.facts import SDK, TRAFFIC, Facts
 from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum, OpenFloat
 from wire.gemini.types.content import Content, FunctionCall, Part
 from wire.gemini.types.status import Status
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Charges
+
+_AUDIO = ("AUDIO", 4)  # its name, and its number if the query asks for numbers
 
 
 class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
@@ -41,6 +46,28 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
         'Hi.'
         """
         return "".join(part.text for part in self._parts() if part.text and not part.thought)
+
+    def charges(self) -> Charges:
+        """What the response says of its price besides token counts.
+
+        Google charges searches beyond a number that is free each day, which no response knows.
+        """
+        from wire.catalogue.cost import SEARCHES_UNCOUNTED, Charges
+
+        usage = self.usage_metadata or UsageMetadata()
+        first = self._first()
+        grounded = first.grounding_metadata if first is not None else None
+        searched = grounded is not None and bool(
+            grounded.web_search_queries or grounded.image_search_queries
+        )
+        cached = usage.cache_tokens_details
+        audio = [each.token_count or 0 for each in cached or () if each.modality in _AUDIO]
+        tier = usage.service_tier or str(usage.traffic_type or "").removeprefix("ON_DEMAND")
+        return Charges(
+            tier=str(tier).strip("_"),
+            cached_audio=None if cached is None else sum(audio),
+            unpriced=SEARCHES_UNCOUNTED if searched else "",
+        )
 
     @property
     def function_calls(self) -> list[FunctionCall]:

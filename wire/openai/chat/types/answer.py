@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -10,6 +10,9 @@ from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.message import Delta, Message, ToolCall
 from wire.openai.common.types.base import OpenAIStruct
 from wire.openai.common.types.errors import BaseResp, ErrorObject
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Charges
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -76,6 +79,28 @@ class ChatCompletion(_ResponseFields, frozen=True, kw_only=True):
     def message(self) -> Message | None:
         """The message of the first choice, `None` if there is none."""
         return self.choices[0].message if self.choices else None
+
+    def charges(self) -> Charges:
+        """What the response says of its price besides token counts.
+
+        Models that search charge each search, which the response does not count.
+        """
+        from wire.catalogue.cost import SEARCHES_UNCOUNTED, Charges, moment, vendor_figure
+
+        usage = self.usage or CompletionUsage()
+        noted = self.message.annotations if self.message is not None else None
+        searched = any(note.type == "url_citation" for note in noted or ())
+        return Charges(
+            tier=self.service_tier or usage.service_tier or "",
+            at=moment(self.created),
+            unpriced=SEARCHES_UNCOUNTED if searched else "",
+            vendor=vendor_figure(
+                self.cost if usage.cost is None else usage.cost,
+                usage.cost_details,
+                own_key=bool(usage.is_byok),
+                ticks=usage.cost_in_usd_ticks,
+            ),
+        )
 
     @property
     def text(self) -> str:

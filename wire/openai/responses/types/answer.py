@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
 from wire.openai.common.types.base import OpenAIStruct
-from wire.openai.responses.types.items import Item
+from wire.openai.responses.types.items import Action, Item
 from wire.openai.responses.types.options import Reasoning, TextOptions
 from wire.openai.responses.types.request import (
     AccessPrograms,
@@ -18,6 +18,9 @@ from wire.openai.responses.types.request import (
     PromptCacheOptions,
 )
 from wire.openai.responses.types.tools import Tool, ToolChoice
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Charges
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -109,6 +112,44 @@ class Response(OpenAIStruct, frozen=True, kw_only=True):
     output_messages: Annotated[list[Any] | None, Facts(hosts=("vllm",), source=TRAFFIC)] = None
     """What the model generated, in vLLM's own form."""
 
+    def charges(self) -> Charges:
+        """What the response says of its price besides token counts.
+
+        OpenAI charges each web search, and other hosted tools by figures of their own.
+        """
+        from wire.catalogue.cost import Charges, moment, vendor_figure
+
+        usage = self.usage or ResponseUsage()
+        kinds = {item.type for item in self.output or ()}
+        charged = sorted(_CHARGED_TOOLS & kinds)
+        return Charges(
+            tier=self.service_tier or "",
+            at=moment(self.created_at),
+            searches=self._searches(),
+            unpriced=f"{charged[0]} is charged apart, by a price that the catalogue lacks"
+            if charged
+            else "",
+            vendor=vendor_figure(
+                usage.cost,
+                usage.cost_details,
+                own_key=bool(usage.is_byok),
+                ticks=usage.cost_in_usd_ticks,
+            ),
+        )
+
+    def _searches(self) -> int:
+        """The web searches that are charged. `tool_usage` counts them where it is sent."""
+        told = (self.tool_usage or {}).get("web_search")
+        counted = told.get("num_requests") if isinstance(told, dict) else None
+        if isinstance(counted, int):
+            return counted
+        return sum(
+            item.type == "web_search_call"
+            # Opening a page and searching in it are free.
+            and (not isinstance(item.action, Action) or item.action.type in (None, "search"))
+            for item in self.output or ()
+        )
+
     @property
     def text(self) -> str:
         """The text of the messages; `""` if there is none."""
@@ -179,6 +220,15 @@ class ContentFilter(OpenAIStruct, frozen=True, kw_only=True):
     content_filter_offsets: dict[str, Any] | None = None
     """Keys `start_offset`, `end_offset`, `check_offset`."""
     content_filter_raw: Any = None
+
+
+_CHARGED_TOOLS = {
+    "code_interpreter_call",
+    "file_search_call",
+    "image_generation_call",
+    "shell_call",
+}
+"""Items of hosted tools that OpenAI charges by containers, calls or images."""
 
 
 # --- usage ----------------------------------------------------------------------------------------

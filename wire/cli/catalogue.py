@@ -1,0 +1,140 @@
+"""`wire catalogue`: prints what is known of a model, and writes a catalogue of the user's own."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, Any
+
+from wire.cli import FAILED
+from wire.cli.options import Command, command_group, json_option
+from wire.cli.terminal import report, write, write_json, write_table
+
+if TYPE_CHECKING:
+    from wire.catalogue.catalogue import Model, Price
+
+
+def _show_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "model", metavar="MODEL", help="such as anthropic:claude-sonnet-5, or the model alone"
+    )
+    json_option(command, "one object")
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from wire.models import model
+
+    found = model(chosen.model)
+    if chosen.json:
+        write_json(_document(found))
+    elif not found.reason:
+        write_table([("FIGURE", "VALUE", "SOURCE"), *_lines(found)])
+    if found.reason:
+        report(f"wire catalogue: {found.reason}")
+        return FAILED
+    return 0
+
+
+def _document(found: Model) -> Any:
+    import msgspec
+
+    return msgspec.json.decode(msgspec.json.Encoder(decimal_format="number").encode(found))
+
+
+_SHOWN = (
+    "context_window",
+    "longest_output",
+    "inputs",
+    "outputs",
+    "tools",
+    "structured_output",
+    "thinks",
+    "knowledge",
+)
+
+
+def _lines(found: Model) -> list[tuple[str, ...]]:
+    lines: list[tuple[str, ...]] = [("model", f"{found.provider}:{found.id}", "")]
+    for name in _SHOWN:
+        source = found.source(name)
+        if source is not None:
+            lines.append((name, _text(getattr(found, name)), f"{source.name}, {source.date}"))
+    source = found.source("prices")
+    for price in found.prices:
+        told = f"{source.name}, {source.date}" if source is not None else ""
+        lines.append((" ".join(["price", *_conditions(price)]), _figures(price), told))
+    lines += [(f"refuses {key}", refusal, "rules of the wire") for key, refusal in
+              found.refuses.items()]  # fmt: skip
+    return lines
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _conditions(price: Price) -> list[str]:
+    """To what a row of a price list applies, in words."""
+    return [
+        *([price.tier] if price.tier else []),
+        *([f"above {price.above:,}"] if price.above else []),
+        *([f"since {price.since}"] if price.since else []),
+        *([f"{price.hours} UTC"] if price.hours else []),
+    ]
+
+
+def _figures(price: Price) -> str:
+    """The figures of a row, in USD."""
+    return ", ".join(f"{name} {figure:f}" for name, figure in price.usd.items())
+
+
+def _update_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", metavar="FILE", help="api.json of models.dev, or data.json of genai-prices"
+    )
+    command.add_argument(
+        "--to",
+        metavar="PATH",
+        help="the catalogue to write (default: that of the environment variable WIRE_CATALOGUE)",
+    )
+    command.add_argument(
+        "--date", default="", help="the day of the figures (default: when FILE was written)"
+    )
+
+
+def _update(chosen: argparse.Namespace) -> int:
+    from wire.catalogue.build import update
+    from wire.catalogue.catalogue import VARIABLE, load, shipped
+    from wire.errors import ConfigurationError
+
+    path = chosen.to or os.environ.get(VARIABLE, "").strip()
+    if not path:
+        raise ConfigurationError(f"to: missing; give it, or set {VARIABLE}")
+    # A catalogue that is written for the first time begins with the shipped one.
+    base = load(path) if os.path.exists(path) else shipped()
+    catalogue = update(chosen.file, base, date=chosen.date)
+    catalogue.save(path)
+    added = len(catalogue.rows) - len(base.rows)
+    write(f"{path}: {len(catalogue.rows)} models, {added} of them new")
+    return 0
+
+
+COMMANDS = (
+    command_group(
+        "catalogue",
+        "show limits and prices of models, and update them from a file",
+        (
+            Command("show", "print what is known of a model", _show_options, _show),
+            Command(
+                "update",
+                "write a catalogue with the figures of a file",
+                _update_options,
+                _update,
+                more="The command uses no network: download FILE first.",
+            ),
+        ),
+    ),
+)
