@@ -1000,7 +1000,7 @@ def test_what_goes_back(
 def fields_unlike_plain(name: str) -> dict[str, Any]:
     dialect, shared = (
         PROVIDERS[name].dialect,
-        {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses"},
+        {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses", "caching"},
     )
     names = [name for name in Dialect.__struct_fields__ if name not in shared]
     return {
@@ -1045,6 +1045,27 @@ def test_what_is_said_differently():
         "gemini@openai",
     ):
         assert fields_unlike_plain(name) == {}
+
+
+def test_how_hosts_keep_the_beginnings_of_prompts():
+    """docs/providers.md has the sources."""
+    of = {
+        name: row.dialect.caching
+        for name, row in PROVIDERS.items()
+        if row.wire in ("openai", "openai.responses")
+    }
+    assert {name for name, each in of.items() if each.key} == {
+        *("openai", "openai@chat", "openai@responses", "azure", "azure@responses", "mistral"),
+        *("kimi", "kimi@cn", "kimi@coding", "xai@responses", "chatgpt@responses"),
+    }
+    assert {name for name, each in of.items() if each.breakpoints} == {
+        "openai",
+        "openai@chat",
+        "openai@responses",
+    }
+    assert {name for name, each in of.items() if each.marks} == {"openrouter"}
+    silent = {name.partition("@")[0] for name, each in of.items() if not each.unasked}
+    assert silent == {"minimax", "together", "fireworks", "ollama", "vllm", "lmstudio"}
 
 
 def test_the_dialects_of_gemini_say_whose_api_it_is():

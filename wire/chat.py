@@ -36,7 +36,7 @@ from wire.http.client import Client, Stream
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
-from wire.neutral.request import Request, Tool
+from wire.neutral.request import Request, Tool, check_caching
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
 
@@ -80,6 +80,10 @@ class Settings(TypedDict, total=False):
     raw_schemas: bool | None
     """True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's dialect. False
     by default."""
+    caching: str | None
+    """How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept for
+    longer) or `off` (also ignores `Message.cache`). By default, only messages with `cache=True` ask
+    for it."""
     options: Mapping[str, Mapping[str, Any]] | None
     """Name of a provider to further keys of the body, which are sent to this provider only."""
 
@@ -132,6 +136,12 @@ class ChatState(Generic[AnyClient]):
         `openai@responses`."""
         return self.row.name
 
+    @property
+    def caching(self) -> str | None:
+        """The setting `caching` of all its requests; `None` if it was not given."""
+        value: str | None = self._settings.get("caching")
+        return value
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name})"
 
@@ -151,6 +161,7 @@ class ChatState(Generic[AnyClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Request:
         """Build the neutral request without sending it.
@@ -176,6 +187,9 @@ class ChatState(Generic[AnyClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -227,6 +241,7 @@ class ChatState(Generic[AnyClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -255,6 +270,9 @@ class ChatState(Generic[AnyClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -284,6 +302,7 @@ class ChatState(Generic[AnyClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -312,6 +331,9 @@ class ChatState(Generic[AnyClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -430,6 +452,8 @@ def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
         from wire.tools import Toolbox  # many chats have none
 
         given["tools"] = Toolbox(given["tools"]).definitions
+    if "caching" in given:
+        check_caching(given["caching"])
     if isinstance(given.get("stop"), str):
         given["stop"] = (given["stop"],)
     for name in ("stop", "tool_choice"):
@@ -555,6 +579,9 @@ class Chat(ChatState[Client]):
             default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
+        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
+            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` ask for it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
@@ -605,6 +632,7 @@ class Chat(ChatState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         api_key: str | Secret | None = None,
         base_url: str | None = None,
@@ -642,6 +670,7 @@ class Chat(ChatState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -678,6 +707,9 @@ class Chat(ChatState[Client]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -707,6 +739,7 @@ class Chat(ChatState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -737,6 +770,9 @@ class Chat(ChatState[Client]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -797,6 +833,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
+        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
+            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` ask for it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
@@ -847,6 +886,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         api_key: str | Secret | None = None,
         base_url: str | None = None,
@@ -886,6 +926,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -916,6 +957,9 @@ class AsyncChat(ChatState["AsyncClient"]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -945,6 +989,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -973,6 +1018,9 @@ class AsyncChat(ChatState["AsyncClient"]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no

@@ -210,6 +210,7 @@ class Chats(ChatsState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Chat:
         """A chat with one model: `model`, or `provider:model`, of the default provider.
@@ -237,6 +238,9 @@ class Chats(ChatsState[Client]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -265,6 +269,7 @@ class Chats(ChatsState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -296,6 +301,9 @@ class Chats(ChatsState[Client]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -330,6 +338,7 @@ class Chats(ChatsState[Client]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -361,6 +370,9 @@ class Chats(ChatsState[Client]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -459,6 +471,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> AsyncChat:
         """A chat with one model. As `Chats.chat`.
@@ -483,6 +496,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -511,6 +527,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -542,6 +559,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -576,6 +596,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -607,6 +628,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no

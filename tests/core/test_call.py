@@ -258,3 +258,12 @@ def test_a_field_that_is_no_function_is_named(kind: Any, value: object):
     for name in made._functions:
         with pytest.raises(ConfigurationError, match=f"^{name}: expected a function, not "):
             msgspec.structs.replace(made, **{name: value})
+
+
+@every_kind
+@pytest.mark.parametrize("value", ["x", 1, (), int, len])
+def test_a_field_that_is_no_type_of_structs_is_named(kind: Any, value: object):
+    made = kind()
+    for name in made._structs:
+        with pytest.raises(ConfigurationError, match=f"^{name}: expected a type of structs, or "):
+            msgspec.structs.replace(made, **{name: value})

@@ -165,6 +165,22 @@ def test_making_that_fails(error: WireError, due: float | None):
         assert play(cache.tick(due), MADE).asked == ["POST /cachedContents"]
 
 
+def test_a_refused_cache_is_tried_again_later_and_less_often_each_time():
+    """The model may have caches one day; that a beginning is too small stays so."""
+    refusal = BadRequestError("Model gemini-2.5-flash does not support cached content.", status=400)
+    cache = ContextCache(MODEL, SHARED, ttl=600)
+    play(cache.tick(0), COUNTED, refusal)
+    dues = [cache.due]
+    for _ in range(2):
+        assert play(cache.tick((dues[-1] or 0) - 1)).calls == []
+        assert play(cache.tick(dues[-1] or 0), refusal).asked == ["POST /cachedContents"]
+        dues.append(cache.due)
+    assert dues == [600.0, 1800.0, 4200.0]
+    assert [note.path for note in cache.notes] == ["contextCache.create"] * 3
+    play(cache.tick(4200), MADE)
+    assert (cache.name, cache.due) == ("cachedContents/abc", 4500.0)
+
+
 @pytest.mark.parametrize(
     ("retry_after", "due"), [(None, 160.0), (5.0, 105.0), (0.0, 101.0), (9999.0, 400.0)]
 )

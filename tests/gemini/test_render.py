@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import msgspec
 import pytest
 
 from wire import gemini, notes
+from wire.core.memory import Note
 from wire.errors import ConfigurationError, HistoryError, RuleError, SchemaError
+from wire.gemini.rendering import call
 from wire.neutral.messages import Media, Message, Other, Thought, ToolCall, ToolResult
 from wire.neutral.request import Output, Request, Tool
 from wire.tools import tool
@@ -537,12 +540,34 @@ def test_options_of_the_provider():
 
 
 def test_options_are_held_to_the_rules():
-    assert refused(
-        options={"gemini": {"cachedContent": "cachedContents/1"}}, system="Be brief."
-    ) == [("systemInstruction", "G62")]
+    beside = {"cachedContent": "cachedContents/1", "systemInstruction": {"parts": [{"text": "Hi"}]}}
+    assert refused(options={"gemini": beside}) == [("systemInstruction", "G62")]
     assert (
         sent(options={"gemini": {"generationConfig": "odd"}})["generationConfig"] == "odd"
     )  # the server's to judge
+
+
+def test_a_request_that_names_a_cached_content_leaves_out_what_the_cache_has():
+    """G62: system, tools and tool config are in the cache, and refused beside it."""
+    settings: dict[str, Any] = {
+        "system": "Be brief.",
+        "tools": (Tool("now"),),
+        "tool_choice": "required",
+        "options": {"gemini": {"cachedContent": "cachedContents/1"}},
+    }
+    assert sent(**settings) == {
+        "contents": [{"parts": [{"text": "Hi"}], "role": "user"}],
+        "cachedContent": "cachedContents/1",
+    }
+    words = "not sent: the request names a cached content, which has it (G62)"
+    request = Request(messages=(HI,), **settings)
+    assert call(request, MODEL).notes == tuple(
+        Note(path, words) for path in ("system", "tools", "tool_choice")
+    )
+    other = call(request, MODEL, "gemini@vertex")  # options of a family are those of its regions
+    assert b"systemInstruction" not in other.body
+    settings["options"] = {"openai": {"cachedContent": "x"}}
+    assert {"systemInstruction", "tools", "toolConfig"} <= set(sent(**settings))
 
 
 # --- errors ---------------------------------------------------------------------------------------

@@ -585,6 +585,18 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         'Unknown name "reasoning"',
     ),
     "gemini-top-k": ("gemini@openai", asked(top_k=1), "top_k", 'Unknown name "top_k"'),
+    "gemini-cache-key": (
+        "gemini@openai",
+        asked(prompt_cache_key="a"),
+        "prompt_cache_key",
+        'Unknown name "prompt_cache_key"',
+    ),
+    "groq-cache-key": (
+        "groq",
+        asked(prompt_cache_key="a"),
+        "prompt_cache_key",
+        "property 'prompt_cache_key' is unsupported",
+    ),
 }
 
 TAKEN: dict[str, tuple[str, ChatCompletionRequest]] = {

@@ -25,7 +25,7 @@ from typing import Any, Self, cast
 
 import anyio
 
-from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
+from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop
 from wire.agent.model import (
@@ -143,6 +143,9 @@ class LLMAgent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
+        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
+            nothing. By default, as the chat.
     """
 
     @checked_arguments(ConfigurationError)
@@ -169,6 +172,7 @@ class LLMAgent(AgentState):
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
+        caching: str | None = None,
     ) -> None:
         options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
@@ -193,14 +197,13 @@ class LLMAgent(AgentState):
         self._check_price(given)
         self.model: AsyncModel = self._cached(as_model(given))
         """The model that gets the requests: the provider itself, or the adapter of a
-        `ChatProvider`; with `cache=`, an `AsyncCachedChat`.
+        `ChatProvider`; with `cache=`, and on Gemini with `caching=`, an `AsyncCachedChat`.
         """
         self._provider = given
 
     def _cached(self, model: AsyncModel) -> AsyncModel:
-        return (
-            model if self._cache is None else AsyncCachedChat(cast(AsyncChat, model), self._cache)
-        )
+        policy = policy_of(model, self._cache, self._caching)
+        return model if policy is None else AsyncCachedChat(cast(AsyncChat, model), policy)
 
     @classmethod
     @checked_arguments(ConfigurationError)
@@ -228,6 +231,7 @@ class LLMAgent(AgentState):
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
+        caching: str | None = None,
     ) -> Self:
         """An agent whose provider is created from a config and closed with the agent.
 
@@ -279,6 +283,9 @@ class LLMAgent(AgentState):
                 attempts, with waits of about 1 s and 2 s.
             view: Returns the messages to send, in place of the history's limits.
             cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
+            caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for
+                a chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks
+                for nothing. By default, as the chat.
         """
         max_tokens = config.max_tokens if max_tokens is None else max_tokens
         temperature = config.temperature if temperature is None else temperature
@@ -405,7 +412,8 @@ class LLMAgent(AgentState):
 
         Closing twice is fine.
         """
-        await close_model(self.provider if self._cache is None else self.model)
+        cached = isinstance(self.model, AsyncCachedChat)
+        await close_model(self.model if cached else self.provider)
 
     async def __aenter__(self) -> Self:
         return self
@@ -577,6 +585,9 @@ class Agent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
+        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
+            nothing. By default, as the chat.
     """
 
     @checked_arguments(ConfigurationError)
@@ -603,6 +614,7 @@ class Agent(AgentState):
         retry: Retry = RESUME_AGENT,
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
+        caching: str | None = None,
     ) -> None:
         options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
@@ -614,9 +626,8 @@ class Agent(AgentState):
             remedy = "LLMAgent takes async models and providers"
             raise ConfigurationError(f"model: expected a Chat, not {type_name(model)}; {remedy}")
         self._check_price(model)
-        self.model: Model = (
-            model if self._cache is None else CachedChat(cast(Chat, model), self._cache)
-        )
+        policy = policy_of(model, self._cache, self._caching)
+        self.model: Model = model if policy is None else CachedChat(cast(Chat, model), policy)
 
     @checked_arguments(ConfigurationError)
     def run(

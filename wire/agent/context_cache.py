@@ -68,6 +68,25 @@ class CachePolicy:
         check_options(self.ttl, self.least, self.display_name)
 
 
+_LIFETIMES = {"auto": 300.0, "long": 3600.0}
+"""Value of the setting `caching` -> `ttl` of the cache that an agent keeps, in seconds. Short,
+because a cache costs money until it expires if the agent is not closed."""
+
+
+@checked_arguments(ConfigurationError)
+def policy_of(model: object, cache: CachePolicy | None, caching: str | None) -> CachePolicy | None:
+    """The policy of an agent with these options; `None` if it keeps no context cache.
+
+    >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", caching="auto") as chat:
+    ...     policy_of(chat, None, None).ttl, policy_of(chat, None, "off")
+    (300.0, None)
+    """
+    if cache is not None or not isinstance(model, Chat | AsyncChat):
+        return cache
+    ttl = _LIFETIMES.get(caching or model.caching or "")
+    return CachePolicy(ttl=ttl) if ttl is not None and model.client.wire == "gemini" else None
+
+
 class _CacheState:
     """The cache of one chat: the part that `CachedChat` and `AsyncCachedChat` share."""
 

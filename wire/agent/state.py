@@ -34,7 +34,7 @@ from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
-from wire.neutral.request import Tool
+from wire.neutral.request import Tool, check_caching
 from wire.tools import Toolbox, tool
 
 MAX_STEPS = 20
@@ -100,6 +100,10 @@ class AgentOptions(TypedDict, total=False):
     """Returns the messages to send, in place of the history's limits."""
     cache: CachePolicy | None
     """Keeps the system prompt and the tools in a context cache; for chats of Gemini."""
+    caching: str | None
+    """`auto` or `long` asks the vendor to keep the beginning of each request, as for a chat; on
+    Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for nothing. By
+    default, as the chat."""
 
 
 def agent_options(parameters: Mapping[str, Any]) -> AgentOptions:
@@ -150,7 +154,8 @@ class AgentState:
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._on_change = options.get("on_change")
         self._retry = options.get("retry", presets.RESUME_AGENT)
-        self._cache = options.get("cache")
+        self._cache, self._caching = options.get("cache"), options.get("caching")
+        check_caching(self._caching, ConfigurationError)
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
         self._max_calls_per_turn = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
         checked_count("max_parallel_tools", self._max_parallel)
@@ -336,6 +341,10 @@ class AgentState:
             settings["max_tokens"] = self.max_tokens
         if self.temperature is not None:
             settings["temperature"] = self.temperature
+        if chat is not model:
+            settings["caching"] = "auto"  # the context cache has the lifetime that was chosen
+        elif self._caching is not None:
+            settings["caching"] = self._caching
         return settings
 
 

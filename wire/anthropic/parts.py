@@ -18,7 +18,7 @@ import msgspec
 from wire.anthropic.fold import keep_bytes
 from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
-from wire.anthropic.types import ContentBlock, MessageResponse, Source
+from wire.anthropic.types import CacheControl, ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import checked_arguments
 from wire.core.lenient import Unreadable, decoded
@@ -50,12 +50,18 @@ IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 PDF = "application/pdf"
 
 
-def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note]) -> list[str]:
+def system_of(
+    system: str,
+    conversation: Sequence[SentMessage],
+    notes: list[Note],
+    breakpoints: Mapping[str, CacheControl],
+) -> list[ContentBlock]:
     """The system texts: `system`, then the texts of all system messages.
 
     The wire has one place for them, before the conversation; each moved message gets a note.
+    `breakpoints` are those of messages, by path.
     """
-    texts = [system] if system.strip() else []
+    blocks = [ContentBlock(type="text", text=system)] if system.strip() else []
     has_begun = False
     for path, message in conversation:
         is_turn = not message.instructs
@@ -64,7 +70,9 @@ def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note
             own_texts = [
                 part.text for part in message.parts if isinstance(part, Text) and part.text.strip()
             ]
-            texts += own_texts
+            blocks += [ContentBlock(type="text", text=text) for text in own_texts]
+            if own_texts and path in breakpoints:
+                blocks[-1] = msgspec.structs.replace(blocks[-1], cache_control=breakpoints[path])
             if not own_texts:
                 notes.append(Note(path, "left out: an empty system message"))
             elif has_begun:
@@ -74,7 +82,7 @@ def system_of(system: str, conversation: Sequence[SentMessage], notes: list[Note
                         "moved to the top: the wire has one system text, before the conversation",
                     )
                 )
-    return texts
+    return blocks
 
 
 def wire_messages(
@@ -82,12 +90,13 @@ def wire_messages(
     answers: Mapping[str, Answers],
     tools: Iterable[str],
     notes: list[Note],
+    breakpoints: Mapping[str, CacheControl],
 ) -> list[WireMessage]:
     """The user and assistant messages of a conversation that `wire.history.check` accepts.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the tool names in use, which a renamed call must not get. Raises `HistoryError` or `RuleError`
-    that names the part which the wire cannot express.
+    the tool names in use, which a renamed call must not get. `breakpoints` are those of messages,
+    by path. Raises `HistoryError` or `RuleError` that names the part which the wire cannot express.
     """
     calls = (
         (path, part.name)
@@ -95,7 +104,7 @@ def wire_messages(
         for part in message.parts
         if isinstance(part, ToolCall)
     )
-    writer = _Writer(safe_names(calls, tools, _TOOL_NAMES, notes), notes)
+    writer = _Writer(safe_names(calls, tools, _TOOL_NAMES, notes), notes, breakpoints)
     turns: list[tuple[str, list[ContentBlock]]] = []
     for role, blocks in writer.turns(conversation, answers):
         if not blocks:
@@ -143,8 +152,10 @@ def _refused(path: str, problem: str, rule: str = "", remedy: str = "") -> Histo
 class _Writer:
     """Writes the messages of one conversation as blocks, and notes what it changes."""
 
-    def __init__(self, names: Mapping[str, str], notes: list[Note]) -> None:
-        self._names, self._notes = names, notes
+    def __init__(
+        self, names: Mapping[str, str], notes: list[Note], breakpoints: Mapping[str, CacheControl]
+    ) -> None:
+        self._names, self._notes, self._breakpoints = names, notes, breakpoints
         self._ids = LegalIds(CallIds(letters="[a-zA-Z0-9_-]"))
         self._used_ids: set[str] = set()
         self._sent_ids: dict[str, str] = {}  # of the current turn: id of a call -> id as sent
@@ -158,12 +169,22 @@ class _Writer:
             role = message.role
             if text and not text.isspace() and (role == "user" or role == "assistant"):
                 yield role, [ContentBlock(type="text", text=text)]
-            elif role == "user":
-                yield "user", self._user(message, path)
-            elif role == "assistant":
-                yield "assistant", self._assistant(message, path)
+            elif role == "user" or role == "assistant":
+                blocks = (
+                    self._user(message, path) if role == "user" else self._assistant(message, path)
+                )
+                yield role, self._marked(blocks, path) if path in self._breakpoints else blocks
                 if path in answers:
                     yield "user", self._result_blocks(answers[path])
+
+    def _marked(self, blocks: list[ContentBlock], path: str) -> list[ContentBlock]:
+        """The blocks of a message with its breakpoint."""
+        from wire.anthropic.caching import marked  # few requests have breakpoints
+
+        with_mark = marked(blocks, self._breakpoints[path])
+        if with_mark is None:
+            self._notes.append(Note(f"{path}.cache", "left out: no part of it can be marked"))
+        return blocks if with_mark is None else with_mark
 
     # --- user
 
@@ -342,6 +363,12 @@ class _Writer:
             )
         after_results: list[ContentBlock] = []
         blocks = [self._result(each.result, each.path, after_results) for each in answers.results]
+        if self._breakpoints:
+            # The results of one message may stand between those of others: its last one counts.
+            last = {each.path.partition(".")[0]: at for at, each in enumerate(answers.results)}
+            for path, at in last.items():
+                if path in self._breakpoints:
+                    [blocks[at]] = self._marked([blocks[at]], path)
         return [*blocks, *after_results]
 
     def _result(

@@ -8,7 +8,7 @@ others. Notes report what the wire cannot express and was left out. A path such 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -30,6 +30,7 @@ from wire.anthropic.rules import check_body
 from wire.anthropic.rules.rule_input import Body
 from wire.anthropic.schemas import closed, schema_problem
 from wire.anthropic.types import (
+    CacheControl,
     ContentBlock,
     MessageRequest,
     MessageResponse,
@@ -45,7 +46,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.history.hand_over import sendable_request
-from wire.neutral.messages import Event, Reply
+from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     SCHEMA_WORDS,
     ReplyReader,
@@ -120,9 +121,12 @@ def render_request(
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     output_format, system_words = _output_format(request.output, model_family, row.dialect, notes)
+    breakpoints: Mapping[str, CacheControl] = _NO_BREAKPOINTS
+    if any(map(wants_cache, request.messages)):
+        breakpoints = _breakpoints(request, conversation, notes)
     system = [
-        *system_of(request.system, conversation, notes),
-        *([system_words] if system_words else []),
+        *system_of(request.system, conversation, notes, breakpoints),
+        *([ContentBlock(type="text", text=system_words)] if system_words else []),
     ]
     temperature, top_p = request.temperature, request.top_p
     if temperature is not None or top_p is not None:
@@ -130,10 +134,12 @@ def render_request(
     built = MessageRequest(
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
-        messages=wire_messages(conversation, answers, [tool.name for tool in request.tools], notes),
-        system=system[0]
-        if len(system) == 1
-        else [ContentBlock(type="text", text=text) for text in system] or None,
+        messages=wire_messages(
+            conversation, answers, [tool.name for tool in request.tools], notes, breakpoints
+        ),
+        system=system[0].text
+        if len(system) == 1 and system[0].cache_control is None
+        else system or None,
         tools=[
             _tool(tool, f"tools[{index}]", model_family, row.dialect, notes)
             for index, tool in enumerate(request.tools)
@@ -145,6 +151,10 @@ def render_request(
         stop_sequences=list(request.stop) or None,
         output_config=OutputConfig(format=output_format) if output_format is not None else None,
     )
+    if request.caching is not None and request.caching != "off":
+        from wire.anthropic.caching import with_auto_breakpoints
+
+        built = with_auto_breakpoints(built, request.caching, notes)
     if request.effort is not None:
         built = _thinking(built, request, model_family, row, notes)
     if request.max_tokens is None:
@@ -158,6 +168,20 @@ def render_request(
         )
         built = msgspec.structs.replace(built, max_tokens=max_tokens)
     return with_notes(built, notes)
+
+
+_NO_BREAKPOINTS: dict[str, CacheControl] = {}
+
+
+def _breakpoints(
+    request: Request, conversation: Sequence[tuple[str, Message]], notes: list[Note]
+) -> dict[str, CacheControl]:
+    """The breakpoints of messages, by path."""
+    from wire.anthropic.caching import cache_control
+    from wire.neutral.caching import breakpoint_paths
+
+    control = cache_control(request.caching)
+    return dict.fromkeys(breakpoint_paths(request, conversation, notes), control)
 
 
 # --- the call -------------------------------------------------------------------------------------

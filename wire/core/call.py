@@ -294,6 +294,8 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     _functions: ClassVar[tuple[str, ...]] = ()
     """The fields that are functions."""
+    _structs: ClassVar[tuple[str, ...]] = ()
+    """The fields that are types of structs, or `None`."""
     query: Mapping[str, str | Sequence[str] | Secret] = msgspec.field(default_factory=dict)
     """Values that may be credentials are stored as a `Secret`. A list repeats its parameter."""
     headers: Headers = msgspec.field(default_factory=dict)
@@ -353,6 +355,12 @@ class _Request(_Message, frozen=True, kw_only=True):
             function = getattr(self, name)
             if not callable(function) and not (function is None and name in _OPTIONAL_FUNCTIONS):
                 raise ConfigurationError(f"{name}: expected a function, not {type_name(function)}")
+        for name in self._structs:
+            kind = getattr(self, name)
+            if kind is not None and not (
+                isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+            ):
+                raise ConfigurationError(f"{name}: expected a type of structs, or None")
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
         # Not the functions, and not `url`, which grants access (R-28).
@@ -564,6 +572,7 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     _functions = (
         "host_rules", "amend", "reader", "events", "fold", "convert", "read_error", "resume",
     )  # fmt: skip
+    _structs = ("text_chunk",)
     reader: Callable[[Limits], Reader[Any]]
     """Creates the reader of one response, within the limits of the client."""
     events: Callable[[], EventSource] | None = None

@@ -115,6 +115,7 @@ class ContextCache:
         """Tokens of the shared beginning; `None` before they are counted."""
         self.notes: list[Note] = []
         """Failures of the cache, in order."""
+        self._refusals = 0
         self._closed = False
 
     @property
@@ -132,8 +133,9 @@ class ContextCache:
         """A flow that counts, creates or prolongs the cache if that is due at `now`.
 
         It raises no error of a call: a failure is added to `notes`. The next tick tries again; if
-        the failure may pass, it is due after `RETRY_SECONDS`, or the time that the server names. A
-        cache that cannot be prolonged is created anew by the next tick.
+        the failure may pass, it is due after `RETRY_SECONDS`, or the time that the server names.
+        A refused cache is due again after `ttl`, and after twice as long each further time, but
+        never if it is too small. A cache that cannot be prolonged is created anew by the next tick.
         """
         number("now", now, error=ConfigurationError)
         if self._closed or self.due is None or now < self.due:
@@ -212,11 +214,14 @@ class ContextCache:
         except WireError as error:
             self._note("create", error)
             if isinstance(error, BadRequestError):
-                # Too short for this model, or not cacheable: another attempt fails too.
-                self.due = None
+                # The wait doubles, because the same request is most likely refused again. One that
+                # is too small for the model (G63) always is.
+                self._refusals += 1
+                too_small = "too small" in error.message
+                self.due = None if too_small else now + self.ttl / 2 * 2**self._refusals
             self._try_again(error, now)
             return
-        self.name = cache.name
+        self.name, self._refusals = cache.name, 0
 
     def _refresh(self, name: str, now: float) -> Flow[None]:
         try:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.bodies import merged_options
 from wire.core.call import Call, StreamCall
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
@@ -107,6 +108,9 @@ def render_request(
     empty = Message("assistant")
     rest = {index: sendable.get(index, empty) for index in others}
     note_names(((f"messages[{index}]", each) for index, each in rest.items()), report)
+    if request.caching == "long":
+        words = "sent as auto: implicit caching has no lifetime; an agent keeps a context cache"
+        report.append(Note("caching", words))
     system = system_instruction(request.system, rest, report)
     names = [tool.name for tool in request.tools]
     paths: dict[int, str] = {}
@@ -161,6 +165,8 @@ def _wire_call(
         return call
 
     rendered = render_request(request, model, row)
+    if request.options:
+        rendered = _beside_cached_content(rendered, request, row)
     return wire_call(rendered, request.options, row, made, rules.check)
 
 
@@ -175,6 +181,25 @@ class _Rules(msgspec.Struct):
     def check(self, rendered: GenerateContentRequest, row: Provider) -> list[Violation]:
         """The violations for the host of a provider."""
         return check_encoded(rendered, self.model, row, self.endpoint, self.conversation)
+
+
+_OF_THE_CACHE = {"system_instruction": "system", "tools": "tools", "tool_config": "tool_choice"}
+"""Fields that a request with cached content must not have (G62) -> the settings they come from."""
+
+
+def _beside_cached_content(
+    rendered: GenerateContentRequest, request: Request, row: Provider
+) -> GenerateContentRequest:
+    """The request without what the server wants in the cached content alone, if the options name
+    one (G62).
+    """
+    named = merged_options(request.options, row.name, rendered).get("cachedContent")
+    left_out = [name for name in _OF_THE_CACHE if getattr(rendered, name) is not None]
+    if named is None or not left_out:
+        return rendered
+    words = "not sent: the request names a cached content, which has it (G62)"
+    report = [*notes(rendered), *(Note(_OF_THE_CACHE[name], words) for name in left_out)]
+    return with_notes(msgspec.structs.replace(rendered, **dict.fromkeys(left_out)), report)
 
 
 def _reader(

@@ -110,15 +110,17 @@ def _grouped(
     for turn in turns:
         if not turn.joined:
             continue
-        parts = [*result[turn.index].parts]
+        parts, cache = [*result[turn.index].parts], result[turn.index].cache
         for index in turn.joined:
-            parts += result.pop(index).parts
+            joined = result.pop(index)
+            parts += joined.parts
+            cache = cache or joined.cache
             notes.append(
                 Note(
                     f"messages[{index}]", f"joined to messages[{turn.index}]: calls of one response"
                 )
             )
-        result[turn.index] = Message("assistant", tuple(parts))
+        result[turn.index] = Message("assistant", tuple(parts), cache=cache)
     return result
 
 

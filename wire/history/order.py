@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from wire.core.arguments import checked_arguments
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
@@ -210,7 +212,12 @@ def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> 
     extends = bool(messages) and messages[-1].role == "tool"
     parts: list[Part] = [*(messages[-1].parts if extends else ()), *added]
     parts.sort(key=lambda part: positions.get(getattr(part, "id", ""), len(positions)))
-    return (*(messages[:-1] if extends else messages), Message("tool", tuple(parts)))
+    made = (
+        msgspec.structs.replace(messages[-1], parts=tuple(parts))
+        if extends
+        else Message("tool", tuple(parts))
+    )
+    return (*(messages[:-1] if extends else messages), made)
 
 
 def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolResult]]:

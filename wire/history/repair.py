@@ -101,6 +101,12 @@ class _Draft:
         same = len(parts) == len(self.source.parts) and all(map(_is, parts, self.source.parts))
         return self.source if same else msgspec.structs.replace(self.source, parts=parts)
 
+    def join(self, other: _Draft) -> None:
+        """Add the parts of `other`; the joined message is cached if one of the two is."""
+        self.parts += other.parts
+        if other.source.cache:
+            self.source = msgspec.structs.replace(self.source, cache=True)
+
     @property
     def calls(self) -> list[tuple[str, ToolCall]]:
         return [(path, part) for path, part in self.parts if isinstance(part, ToolCall)]
@@ -180,7 +186,7 @@ class _Repair:
             self._responses = set()
             self.drafts.append(draft)
         else:
-            self._turn.parts += draft.parts
+            self._turn.join(draft)
             self._note(draft.path, f"joined to {self._turn.path}: one assistant turn")
         self._responses |= {call.response for _, call in draft.calls}
 
@@ -197,7 +203,7 @@ class _Repair:
             self._answers = draft
             self.drafts.append(draft)
         else:
-            self._answers.parts += draft.parts
+            self._answers.join(draft)
             self._note(draft.path, f"joined to {self._answers.path}: results of one turn")
 
     def settle(self) -> None:

@@ -110,6 +110,10 @@ origin_of: Callable[[Value], Origin | None] = operator.attrgetter(_ORIGIN)
 """`value.origin`, without a call."""
 
 
+wants_cache: Callable[[Value], bool] = operator.attrgetter("cache")
+"""`message.cache`, without a call."""
+
+
 def with_origin(value: V, origin: Origin | None) -> V:
     """Set the origin of `value` in place; for `None`, return a copy without an origin."""
     if origin is None:
@@ -383,6 +387,9 @@ class Message(Value, frozen=True):
     """Name of the speaker, to tell several users apart. Chat completions alone have it; other wires
     report it in the notes.
     """
+    cache: bool = False
+    """Ask the vendor to keep the request up to the end of this message, for later requests with the
+    same beginning. Vendors that keep beginnings on their own need no mark and get none."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.role, str) or self.role not in ROLES:
@@ -397,6 +404,9 @@ class Message(Value, frozen=True):
         if not isinstance(self.name, str):
             problem = f"expected a text, not {type(self.name).__name__}"
             raise RuleError(violations=[Violation("message.name", problem)])
+        if type(self.cache) is not bool:
+            problem = f"expected a bool, not {type(self.cache).__name__}"
+            raise RuleError(violations=[Violation("message.cache", problem)])
         if type(self.parts) is not tuple:
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
         else:
@@ -407,27 +417,28 @@ class Message(Value, frozen=True):
     def __repr__(self) -> str:
         shown = [short(part.text) if type(part) is Text else repr(part) for part in self.parts]
         named = [f"name={self.name!r}"] if self.name else []
-        return f"Message({', '.join([repr(self.role), *shown, *named])})"
+        cached = ["cache=True"] if self.cache else []
+        return f"Message({', '.join([repr(self.role), *shown, *named, *cached])})"
 
     @classmethod
-    def system(cls, *parts: Parts, name: str = "") -> Self:
+    def system(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
         """A message with instructions to the model."""
-        return cls("system", tuple(_flat(parts)), name)
+        return cls("system", tuple(_flat(parts)), name, cache)
 
     @classmethod
-    def developer(cls, *parts: Parts, name: str = "") -> Self:
+    def developer(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
         """A message with instructions to the model, in the role that OpenAI calls `developer`."""
-        return cls("developer", tuple(_flat(parts)), name)
+        return cls("developer", tuple(_flat(parts)), name, cache)
 
     @classmethod
-    def user(cls, *parts: Parts, name: str = "") -> Self:
+    def user(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
         """A message of the user: texts and media."""
-        return cls("user", tuple(_flat(parts)), name)
+        return cls("user", tuple(_flat(parts)), name, cache)
 
     @classmethod
-    def assistant(cls, *parts: Parts, name: str = "") -> Self:
+    def assistant(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
         """A message of the model."""
-        return cls("assistant", tuple(_flat(parts)), name)
+        return cls("assistant", tuple(_flat(parts)), name, cache)
 
     @classmethod
     @checked_arguments()
@@ -436,9 +447,11 @@ class Message(Value, frozen=True):
         return cls("assistant", (*((Text(text),) if text else ()), *_flat((calls,))))
 
     @classmethod
-    def tool_response(cls, *results: ToolResult | Iterable[ToolResult]) -> Self:
+    def tool_response(
+        cls, *results: ToolResult | Iterable[ToolResult], cache: bool = False
+    ) -> Self:
         """A message with the results of the tool calls of one turn."""
-        return cls("tool", tuple(_flat(results)))
+        return cls("tool", tuple(_flat(results)), cache=cache)
 
     @classmethod
     @checked_arguments()
@@ -479,7 +492,7 @@ class Message(Value, frozen=True):
 
 def own_text(message: Message) -> str | None:
     """The text of a message that is one text with nothing beside it, and that no model wrote;
-    `None` for any other. Most messages of a long history are such ones.
+    `None` for any other, and for one with `cache`. Most messages of a long history are such ones.
 
     >>> own_text(Message.user("Hi")), own_text(Message.user("Hi", "there"))
     ('Hi', None)
@@ -487,7 +500,7 @@ def own_text(message: Message) -> str | None:
     parts = message.parts
     if len(parts) != 1 or type(part := parts[0]) is not Text:
         return None
-    if origin_of(message) is not None or origin_of(part) is not None:
+    if message.cache or origin_of(message) is not None or origin_of(part) is not None:
         return None
     if part.signature or part.refusal or part.extra is not None:
         return None
@@ -513,7 +526,12 @@ def own_texts(messages: Sequence[Message]) -> OwnTexts:
     others: list[int] = []
     for index, message in enumerate(messages):
         role, text = message.role, own_text(message)
-        if text and (role == "user" or role == "assistant") and not message.name:
+        if (
+            text
+            and (role == "user" or role == "assistant")
+            and not message.name
+            and not message.cache
+        ):
             texts[index] = text
         else:
             others.append(index)

@@ -17,7 +17,7 @@ from wire.core.bodies import wrong_type
 from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, checked
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation
+from wire.errors import RuleError, Violation, WireError
 from wire.neutral.messages import (
     Message,
     OwnTexts,
@@ -46,6 +46,9 @@ EFFORTS = (
 """The words of all vendors for the reasoning effort, in any case. Sources: the vendors' references
 and recorded requests.
 """
+
+CACHING = ("auto", "long", "off")
+"""The values of the setting `caching`. `long` asks for a longer lifetime, which may cost more."""
 
 _NO_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -260,6 +263,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     """Adds Google Search to the tools. Only Gemini has it; other wires report it in the notes."""
     raw_schemas: bool = False
     """Sends JSON Schema to Gemini unchanged instead of converting it to Gemini's dialect (D-06)."""
+    caching: str | None = None
+    """How the vendor is asked to keep the beginning of the request: `auto`, `long` or `off`."""
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     """Provider name -> further keys of the body that are sent to this provider only."""
 
@@ -286,6 +291,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
         for field, kinds in _KINDS.items():
             if not isinstance(getattr(self, field), kinds):
                 raise _wrong_type(field, getattr(self, field), kinds)
+        if self.caching is not None:
+            check_caching(self.caching)
         names = [tool.name for tool in self.tools]
         for name in names:
             if names.count(name) > 1:
@@ -314,6 +321,16 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
 def _wrong_type(path: str, value: object, kinds: tuple[type, ...]) -> RuleError:
     expected = " or ".join(kind.__name__ for kind in kinds if kind is not NoneType)
     return wrong_type(path, value, expected)
+
+
+def check_caching(caching: object, error: type[WireError] = RuleError) -> None:
+    """Raise `error` unless `caching` is `None` or one of `CACHING`."""
+    if caching is None or (isinstance(caching, str) and caching in CACHING):
+        return
+    problem = f"expected {', '.join(CACHING[:-1])} or {CACHING[-1]}, not {quoted(caching, 40)}"
+    if issubclass(error, RuleError):
+        raise error(violations=[Violation("caching", problem)])
+    raise error(f"caching: {problem}")
 
 
 def checked_request(request: object) -> Request:

@@ -136,6 +136,7 @@ class Message(_Strict, frozen=True):
     parts: list[Part]
     origin: Origin | UnsetType = UNSET
     name: str = ""
+    cache: bool = False
 
 
 class Note(_Strict, frozen=True):

@@ -34,7 +34,7 @@ def checked_origins(message: Message, path: str, notes: list[Note]) -> Message:
         _checked_part(part, f"{path}.parts[{index}]", notes)
         for index, part in enumerate(message.parts)
     )
-    return with_origin(Message(message.role, parts, message.name), origin)
+    return with_origin(Message(message.role, parts, message.name, message.cache), origin)
 
 
 def _checked_part(part: Part, path: str, notes: list[Note]) -> Part:

@@ -122,7 +122,7 @@ def _written(message: Message, path: str) -> bytes:
     origin = UNSET if message.origin is None else _stored_origin(message.origin)
     try:
         written = msgspec.json.encode(
-            file_format.Message(message.role, parts, origin, message.name)
+            file_format.Message(message.role, parts, origin, message.name, message.cache)
         )
         decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
@@ -278,7 +278,7 @@ def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
         _part(part, origin, f"{head}{path}.parts[{index}]")
         for index, part in enumerate(stored.parts)
     )
-    message = with_origin(Message(stored.role, parts, stored.name), origin)
+    message = with_origin(Message(stored.role, parts, stored.name, stored.cache), origin)
     if origin is None and all(part.origin is None for part in parts):
         return message
     # Imported here, because a conversation that was only typed needs no wire.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import msgspec
 
@@ -54,6 +54,9 @@ from wire.openai.common.dialect import PLAIN, Dialect
 from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
 from wire.openai.common.rows import provider_row
 
+if TYPE_CHECKING:  # few requests have breakpoints
+    from wire.openai.chat.caching import Breakpoints
+
 W = TypeVar("W", bound=WireStruct)
 
 SentMessage: TypeAlias = tuple[str, Message]
@@ -66,12 +69,14 @@ def wire_messages(
     custom_tools: Container[str],
     dialect: Dialect,
     notes: list[Note],
+    breakpoints: Breakpoints | None = None,
 ) -> list[WireMessage]:
     """The messages in their order, with the results of a turn directly after its calls (O2).
 
     `answers` are the results of the calls, by the path of the message with the calls, and
-    `custom_tools` the names of tools that the request declares as custom ones. Raises
-    `RuleError` for media that chat completions do not accept, and values that JSON cannot encode.
+    `custom_tools` the names of tools that the request declares as custom ones. `breakpoints` are
+    `None` if no message gets one. Raises `RuleError` for media that chat completions do not accept,
+    and values that JSON cannot encode.
     """
     turns: list[WireMessage] = []
     index = 0
@@ -83,10 +88,11 @@ def wire_messages(
             turns.append(WireMessage(role=message.role, content=text, name=message.name or None))
             continue
         if message.role != "assistant":
-            turns += _user_or_system(message, path, dialect, notes)
+            own = _user_or_system(message, path, dialect, notes)
+            turns += own if breakpoints is None else breakpoints.marked(path, own)
             continue
         sent = _assistant(message, path, custom_tools, dialect, notes)
-        turns.append(sent)
+        turns += [sent] if breakpoints is None else breakpoints.marked(path, [sent])
         following = index
         while (
             message.tool_calls
@@ -96,7 +102,17 @@ def wire_messages(
             index += 1
         ids = _sent_ids(message, sent)
         after = conversation[following:index]
-        turns += _results(answers.get(path, NO_ANSWERS), after, ids, dialect, notes)
+        of_turn = answers.get(path, NO_ANSWERS)
+        results = _results(of_turn, after, ids, dialect, notes, breakpoints)
+        if breakpoints is None:
+            turns += results
+            continue
+        made = list(results)
+        # The results of one message may stand between those of others: its last one counts.
+        last = {each.path.partition(".")[0]: at for at, each in enumerate(of_turn.results)}
+        for each, at in last.items():
+            made[at : at + 1] = breakpoints.marked(each, made[at : at + 1])
+        turns += made
     return turns
 
 
@@ -184,6 +200,7 @@ def _results(
     ids: Mapping[str, str],
     dialect: Dialect,
     notes: list[Note],
+    breakpoints: Breakpoints | None,
 ) -> Iterator[WireMessage]:
     """The messages after the calls of a message: the results, in the order of the calls, then their
     media, then the system messages that came between the results.
@@ -216,7 +233,8 @@ def _results(
                 notes.append(
                     Note(path, "moved after the results, which must directly follow their calls")
                 )
-            yield from _user_or_system(message, path, dialect, notes)
+            own = _user_or_system(message, path, dialect, notes)
+            yield from own if breakpoints is None else breakpoints.marked(path, own)
         else:
             note_names([(path, message)], notes)
 

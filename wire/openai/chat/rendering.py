@@ -21,7 +21,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import StreamInvalid, Violation
 from wire.history.hand_over import sendable_request
-from wire.neutral.messages import Event, Reply
+from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     SCHEMA_WORDS,
     ReplyReader,
@@ -116,7 +116,12 @@ def render_request(
     response_format, instruction = _response_format(request.output, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
     custom = [tool.name for tool in request.tools if tool.kind == "custom" and dialect.custom_tools]
-    turns = wire_messages(conversation, answers, custom, dialect, notes)
+    breakpoints = None
+    if any(map(wants_cache, request.messages)):
+        from wire.openai.chat.caching import breakpoints_of
+
+        breakpoints = breakpoints_of(request, conversation, model, dialect, notes)
+    turns = wire_messages(conversation, answers, custom, dialect, notes, breakpoints)
     if request.system.strip():
         turns.insert(0, WireMessage(role="system", content=request.system))
     turns = one_system(_with_instruction(turns, instruction), dialect, notes)
@@ -139,6 +144,11 @@ def render_request(
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
     )
     built = msgspec.structs.replace(built, **{_max_tokens_field(model, row): request.max_tokens})
+    if request.caching is not None and request.caching != "off":
+        from wire.openai.chat.caching import cached
+
+        refused = not _takes(row, model, prompt_cache_key="key")
+        built = cached(built, request.caching, dialect, key_refused=refused, notes=notes)
     return with_notes(built, (*notes, *rendered.notes))
 
 

@@ -61,6 +61,25 @@ class ModelRefusal(msgspec.Struct, frozen=True):
     """
 
 
+class Caching(msgspec.Struct, frozen=True, kw_only=True):
+    """How a host keeps the beginnings of prompts. Patterns as of `matches_model`, empty for none.
+
+    >>> Caching(unasked=True, key=True).breakpoints
+    ''
+    """
+
+    unasked: bool = False
+    """The host keeps beginnings of prompts without being asked."""
+    key: bool = False
+    """The host reads `prompt_cache_key`, and sends requests with one key to one server."""
+    breakpoints: str = ""
+    """Regular expression of the models whose parts may have `prompt_cache_breakpoint`."""
+    marks: str = ""
+    """Regular expression of the models whose parts may have Anthropic's `cache_control`."""
+    retention: str = ""
+    """Regular expression of the models that accept `prompt_cache_retention: 24h`."""
+
+
 _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
 
 
@@ -150,6 +169,10 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """
     call_ids: CallIds = msgspec.field(default_factory=CallIds)
     """The ids of tool calls that the provider accepts."""
+
+    # --- caching
+    caching: Caching = Caching()
+    """How the host keeps the beginnings of prompts."""
 
     # --- responses
     think_tags: Literal["", "tags", "open_implied"] = ""

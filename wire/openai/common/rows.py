@@ -12,7 +12,7 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, base_url_variable_of, key_variable_of
-from wire.openai.common.dialect import PLAIN, CallIds, Dialect, ModelRefusal, Refusal
+from wire.openai.common.dialect import PLAIN, Caching, CallIds, Dialect, ModelRefusal, Refusal
 
 
 @checked_arguments()
@@ -69,6 +69,16 @@ _SHUT_DOWN = (
 )
 _GPT_56 = r"gpt-5\.6(-.*)?"
 _GPT_AUDIO = r"gpt-audio(-.*)?"
+OPENAI_CACHING = Caching(
+    unasked=True,
+    key=True,
+    breakpoints=r"gpt-(5\.([6-9]|\d\d)|[6-9])([.-].*)?",
+    retention=r"gpt-5(\.[1245])?|gpt-5\.1-chat|gpt-5(\.1)?-codex|gpt-5\.1-codex-(max|mini)",
+)
+CACHES_UNASKED = Caching(unasked=True)
+_NO_KEY = Refusal(
+    "prompt_cache_key", "property 'prompt_cache_key' is unsupported", remedy="remove it"
+)
 _OPENAI = Dialect(
     refuses=(
         Refusal(
@@ -183,6 +193,7 @@ _OPENAI = Dialect(
     refusals=True,
     custom_tools=True,
     call_ids=CallIds(most=40),
+    caching=OPENAI_CACHING,
 )
 
 _NO_PARTS = (
@@ -225,6 +236,7 @@ _DEEPSEEK = Dialect(
     no_forced_call_while_thinking=True,
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
+    caching=CACHES_UNASKED,
 )
 
 _KIMI = Dialect(
@@ -254,6 +266,7 @@ _KIMI = Dialect(
     no_forced_call_while_thinking=True,
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
+    caching=Caching(unasked=True, key=True),
 )
 
 _MINIMAX = Dialect(
@@ -280,7 +293,9 @@ _MINIMAX = Dialect(
 )
 
 _QWEN = Dialect(
-    thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?", no_forced_call_while_thinking=True
+    thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?",
+    no_forced_call_while_thinking=True,
+    caching=CACHES_UNASKED,
 )
 
 _MISTRAL = Dialect(
@@ -301,6 +316,7 @@ _MISTRAL = Dialect(
     last_assistant_needs_prefix=True,
     reasoning_slots=("content",),
     call_ids=CallIds(least=9, most=9, letters="[a-zA-Z0-9]"),
+    caching=Caching(unasked=True, key=True),
 )
 
 _GROQ = Dialect(
@@ -328,7 +344,9 @@ _GROQ = Dialect(
         Refusal("logprobs", "`logprobs` is not supported with this model"),
         Refusal("top_logprobs", "`top_logprobs` is not supported with this model"),
         Refusal("logit_bias", "`logit_bias` is not supported with this model"),
+        _NO_KEY,
     ),
+    caching=CACHES_UNASKED,
     ranges=(("n", 1, 1),),
     required_of_json_schema=(("schema", "json schema is required"),),
 )
@@ -349,6 +367,7 @@ _XAI = Dialect(
     ),
     reasoning_slots=("reasoning_content",),
     reasoning_outside_output=True,
+    caching=CACHES_UNASKED,
 )
 
 _CEREBRAS = Dialect(
@@ -360,6 +379,7 @@ _CEREBRAS = Dialect(
         ),
         Refusal("logit_bias", "validated but not applied by Cerebras", ignored=True),
     ),
+    caching=CACHES_UNASKED,
 )
 
 _TOGETHER = Dialect(
@@ -379,9 +399,10 @@ _GEMINI = Dialect(
             f'Invalid JSON payload received. Unknown name "{name}": Cannot find field.',
             remedy="remove it",
         )
-        for name in ("store", "metadata", "reasoning", "top_k")
+        for name in ("store", "metadata", "reasoning", "top_k", "prompt_cache_key")
     ),
     takes=("extra_content", "thought_signature"),
+    caching=CACHES_UNASKED,
 )
 
 _OLLAMA = Dialect(
@@ -406,6 +427,7 @@ _LLAMA_CPP = Dialect(
     reasoning_slots=("reasoning_content",),
     # It parses the arguments in the history, and answers 500 to invalid ones.
     invalid_arguments="wrapped",
+    caching=CACHES_UNASKED,
 )
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -447,7 +469,12 @@ ROWS: tuple[Provider, ...] = (
         hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
         base_url_like="https://NAME.openai.azure.com/openai/v1",
         other_base_url_variable="AZURE_OPENAI_ENDPOINT",  # without a path, which the host gets
-        dialect=Dialect(developer_role=True, call_ids=CallIds(most=40)),
+        dialect=Dialect(
+            developer_role=True,
+            call_ids=CallIds(most=40),
+            # Breakpoints and retention depend on the model, which a deployment's name hides.
+            caching=Caching(unasked=True, key=True),
+        ),
     ),
     chat_host(
         "deepseek",
@@ -460,7 +487,11 @@ ROWS: tuple[Provider, ...] = (
         "glm",
         "https://api.z.ai/api/paas/v4",
         "GLM_API_KEY",
-        Dialect(reasoning_slots=("reasoning_content",), sends_damaged_chunks=True),
+        Dialect(
+            reasoning_slots=("reasoning_content",),
+            sends_damaged_chunks=True,
+            caching=CACHES_UNASKED,
+        ),
         regions={
             "cn": "https://open.bigmodel.cn/api/paas/v4",
             "coding": "https://api.z.ai/api/coding/paas/v4",
@@ -499,7 +530,11 @@ ROWS: tuple[Provider, ...] = (
         "openrouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
-        Dialect(verbatim=True, reasoning_slots=("reasoning_details", "reasoning")),
+        Dialect(
+            verbatim=True,
+            reasoning_slots=("reasoning_details", "reasoning"),
+            caching=Caching(unasked=True, marks=r"~?anthropic/.*|google/gemini.*"),
+        ),
     ),
     chat_host(
         "together",

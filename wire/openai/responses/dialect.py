@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from wire.neutral.ids import CallIds
-from wire.openai.common.dialect import Refusal
+from wire.openai.common.dialect import Caching, Refusal
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +35,10 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     calls."""
     call_ids: CallIds = msgspec.field(default_factory=lambda: CallIds(most=64))
     """The ids of calls that the host accepts."""
+
+    # --- caching
+    caching: Caching = Caching()
+    """How the host keeps the beginnings of prompts."""
 
     # --- stored responses
     stores: bool = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -42,6 +42,9 @@ from wire.openai.responses.fold import keep_bytes
 from wire.openai.responses.parse import CALLS, WIRE, parse_reply, parts_of
 from wire.openai.responses.types import ContentPart, Item, Response
 
+if TYPE_CHECKING:  # few requests have breakpoints
+    from wire.openai.responses.caching import Breakpoints
+
 SentMessage: TypeAlias = tuple[str, Message]
 """Path of a message in the neutral request, and the message."""
 
@@ -63,7 +66,12 @@ def instructions_of(
     """
     rest = list(conversation)
     systems = [path for path, message in rest if message.instructs]
-    if not system.strip() and len(systems) == 1 and rest[0][1].instructs:
+    if (
+        not system.strip()
+        and len(systems) == 1
+        and rest[0][1].instructs
+        and not rest[0][1].cache  # only parts of a message can have a breakpoint
+    ):
         texts = [part.text for part in rest[0][1].parts if isinstance(part, Text)]
         if len(texts) == len(rest[0][1].parts) and "".join(texts).strip():
             return "\n\n".join(texts), rest[1:]
@@ -77,12 +85,14 @@ def input_items(
     accepted: Accepted,
     dialect: Dialect,
     notes: list[Note],
+    breakpoints: Breakpoints | None = None,
 ) -> list[Item]:
     """The items of a conversation that `wire.history.check` accepts.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
-    the tool names in use, which a renamed call must not get. Raises `HistoryError` or `RuleError`
-    that names the part which the wire cannot express.
+    the tool names in use, which a renamed call must not get. `breakpoints` are `None` if no message
+    gets one. Raises `HistoryError` or `RuleError` that names the part which the wire cannot
+    express.
     """
     calls = (
         (path, part.name)
@@ -100,10 +110,18 @@ def input_items(
             part = ContentPart(type="output_text", text=text)
             items.append(Item(type="message", role=role, content=[part]))
         elif role == "assistant":
-            items += writer.assistant(message, path)
-            items += writer.results(answers[path]) if path in answers else ()
+            own = writer.assistant(message, path)
+            items += own if breakpoints is None else breakpoints.marked(path, own)
+            results = list(writer.results(answers[path])) if path in answers else []
+            if breakpoints is not None and results:
+                # The results of one message may stand between those of others: its last one counts.
+                of_turn = enumerate(answers[path].results)
+                for each, at in {each.path.partition(".")[0]: at for at, each in of_turn}.items():
+                    results[at : at + 1] = breakpoints.marked(each, results[at : at + 1])
+            items += results
         elif role != "tool":
-            items += writer.message(message, path)
+            sent = writer.message(message, path)
+            items += sent if breakpoints is None else breakpoints.marked(path, sent)
     if not items:
         problem = "no part of it can be sent to this model"
         raise HistoryError(violations=[Violation("messages", problem)])

@@ -20,7 +20,7 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, WireError
 from wire.history.hand_over import sendable_request
-from wire.neutral.messages import Event, Reply, Text, ToolCall
+from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
     closed_objects,
@@ -125,6 +125,11 @@ def render_request(
         raise RuleError(violations=[Violation("stop", problem, remedy=remedy)])
     accepted = _accepted(request, conversation, model, row)
     custom = accepted.custom_tools or frozenset()
+    breakpoints = None
+    if any(map(wants_cache, request.messages)):
+        from wire.openai.responses.caching import breakpoints_of
+
+        breakpoints = breakpoints_of(request, conversation, model, dialect, notes)
     instructions, conversation = instructions_of(request.system, conversation)
     built = ResponseRequest(
         model=model,
@@ -135,6 +140,7 @@ def render_request(
             accepted,
             dialect,
             notes,
+            breakpoints,
         ),
         instructions=instructions or None,
         max_output_tokens=request.max_tokens,
@@ -151,6 +157,11 @@ def render_request(
         store=False if dialect.stores else None,
         include=[ENCRYPTED_REASONING] if _reasons(request, model, dialect) else None,
     )
+    if request.caching is not None and request.caching != "off":
+        from wire.openai.responses.caching import cached
+
+        refused = not _takes(row, model, prompt_cache_key="key")
+        built = cached(built, request.caching, dialect, key_refused=refused, notes=notes)
     return with_notes(built, notes)
 
 

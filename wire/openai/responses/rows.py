@@ -13,7 +13,7 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, base_url_variable_of
 from wire.openai.common import rows
-from wire.openai.common.dialect import Refusal
+from wire.openai.common.dialect import Caching, Refusal
 from wire.openai.responses.dialect import PLAIN, Dialect
 
 _SUFFIX = "@responses"
@@ -89,6 +89,7 @@ _OPENAI = Dialect(
         r"o[134](-mini|-pro)?|gpt-5(-mini|-nano)?|gpt-5(\.[245])?-pro|gpt-5\.[23]-chat"
     ),
     reasons_by_default=rf"gpt-5\.5|{_GPT_56}",
+    caching=rows.OPENAI_CACHING,
     never_reasons=r"gpt-(4|3\.5)(?!.*deep-research).*",
 )
 _AZURE = msgspec.structs.replace(
@@ -99,6 +100,7 @@ _AZURE = msgspec.structs.replace(
     always_reasons="",
     reasons_by_default="",
     never_reasons="",
+    caching=Caching(unasked=True, key=True),
 )
 # The service behind a login of ChatGPT. Its words are reported, and stand in `detail`.
 _CHATGPT = msgspec.structs.replace(
@@ -106,6 +108,7 @@ _CHATGPT = msgspec.structs.replace(
     stores=True,  # so that `store: false` is sent, which it demands
     chains="refused",
     chain_words="Unsupported parameter: previous_response_id",
+    caching=Caching(unasked=True, key=True),
     refuses=tuple(
         Refusal(name, f"Unsupported parameter: {name}", "remove it")
         for name in ("max_output_tokens", "temperature", "top_p")
@@ -148,6 +151,7 @@ _LLAMA_CPP = Dialect(
     developer_role=False,
     reasoning="content",
     stores=False,
+    caching=rows.CACHES_UNASKED,
     chains="refused",
     chain_words="llama.cpp does not support 'previous_response_id'.",
     item_types=("message", "function_call", "function_call_output", "reasoning"),
@@ -211,19 +215,26 @@ _OF_CHAT_HOSTS = tuple(
     for name, dialect in {
         "openai": _OPENAI,
         "azure": _AZURE,
-        "xai": Dialect(reasons=r"grok-.*", reasoning="encrypted"),
+        "xai": Dialect(
+            reasons=r"grok-.*", reasoning="encrypted", caching=Caching(unasked=True, key=True)
+        ),
         "openrouter": Dialect(
             reasons=".*",
             ids="messages",
             stores=False,
             chains="refused",
+            caching=rows.CACHES_UNASKED,
             refuses=(
                 # Its words are not known; the documentation says that the status is 400. 1 is true.
                 Refusal("store=1", "OpenRouter stores no responses", "set it to false"),
             ),
         ),
         "deepseek": Dialect(
-            reasoning="content", adjacent_results=True, stores=False, chains="refused"
+            reasoning="content",
+            adjacent_results=True,
+            stores=False,
+            chains="refused",
+            caching=rows.CACHES_UNASKED,
         ),
         "vllm": _VLLM,
         "llama.cpp": _LLAMA_CPP,

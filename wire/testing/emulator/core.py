@@ -71,7 +71,8 @@ class Emulator:
     Models that Google has shut down are refused as there. `date` plays an earlier or later day:
     `Emulator(date="2026-02-01")` still has `gemini-3-pro-preview`.
 
-    `limits` bounds the size of requests and of what is stored (`EmulatorLimits`).
+    `limits` bounds the size of requests and of what is stored (`EmulatorLimits`). `clock` returns
+    the time in seconds, at which prompt caches and cached contents expire; without it they do not.
 
     `quota` refuses requests for a model's output that exceed it with 429 (`Quota`); `clock` is what
     its windows go by, in seconds since 1970. `outage` fails all or some requests (`Outage`); it may
@@ -93,7 +94,7 @@ class Emulator:
         date: str = AS_OF,
         limits: EmulatorLimits = DEFAULT_LIMITS,
         quota: Quota | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         outage: Outage | None = None,
     ) -> None:
         # Before anything can raise: tracebacks show the arguments of this frame.
@@ -103,6 +104,9 @@ class Emulator:
             raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {quoted(date)}")
         self.limits = limits
         whole_number("seed", seed, error=ConfigurationError)
+        if clock is not None and not callable(clock):
+            problem = f"expected a function that returns seconds, not {type(clock).__name__}"
+            raise ConfigurationError(f"clock: {problem}")
         self._settings = Settings(
             warnings_too=warnings_too,
             lenient=lenient,
@@ -110,11 +114,12 @@ class Emulator:
             provider=provider,
             date=date,
             respond=self._respond,
+            clock=float if clock is None else clock,
         )
         self._wires = wires_of(provider)
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
-        self._quota, self._clock = quota, clock
+        self._quota, self._clock = quota, time.time if clock is None else clock
         self.outage = outage
         self._clear()
 

@@ -45,6 +45,8 @@ class Settings:
     """Counts what all vendors store."""
     meter: Meter | None = None
     """Counts what requests use of the quota; `None`: there is none."""
+    clock: Callable[[], float] = float
+    """The time in seconds, at which caches expire; always 0 by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import Traits, listed, traits
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 from wire.testing.emulator.vendors.gemini.vendor import VERSION
-from wire.testing.emulator.vendors.openai.chat import Generation, decoded, wish_of
+from wire.testing.emulator.vendors.openai.chat import Generation, decoded, prompt_of, wish_of
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
 
@@ -70,7 +70,8 @@ class GoogleOpenAI(OpenAI):
             return {"extra_content": {"google": {"thought_signature": signed}}}
 
         thinking = thinking_of(None, None) if model.thinks else 0
-        return Generation(body, wish_of(body, thinking), model.name, signature)
+        prompt = prompt_of(body, PROVIDERS["gemini@openai"].dialect, self._cache)
+        return Generation(body, wish_of(body, thinking), model.name, prompt, signature)
 
     def _model(self, name: str, route: Route) -> Traits:
         """The model of a name. Raises `Refusal` if it is unknown or cannot generate (G72)."""

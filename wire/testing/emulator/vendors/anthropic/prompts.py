@@ -1,8 +1,8 @@
 """The prompt cache of Messages, and the tokens of a prompt.
 
 A prompt is its tools, its system and its blocks, in this order. Every prefix that ends at a
-`cache_control` is cached. A later prompt reads its longest cached prefix, up to its last
-`cache_control`. There is no clock, so nothing expires.
+`cache_control` is cached, for 5 minutes or an hour. A later prompt reads its longest cached prefix
+that ends at one of its `cache_control`, or at one of the 20 blocks before one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wire.testing.emulator.storage import Remembered
+from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.tokens import count, media_cost
 
 MIN_CACHED_TOKENS = 1024
 """Minimum tokens of a prefix that is cached."""
+LOOKBACK = 20
+"""Blocks before a `cache_control` at which the server looks for a cached prefix (prompt caching
+guide, 2026-07)."""
+_LIFETIMES = {"5m": 300.0, "1h": 3600.0}
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ class _Piece:
 class PromptCache:
     """The cached prefixes of one emulator."""
 
-    _prefixes: Remembered = field(default_factory=Remembered)
+    prefixes: Prefixes = field(default_factory=lambda: Prefixes(float))
 
     def usage(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """The tokens of a prompt in the format of `usage`; caches its marked prefixes.
@@ -48,6 +53,7 @@ class PromptCache:
         total = 0
         marks: list[tuple[int, str, str]] = []
         prefixes: list[tuple[int, str]] = []
+        reached: set[int] = set()
         for piece in _pieces(request):
             plain = {key: value for key, value in piece.plain.items() if key != "cache_control"}
             digest.update(json.dumps(plain, sort_keys=True).encode())
@@ -55,17 +61,16 @@ class PromptCache:
             prefixes.append((total, digest.hexdigest()))
             if piece.mark is not None and total >= MIN_CACHED_TOKENS:
                 marks.append((total, digest.hexdigest(), piece.mark))
+                reached.update(range(max(0, len(prefixes) - 1 - LOOKBACK), len(prefixes)))
         end = marks[-1][0] if marks else 0
-        read = max(
-            (tokens for tokens, name in prefixes if tokens <= end and name in self._prefixes),
-            default=0,
-        )
+        found = (prefixes[at] for at in sorted(reached, reverse=True))
+        read = next((tokens for tokens, name in found if self.prefixes.read(name)), 0)
         written = {"5m": 0, "1h": 0}
         begin = read
         for tokens, name, mark in marks:
             written[mark] += max(0, tokens - begin)
             begin = max(begin, tokens)
-            self._prefixes[name] = True
+            self.prefixes.keep(name, _LIFETIMES[mark])
         return {
             "input_tokens": total - end,
             "cache_creation_input_tokens": sum(written.values()),

@@ -16,6 +16,7 @@ from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
@@ -88,7 +89,8 @@ class Anthropic:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._cache, self._signatures = PromptCache(), ThoughtSignatures(settings.seed)
+        self._cache = PromptCache(Prefixes(settings.clock))
+        self._signatures = ThoughtSignatures(settings.seed)
         self._batches, self._files = (
             Batches(settings.respond, settings.storage),
             Files(settings.storage),

@@ -1,13 +1,12 @@
-"""Cached contents: create, get, list, update, delete.
-
-There is no clock, so none expires.
-"""
+"""Cached contents: create, get, list, update, delete. They expire by the emulator's clock."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +35,8 @@ class Cached:
     tokens: int
     size: int
     """Bytes of the request that created it."""
+    until: float
+    """The time at which it expires, in seconds of the emulator's clock."""
 
 
 @dataclass(slots=True)
@@ -43,6 +44,7 @@ class Caches:
     """The cached contents of one emulator."""
 
     storage: Storage
+    clock: Callable[[], float]
     _caches: dict[str, Cached] = field(default_factory=dict)
     _stored: int = 0
 
@@ -68,7 +70,7 @@ class Caches:
             "displayName": sent.display_name or "",
             "usageMetadata": {"totalTokenCount": tokens},
         }
-        self._caches[name] = Cached(metadata, held, tokens, size)
+        self._caches[name] = Cached(metadata, held, tokens, size, self._until(sent))
         return whole(metadata)
 
     def get(self, name: str) -> Answer:
@@ -92,6 +94,7 @@ class Caches:
             "updateTime": timestamp(self._stored),
             "expireTime": self._expires(sent),
         }
+        cached.until = self._until(sent)
         return whole(cached.metadata)
 
     def delete(self, name: str) -> Answer:
@@ -102,6 +105,7 @@ class Caches:
 
     def listed(self, request: Received) -> Answer:
         """One page, the newest first."""
+        self._forget_expired()
         return whole(
             page(
                 "cachedContents",
@@ -114,6 +118,7 @@ class Caches:
 
     def lookup(self, name: str) -> Cached:
         """The cached content of a name. Raises `Refusal` if there is none (G84)."""
+        self._forget_expired()
         cached = self._caches.get(name.rpartition("cachedContents/")[2])
         if cached is None:
             raise refusal(403, "CachedContent not found (or permission denied)", "G84")
@@ -134,6 +139,20 @@ class Caches:
         return msgspec.structs.replace(
             request, tools=cached.request.tools, tool_config=cached.request.tool_config
         ), cached.tokens
+
+    def _forget_expired(self) -> None:
+        now = self.clock()
+        for name in [name for name, each in self._caches.items() if now >= each.until]:
+            self.storage.remove(self._caches.pop(name).size)
+
+    def _until(self, sent: CachedContent) -> float:
+        """The time at which one expires whose expiry `_expires` has checked.
+
+        The clock does not say a date, so one that expires at a date never does.
+        """
+        if sent.expire_time is not None:
+            return math.inf
+        return self.clock() + (float(sent.ttl.removesuffix("s")) if sent.ttl else _HOUR)
 
     def _expires(self, sent: CachedContent) -> str:
         if sent.ttl is not None and sent.expire_time is not None:

@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 
+from wire.core.memory import encode
 from wire.gemini.types import Content, GenerateContentRequest
+from wire.testing.emulator.prefixes import Piece, Prefixes, prefixes_of
 from wire.testing.emulator.tokens import count, media_cost
+from wire.testing.emulator.vendors.gemini.catalog import Traits
 
 
 def prompt_tokens(
@@ -30,6 +33,32 @@ def prompt_tokens(
         if request.system_instruction or request.tools:
             sums["TEXT"] = sums.get("TEXT", 0) + text
     return sums
+
+
+IMPLICIT_LIFETIME = 300.0
+"""Seconds for which the beginning of a prompt is kept unasked."""
+
+
+def implicitly_cached(request: GenerateContentRequest, model: Traits, prefixes: Prefixes) -> int:
+    """The tokens of a request's beginning that an earlier request had; keeps its own beginnings.
+
+    Models from 2.5 on have it. A request with a cached content reads that instead.
+    """
+    if request.cached_content or model.name.startswith(("gemini-1", "gemini-2.0")):
+        return 0
+    head = msgspec.structs.replace(request, contents=None)
+    beginning = encode([head.system_instruction, head.tools])
+    pieces = [Piece(beginning, sum(prompt_tokens((), head).values()))]
+    pieces += [
+        Piece(encode(each), sum(prompt_tokens([each]).values())) for each in request.contents or ()
+    ]
+    least = model.min_cached_tokens
+    long = [each for each in prefixes_of(model.name, pieces) if each.tokens >= least]
+    found = (each.tokens for each in reversed(long) if prefixes.read(each.name))
+    cached = next(found, 0)
+    for each in long:
+        prefixes.keep(each.name, IMPLICIT_LIFETIME)
+    return cached
 
 
 def details(sums: dict[str, int]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ traffic.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,8 @@ class ResponseWriter:
     signatures: Signatures
     cached_tokens: int = 0
     """Of the cached content that the request names."""
+    implicit_tokens: Callable[[], int] = int
+    """Returns how many tokens of the request itself are cached."""
 
     def whole(self, output: Output, id: str) -> dict[str, Any]:
         """One whole response."""
@@ -165,9 +167,10 @@ class ResponseWriter:
         if output_tokens:
             usage["candidatesTokenCount"] = output_tokens
         usage["totalTokenCount"] = prompt + output_tokens + thinking
+        if cached := self.cached_tokens + self.implicit_tokens():
+            usage["cachedContentTokenCount"] = cached
+            usage["cacheTokensDetails"] = details({"TEXT": cached})
         if self.cached_tokens:
-            usage["cachedContentTokenCount"] = self.cached_tokens
-            usage["cacheTokensDetails"] = details({"TEXT": self.cached_tokens})
             modalities["TEXT"] = modalities.get("TEXT", 0) + self.cached_tokens
         usage["promptTokensDetails"] = details(modalities)
         if thinking:

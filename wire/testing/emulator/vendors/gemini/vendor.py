@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -10,6 +11,7 @@ from typing import Any
 from wire.gemini.types import CachedContent, CountTokensRequest, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
@@ -26,7 +28,11 @@ from wire.testing.emulator.vendors.gemini.prediction import (
     predict,
     predict_long_running,
 )
-from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
+from wire.testing.emulator.vendors.gemini.prompt_tokens import (
+    details,
+    implicitly_cached,
+    prompt_tokens,
+)
 from wire.testing.emulator.vendors.gemini.responses import ResponseWriter
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 from wire.testing.emulator.vendors.gemini.state import page
@@ -127,7 +133,8 @@ class Gemini:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         storage = settings.storage
-        self._files, self._caches = Files(storage), Caches(storage)
+        self._files, self._caches = Files(storage), Caches(storage, settings.clock)
+        self._prefixes = Prefixes(settings.clock)
         self._uploads, self._operations = Uploads(storage), Operations()
         self._stores = Stores(self._files, self._operations, storage)
         self._batches = Batches(self._files, settings.respond, storage)
@@ -182,7 +189,14 @@ class Gemini:
         with_cache, cached_tokens = self._caches.apply(body, model)
         return Generation(
             wish_of(with_cache, model),
-            ResponseWriter(body, model, route.host, self._signatures, cached_tokens),
+            ResponseWriter(
+                body,
+                model,
+                route.host,
+                self._signatures,
+                cached_tokens,
+                functools.cache(lambda: implicitly_cached(body, model, self._prefixes)),
+            ),
             streams=route.endpoint == "streamGenerateContent",
             sse=request.query.get("alt") == "sse",
         )

@@ -14,14 +14,21 @@ from wire.core.decoders import decoder
 from wire.core.provider import Provider
 from wire.openai.chat.rules import check, required_reasoning
 from wire.openai.chat.types import ChatCompletionRequest, Message
+from wire.openai.common.dialect import Dialect
 from wire.openai.common.rows import provider_row
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
 from wire.testing.emulator.model import Declared, Output, Wish, pieces, thoughts_on
+from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai import refusals
 from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.prompt_cache import (
+    PromptCache,
+    PromptTokens,
+    prompt_piece,
+)
 
 CREATED = 1795262400
 _MAX_CHOICES = 128
@@ -126,14 +133,15 @@ def result_of(text: str) -> Any:
     return value if isinstance(value, dict) else {"result": value}
 
 
-def prompt_tokens(request: ChatCompletionRequest) -> int:
-    """The tokens of all messages and tools."""
-    calls = (call for message in request.messages for call in message.tool_calls or ())
-    return (
-        sum(count(message.text or "") for message in request.messages)
-        + sum(count(_json(call.function)) for call in calls)
-        + (count(_json(request.tools)) if request.tools else 0)
-    )
+def prompt_pieces(request: ChatCompletionRequest) -> list[Piece]:
+    """The tools and the messages, with their tokens."""
+    tools = [prompt_piece(request.tools, count(_json(request.tools)))] if request.tools else []
+    return [*tools, *(prompt_piece(message, _tokens(message)) for message in request.messages)]
+
+
+def _tokens(message: Message) -> int:
+    calls = message.tool_calls or ()
+    return count(message.text or "") + sum(count(_json(call.function)) for call in calls)
 
 
 def _json(value: Any) -> str:
@@ -150,12 +158,14 @@ class Generation:
     request: ChatCompletionRequest
     wish: Wish
     model: str
+    prompt: Callable[[], PromptTokens]
     call_extra: CallExtra = lambda name, position: {}
     reasoning: str = ""
     """The key of messages that has the thoughts, which clients must send back; empty: none has."""
 
     def render(self, output: Output, id: str) -> Answer:
         """The response with output of the small model."""
+        self.prompt()  # kept, also if the request does not want the usage
         if self.request.stream:
             return event_stream(self._chunks(output, id))
         return json_answer(json_bytes(self._whole(output, id), indent=2) + b"\n")
@@ -263,23 +273,34 @@ class Generation:
     def _usage(self, output: Output) -> dict[str, Any]:
         # A client sees all thoughts that have a key, so they can be counted.
         thinking = count(output.thoughts) if self.reasoning else output.thinking
-        prompt, completion = prompt_tokens(self.request), output.tokens + thinking
+        prompt, completion = self.prompt(), output.tokens + thinking
         return {
-            "prompt_tokens": prompt,
+            "prompt_tokens": prompt.total,
             "completion_tokens": completion,
-            "total_tokens": prompt + completion,
-            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "total_tokens": prompt.total + completion,
+            "prompt_tokens_details": {**prompt.details, "audio_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": thinking, "audio_tokens": 0},
         }
 
 
-def generation_of(request: ChatCompletionRequest, host: Provider | None) -> Generation:
+def prompt_of(
+    request: ChatCompletionRequest, dialect: Dialect, cache: PromptCache
+) -> Callable[[], PromptTokens]:
+    """The function that counts the tokens of a prompt, with what a cache has of it."""
+    plain = msgspec.to_builtins(request)
+    return cache.counter(plain, prompt_pieces(request), dialect.caching)
+
+
+def generation_of(
+    request: ChatCompletionRequest, host: Provider | None, cache: PromptCache
+) -> Generation:
     """The generation of a decoded request, with thoughts where the host demands them back (O14)."""
-    key = required_reasoning(request, provider_row(host or "").dialect)
+    dialect = provider_row(host or "").dialect
+    key, prompt = required_reasoning(request, dialect), prompt_of(request, dialect, cache)
     wish = wish_of(request)
     if key:
         wish = replace(wish, thinking=count(thoughts_on(wish.question)))
-    return Generation(request, wish, request.model or "", reasoning=key)
+    return Generation(request, wish, request.model or "", prompt, reasoning=key)
 
 
 def token_entry(each: TokenLogprob) -> dict[str, Any]:

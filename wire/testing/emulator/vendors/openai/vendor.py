@@ -14,6 +14,7 @@ from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
@@ -28,6 +29,7 @@ from wire.testing.emulator.vendors.openai.chat import (
 )
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
+from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.responses.endpoints import ENDPOINTS, Responses
 from wire.testing.emulator.vendors.openai.responses.errors import (
     error_event,
@@ -88,7 +90,8 @@ class OpenAI:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = Files(settings.storage)
-        self._responses = Responses(settings)
+        self._cache = PromptCache(Prefixes(settings.clock))
+        self._responses = Responses(settings, self._cache)
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -136,7 +139,7 @@ class OpenAI:
             with refusals_of(responses_host):
                 return self._responses.read(request, responses_host, host)
         body = decoded(request.body, host, self._settings)
-        return generation_of(body, host)
+        return generation_of(body, host, self._cache)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for embeddings, files, models and what Responses store."""

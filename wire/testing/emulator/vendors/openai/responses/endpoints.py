@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from wire.core.provider import Provider
+from wire.openai.responses.rows import provider_row
 from wire.openai.responses.types import CompactRequest, InputTokensRequest, ResponseRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
@@ -16,6 +17,7 @@ from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.responses.conversations import (
     Conversations,
     conversation_id,
@@ -37,6 +39,7 @@ from wire.testing.emulator.vendors.openai.responses.requests import (
     conversed,
     decoded,
     missing,
+    prompt_pieces,
     prompt_tokens,
     wish_of,
 )
@@ -50,8 +53,8 @@ _COMPACTION_TOKENS = 120
 class Responses:
     """The server of Responses, with what it stores."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, cache: PromptCache) -> None:
+        self._settings, self._cache = settings, cache
         self._contents = EncryptedContents(settings.seed)
         self._stored = StoredResponses(settings.storage)
         self._conversations = Conversations(settings.storage)
@@ -72,9 +75,9 @@ class Responses:
         if (body.get("stream_options") or {}).get("include_obfuscation") is False:
             host = replace(host, obfuscates=False)
         asked = self._conversed(request, body, host)
-        writer = ResponseWriter(
-            body, host, _owner(request, host), self._contents, prompt_tokens(asked)
-        )
+        how = provider_row(row or "").dialect.caching
+        prompt = self._cache.counter(body, prompt_pieces(asked), how)
+        writer = ResponseWriter(body, host, _owner(request, host), self._contents, prompt)
 
         def keep(response: Mapping[str, Any]) -> None:
             conversation = conversation_id(body)

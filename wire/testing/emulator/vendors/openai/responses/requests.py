@@ -18,10 +18,12 @@ from wire.openai.responses.rules.rule_input import CALL_NAMES, OUTPUT_OF
 from wire.openai.responses.types import ResponseRequest
 from wire.testing.emulator.hosts import serves
 from wire.testing.emulator.model import Declared, Wish
+from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.openai.chat import result_of
 from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.prompt_cache import prompt_piece
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents, shown
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
@@ -360,13 +362,17 @@ def _parts_text(parts: Any) -> str:
 
 def prompt_tokens(asked: Conversed) -> int:
     """The tokens of all items, the instructions and the tools."""
+    return sum(each.tokens for each in prompt_pieces(asked))
+
+
+def prompt_pieces(asked: Conversed) -> list[Piece]:
+    """The tools, the instructions and the items, with their tokens."""
     body = asked.body
     instructions, tools = body.get("instructions"), body.get("tools")
-    return (
-        sum(_tokens(item) for item in asked.items)
-        + (count(instructions) if isinstance(instructions, str) else 0)
-        + (count(json.dumps(tools, ensure_ascii=False)) if tools else 0)
-    )
+    pieces = [prompt_piece(tools, count(json.dumps(tools, ensure_ascii=False)))] if tools else []
+    if isinstance(instructions, str):
+        pieces.append(prompt_piece(instructions, count(instructions)))
+    return [*pieces, *(prompt_piece(item, _tokens(item)) for item in asked.items)]
 
 
 def _tokens(item: Item) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import Output, thinking_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import token_entry
+from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import default_effort, encrypts_unasked
@@ -83,7 +84,7 @@ class ResponseWriter:
     owner: str
     """Whom encrypted content is made for: a host, and an organization."""
     contents: EncryptedContents
-    input_tokens: int
+    prompt: Callable[[], PromptTokens]
 
     def response(self, output: Output, id: str) -> dict[str, Any]:
         """One whole response."""
@@ -296,12 +297,13 @@ class ResponseWriter:
         seen = self.host.reasoning in ("content", "plain")
         thoughts = count(output.thoughts) if seen else output.thinking
         thoughts = thoughts if self._thinks or output.thoughts else 0
+        prompt = self.prompt()
         return {
-            "input_tokens": self.input_tokens,
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens": prompt.total,
+            "input_tokens_details": prompt.details,
             "output_tokens": output.tokens + thoughts,
             "output_tokens_details": {"reasoning_tokens": thoughts},
-            "total_tokens": self.input_tokens + output.tokens + thoughts,
+            "total_tokens": prompt.total + output.tokens + thoughts,
             **self.host.more_usage,
         }
 
