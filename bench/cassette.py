@@ -5,7 +5,9 @@ Times are wall times, because the goals are: run it on an idle machine.
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import gzip
 import json
 import random
 import socket
@@ -20,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from msgspec import UNSET
 
 from wire import Chat, Lanes
 from wire.core.files import read_whole
 from wire.errors import CassetteError
 from wire.testing import Record, sweep
-from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.bodies import body_bytes, read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
 
 FILES, FOLDER_BYTES = 1413, 157_000_000
@@ -33,6 +36,8 @@ FILES, FOLDER_BYTES = 1413, 157_000_000
 EVENTS, GAP = 24, 0.040
 """Events of a stream, and seconds between two of them."""
 ROUNDS = 7
+CORPUS = Path(__file__).parents[2] / "shared" / "corpus"
+VENDORS = ("anthropic", "gemini", "openai-chat", "openai-responses")
 
 _WORDS = ["tide", "high", "low", "water", "noon", "Brest", "Saint-Malo", "über", "東京", "the"]
 _PLUGIN = """
@@ -59,6 +64,10 @@ def main() -> None:
         print(f"the same chunks while recording: {'yes' if same else 'NO'}")
         taken, runs = _every_split(folder)
         _row(f"a stream of 4 KiB at every split, {runs:,} runs of a chat (C-32)", taken, 5e3, "ms")
+    if CORPUS.exists():
+        print(f"{', '.join(VENDORS)}: {_stored_events()} (C-02)")
+    else:
+        print("no recorded traffic beside this checkout, so no events are counted (C-02)")
 
 
 def _row(what: str, figure: float, goal: float, unit: str) -> None:
@@ -97,6 +106,37 @@ def _every_split(folder: Path) -> tuple[float, int]:
     report = sweep(path, read, chunks="every")
     report.check()
     return (time.perf_counter() - start) * 1000, report.runs
+
+
+# --- recorded traffic -----------------------------------------------------------------------------
+
+
+def _stored_events() -> str:
+    """How many events of vendors a cassette has as text or base64, and whether bytes differ."""
+    events = unreadable = different = 0
+    for path in sorted(CORPUS.glob("*.jsonl.gz")):
+        if path.name.removesuffix(".jsonl.gz") not in VENDORS:
+            continue
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+            for record in map(json.loads, file):
+                data, kind = _received(record)
+                body = read_body(data, kind)
+                different += body_bytes(body) != data
+                if body is not UNSET and body.events is not UNSET:
+                    events += len(body.events)
+                    unreadable += sum(
+                        each.text is not UNSET or each.base64 is not UNSET for each in body.events
+                    )
+    return f"{events:,} events, {unreadable} not readable, {different} bodies with other bytes"
+
+
+def _received(record: dict[str, Any]) -> tuple[bytes, str]:
+    """The body of a record, and its media type."""
+    text, headers = record["response_body"], record.get("response_headers") or {}
+    kind = next((text for name, text in headers.items() if name.lower() == "content-type"), "")
+    if record.get("response_body_encoding") == "base64":
+        return base64.b64decode(text), kind
+    return text.encode("utf-8", "surrogatepass"), kind
 
 
 # --- loading --------------------------------------------------------------------------------------

@@ -198,7 +198,13 @@ def _kind(hint: Any) -> str:
     name = getattr(hint, "__name__", str(hint))
     if name == "list":
         return f"list of {_kind(get_args(hint)[0])}"
-    known = {"str": "text", "int": "integer", "dict": "object of texts", "Raw": "JSON"}
+    known = {
+        "str": "text",
+        "int": "integer",
+        "bool": "true or false",
+        "dict": "object of texts",
+        "Raw": "JSON",
+    }
     if name in file.__dict__ and isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return f"[{name}](#{name.lower()})"
     return known.get(name, "integer" if get_args(hint) == (1,) else "text")

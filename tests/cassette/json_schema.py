@@ -13,6 +13,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "array": list,
     "string": str,
     "integer": int,
+    "boolean": bool,
 }
 _SAID = {"$schema", "$defs", "title", "description", "default"}
 _KEYWORDS = _SAID | {
@@ -37,7 +38,10 @@ def faults(
     if "$ref" in schema:
         yield from faults(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, path)
     wanted = schema.get("type")
-    if wanted is not None and (not isinstance(value, _TYPES[wanted]) or isinstance(value, bool)):
+    if wanted is not None and (
+        not isinstance(value, _TYPES[wanted])
+        or isinstance(value, bool) is not (wanted == "boolean")
+    ):
         yield f"{path}: {wanted}"
         return
     if "enum" in schema and not any(

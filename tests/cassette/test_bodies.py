@@ -140,8 +140,41 @@ def test_c02_one_bad_event_does_not_spoil_the_others():
 
 
 @pytest.mark.parametrize(
-    "odd", ['data: {"x":1}\nid: 4\n\n', 'data: {"x":1}\n\n\n', 'retry: 007\ndata: {"x":1}\n\n']
+    ("last", "kept"),
+    [
+        ('data: {"x":1}\n', Event(end="\n", json=msgspec.Raw(b'{"x":1}'))),
+        ('data: {"x":1}', Event(end="", json=msgspec.Raw(b'{"x":1}'))),
+        ("data: [DONE]", Event(end="", data="[DONE]")),
+        (": ping\n", Event(end="\n", comment="ping")),
+        ('data: {"x":1}\n\n\n', Event(end="\n\n\n", json=msgspec.Raw(b'{"x":1}'))),
+        (' data: {"x":1}\n\n', Event(before=" ", json=msgspec.Raw(b'{"x":1}'))),
+        ('data: {"x":', Event(end="", data='{"x":')),
+        (
+            '{\n  "error": {\n    "code": 499\n  }\n}\n',
+            Event(
+                outside=True,
+                end="\n",
+                layout="indent 2",
+                escapes="raw",
+                json=msgspec.Raw(b'{"error":{"code":499}}'),
+            ),
+        ),
+    ],
 )
+def test_c02_an_event_with_other_line_ends_or_without_its_name_is_readable(last, kept):
+    found = events(f'data: {{"a":1}}\n\n{last}'.encode())
+    [first, second] = [
+        each if each.json is UNSET else msgspec.structs.replace(each, json=_compact(each.json))
+        for each in found
+    ]
+    assert (first, second) == (Event(json=msgspec.Raw(b'{"a":1}')), kept)
+
+
+def _compact(json: Any) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.format(bytes(json), indent=-1))
+
+
+@pytest.mark.parametrize("odd", ['data: {"x":1}\nid: 4\n\n', 'retry: 007\ndata: {"x":1}\n\n'])
 def test_c02_one_odd_event_stands_as_text_among_the_others(odd):
     found = events(f'data: {{"a":1}}\n\n{odd}data: {{"b":2}}\n\n'.encode())
     assert [value(found[0]), "".join(found[1].text), value(found[2])] == [{"a": 1}, odd, {"b": 2}]
@@ -224,11 +257,14 @@ def _pieces(draw: st.DrawFn) -> bytes:
                 f"id{gap}{draw(_TEXT)}{end}",
                 f"retry{gap}12{end}",
                 f":{draw(_TEXT)}{end}",
+                " ",
+                "\ufeff",
             ]
         )
     )
     field = draw(st.sampled_from(["data", "data", "data", "", "json", "text", "pad"]))
-    whole = f"{name}{field}{gap}{payload}{draw(st.sampled_from([end * 2, end * 2, end * 3, end, '']))}".encode()  # noqa: E501
+    field = "" if draw(st.integers(0, 9)) == 0 else f"{field}{gap}"  # JSON outside of events
+    whole = f"{name}{field}{payload}{draw(st.sampled_from([end * 2, end * 2, end * 3, end, '']))}".encode()  # noqa: E501
     cut = draw(st.integers(0, 30))
     return (
         whole[:cut] + draw(st.binary(max_size=3)) + whole[cut:]

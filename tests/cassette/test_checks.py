@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cassette.planted import planted
+from tests.cassette.test_format import WRONG
 from tests.cli.conftest import Command
 from wire.testing.cassette.checks.checking import FAULTS, check
 from wire.testing.cassette.format.bodies import read_body
@@ -59,6 +60,71 @@ def test_c29_each_interaction_with_a_fault_is_told_with_line_and_path():
         f"x.json:{_line(text, 'statsu')}: format: $.interactions[2].response: "
         "object contains unknown field `statsu`",
     ]
+
+
+MANY_FAULTS = """{
+  "wire_cassette": 1,
+  "interactions": [
+    {
+      "request": {
+        "methods": "POST",
+        "url": 5,
+        "headers": {
+          "a": null,
+          "c": 7
+        }
+      },
+      "response": {
+        "status": 99,
+        "times": [1,
+          -2],
+        "body": {
+          "layout": "tab",
+          "events": [
+            {"data": "a"},
+            {"retry": -1, "data": 7},
+            {"retry": 1,
+             "text": ["b"]}
+          ]
+        }
+      }
+    }
+  ],
+  "interaction": []
+}
+"""
+
+
+@pytest.mark.parametrize("fault", WRONG)
+def test_c29_what_loading_refuses_is_among_the_faults(fault: str):
+    text, told = WRONG[fault]
+    found = check(text if isinstance(text, bytes) else text.encode(), "x")
+    shown = [f"line {each.line}: {each.path}: {each.message}" for each in found]
+    pathless = [f"line {each.line}: {each.message}" for each in found]
+    assert {told} & {each.partition(" (byte")[0] for each in [*shown, *pathless]} or (
+        told == "nested too deeply" and told in [each.message for each in found]
+    )
+
+
+def test_c29_all_faults_of_an_interaction_are_told():
+    request, response = (f"$.interactions[0].{name}" for name in ("request", "response"))
+    found = check(MANY_FAULTS.encode(), "x")
+    assert [(each.line, each.path, each.message.partition(" '")[0]) for each in found] == [
+        (5, request, "object missing required field `method`"),
+        (6, request, "object contains unknown field `methods`"),
+        (7, f"{request}.url", "expected `str`, got `int`"),
+        (9, f"{request}.headers.a", "expected `str`, got `null`"),
+        (10, f"{request}.headers.c", "expected `str`, got `int`"),
+        (13, response, "object missing required field `end`"),
+        (14, f"{response}.status", "expected `int` >= 100"),
+        (16, f"{response}.times[1]", "expected `int` >= 0"),
+        (18, f"{response}.body.layout", "invalid enum value"),
+        (21, f"{response}.body.events[1].retry", "expected `int` >= 0"),
+        (21, f"{response}.body.events[1].data", "expected `str`, got `int`"),
+        (22, f"{response}.body.events[2]", "event, id and retry are allowed with json or data "
+         "only, not with text"),
+        (29, "$", "object contains unknown field `interaction`"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -133,7 +199,10 @@ def test_the_command_looks_through_folders(wire: Command, tmp_path: Path):
     said = wire("cassette", "check", "deep/other.json")
     assert said == (
         1,
-        "deep/other.json:1: format: $: object contains unknown field `a`\n1 cassette, 1 fault\n",
+        "deep/other.json:1: format: $: object contains unknown field `a`\n"
+        "deep/other.json:1: format: $: object missing required field `wire_cassette`\n"
+        "deep/other.json:1: format: $: object missing required field `interactions`\n"
+        "1 cassette, 3 faults\n",
         "",
     )
     good.write_text(dump([_interaction("one", {"mood": 1})]), "utf-8")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 import yaml
 
@@ -226,6 +227,25 @@ def test_c37_har_has_the_required_fields_of_their_types() -> None:
             assert [*map(type, header.values())] == [str, str]
         assert "encoding" not in request["postData"]
         assert each["startedDateTime"] == "1970-01-01T00:00:00.000Z"
+
+
+def test_c37_a_har_has_the_times_of_a_recording_with_times() -> None:
+    times = ([300, 50, 25], [10])
+    interactions = [
+        msgspec.structs.replace(
+            each,
+            started=started,
+            response=msgspec.structs.replace(each.response, times=recorded),
+        )
+        for each, started, recorded in zip(own()[:2], (0, 61_500), times, strict=True)
+    ]
+    converted = convert(dump(interactions).encode(), "x", "har")
+    entries = json.loads(converted.text)["log"]["entries"]
+    assert [(each["startedDateTime"], each["time"], each["timings"]) for each in entries] == [
+        ("1970-01-01T00:00:00.000Z", 375, {"send": 0, "wait": 300, "receive": 75}),
+        ("1970-01-01T00:01:01.500Z", 10, {"send": 0, "wait": 10, "receive": 0}),
+    ]
+    assert "fields of a response not kept: times of single chunks" in converted.notes
 
 
 def test_c37_what_cannot_be_written_is_listed() -> None:
@@ -600,14 +620,15 @@ def test_c37_the_placeholder_of_another_recorder_is_no_secret() -> None:
         assert convert(data, "x").interactions == 1
 
 
-# --- with vcrpy, where it is installed ------------------------------------------------------------
+# --- with vcrpy -----------------------------------------------------------------------------------
 
 
 def test_c37_vcrpy_replays_what_is_written(tmp_path: Path) -> None:
-    vcr_module = pytest.importorskip("vcr", reason="vcrpy is not installed")
+    import vcr as vcrpy
+
     path = tmp_path / "a.yaml"
     path.write_text(convert(dump(own()).encode(), "x", "vcr").text, "utf-8")
-    with vcr_module.use_cassette(str(path), record_mode="none", match_on=("method", "uri", "body")):
+    with vcrpy.use_cassette(str(path), record_mode="none", match_on=("method", "uri", "body")):
         with httpx.Client(trust_env=False) as client:
             for each in ALL:
                 got = client.post(each.url, content=each.sent)
@@ -616,7 +637,8 @@ def test_c37_vcrpy_replays_what_is_written(tmp_path: Path) -> None:
 
 
 def test_c37_what_vcrpy_records_is_replayed(tmp_path: Path) -> None:
-    vcr_module = pytest.importorskip("vcr", reason="vcrpy is not installed")
+    import vcr as vcrpy
+
     recorded = [each for each in ALL if each.received != ODD["deeper"]]
     answers = [
         whole(gzip.compress(each.received), kind=each.content_type, content_encoding="gzip")
@@ -625,7 +647,7 @@ def test_c37_what_vcrpy_records_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     with loopback(lambda number, request: [answers[number]]) as server:
         url = server.url
-        with vcr_module.use_cassette(str(path)), httpx.Client(trust_env=False) as client:
+        with vcrpy.use_cassette(str(path)), httpx.Client(trust_env=False) as client:
             for each in recorded:
                 client.post(url, content=each.sent, headers={"x-api-key": SECRET})
     converted = convert(path.read_bytes(), path.name).text

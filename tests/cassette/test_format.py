@@ -267,7 +267,7 @@ def test_c06_times_stand_in_one_line_of_their_own():
 
 
 def test_c06_a_body_with_a_key_times_stays_as_it_is():
-    data = b'{"times": [1, 2], "a": {"times": []}}'
+    data = b'{"times": [1, 2], "a": {"times": []}, "chunks": [3, 4]}'
     [loaded] = load(dump([interaction({}, data)]).encode(), "x").interactions
     assert body_bytes(loaded.response.body) == data
 
@@ -486,6 +486,35 @@ WRONG: dict[str, tuple[str | bytes, str]] = {
         _START + '"status": 200, "end": "eof", "body": {"events": [\n{"data": "a\\n"}]}' + _END,
         "line 9: $.interactions[0].response.body.events[0]: a field of an event "
         "cannot contain a line end; use text",
+    ),
+    "line ends of a text": (
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [\n{"text": ["a"], "end": ""}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[0]: before and end are not allowed "
+        "with text, which has all bytes",
+    ),
+    "an end that is no line end": (
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [\n{"data": "a", "end": "x"}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[0].end: expected `str` matching regex "
+        "'^[\\\\r\\\\n]*$'",
+    ),
+    "a kind outside of events": (
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [\n'
+        + '{"event": "x", "outside": true, "json": {}}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[0]: outside is allowed with json only, "
+        "without event, id and retry",
+    ),
+    "an event of many lines": (
+        _START
+        + '"status": 200, "end": "eof", "body": {"events": [\n{"layout": "tabs", "json": {}}]}'
+        + _END,
+        "line 9: $.interactions[0].response.body.events[0]: layout: expected a layout on one line "
+        "for an event, not 'tabs'",
     ),
     "a layout of many lines": (
         _START

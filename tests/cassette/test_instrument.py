@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,13 @@ def recorded(path: Path, *bodies: bytes, kind: str = "text/event-stream", url: s
 @pytest.fixture
 def cassette(tmp_path: Path) -> Path:
     return recorded(tmp_path / "x.cassette.json", STREAM)
+
+
+def with_times(path: Path, times: list[int]) -> None:
+    text = path.read_text("utf-8")
+    assert len(EVENTS) == len(times)
+    text = re.sub(r'("times": .*, )?"end": ', f'"times": {times}, "end": ', text)
+    path.write_text(text, "utf-8")
 
 
 def got(way: Way, path: Path, reads: str = "iter_raw", attempts: int = 1, **options: Any) -> Any:
@@ -357,6 +365,44 @@ def test_c35_with_sleep_a_virtual_clock_plays_a_minute() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = recorded(Path(folder, "x.cassette.json"), STREAM)
         assert trio.run(main, path, clock=clock) == pytest.approx(60)
+
+
+@pytest.mark.parametrize(("sleep", "seconds"), [(True, 60), (False, 0)])
+def test_c35_a_recording_of_a_minute_is_played_on_a_virtual_clock(
+    cassette: Path, sleep: bool, seconds: int
+) -> None:
+    with_times(cassette, [20_000, 39_000, 0, 1_000])
+    clock = trio.testing.MockClock(autojump_threshold=0)
+    arrived: list[float] = []
+
+    async def main() -> None:
+        begun = trio.current_time()
+        http = AsyncReplay(cassette, sleep=sleep)
+        async with httpx.AsyncClient(transport=http, timeout=90) as client:
+            async with client.stream("POST", URL, json={"number": 0}) as response:
+                async for _ in response.aiter_raw():
+                    arrived.append(trio.current_time() - begun)
+
+    trio.run(main, clock=clock)
+    assert arrived == pytest.approx([20, 59, 59, 60] if seconds else [0] * 4)
+
+
+def test_c35_recorded_times_are_those_of_the_chunks(
+    cassette: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("wire.testing.cassette.playing.time.sleep", slept.append)
+    sync = Way("sync")
+    with_times(cassette, [100, 200, 300, 400])
+    assert got(sync, cassette, sleep=True).body == STREAM
+    assert slept == [0.1, 0.2, 0.3, 0.4]
+    # A fault has its own pauses, and a longer one than the read timeout is one in a recording too.
+    slept.clear()
+    got(sync, cassette, sleep=True, faults="stall; after=1; seconds=1")
+    assert slept == [1]
+    with_times(cassette, [100, 9000, 1, 1])
+    assert isinstance(got(sync, cassette, sleep=True).error, httpx.ReadTimeout)
+    assert got(sync, cassette).body == STREAM
 
 
 def test_c35_threads_sleep_as_long_as_asked(

@@ -245,6 +245,27 @@ def test_c18_the_message_names_the_closest_and_what_is_different(
     )
 
 
+def _played_then(way: Way, path: Path, played: list[Any], sent: Any, **options: Any) -> str:
+    """The message for a request after these, which are recorded."""
+    bodies = [{"url": URL, "json": each} for each in [*played, sent]]
+    *before, last = way.gets(way.replay(path, **options), bodies, "read")
+    assert [each.error for each in before] == [None] * len(played)
+    return str(last.error)
+
+
+def test_c18_the_closest_is_one_that_was_not_played_yet(way: Way, tmp_path: Path):
+    first, second, third = ({"messages": list(range(length))} for length in (1, 3, 5))
+    path = cassette(tmp_path, (URL, first, 1), (URL, second, 2), (URL, third, 3))
+    changed = {"messages": [0, 7]}  # nearer to the first, but that was sent
+    message = _played_then(way, path, [first], changed)
+    assert "the closest is interactions[1], different in $.messages[1]: recorded 1" in message
+    message = _played_then(way, path, [first, second, third], {"messages": [0, 1, 7]})
+    assert "the closest is interactions[1] (already played), different in $.messages[2]:" in message
+    # One that repeats is not used up.
+    message = _played_then(way, path, [first], changed, match=Match(repeats=True))
+    assert "the closest is interactions[0], different in $.messages[1]: recorded nothing" in message
+
+
 def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
     first, second = (
         compared("POST", URL, json.dumps({"a": LONG + end + LONG}).encode())

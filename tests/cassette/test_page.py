@@ -8,9 +8,11 @@ import html
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from tests.cassette.conversations import (
     EVERYTHING,
@@ -21,6 +23,7 @@ from tests.cassette.conversations import (
     text_of,
 )
 from wire.cli import main
+from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.views.comparison import compare
 from wire.testing.cassette.views.conversation import Times, conversation
 from wire.testing.cassette.views.page import events, page
@@ -142,7 +145,7 @@ def test_the_differences_are_on_the_page():
 def test_the_time_line_shows_the_first_byte_gaps_and_retries():
     exchanges = conversation(GEMINI_TOOLS).exchanges
     source = timeline(exchanges)
-    assert "The recording has no times." in source
+    assert "The recording has no times: `timing=True` of the cassette records them." in source
     assert "<small>503, attempt 1 of 2, retry after 2 s</small>" in source
     assert source.count('class="event"') == 3
     times = [Times(chunks=[1000]), Times(chunks=[800, 1000]), Times(chunks=[400, 450, 2000])]
@@ -166,14 +169,77 @@ def test_the_time_line_shows_the_first_byte_gaps_and_retries():
         assert f'<rect class="{kind}" x="{x:.1f}" y="0" width="{width:.1f}" ' in source
 
 
+def test_the_time_line_shows_the_waits_before_retries_and_between_exchanges():
+    exchanges = conversation(GEMINI_TOOLS).exchanges
+    recorded = [
+        Times(started=500, chunks=[100]),
+        Times(started=2600, chunks=[300, 400]),
+        Times(started=3500, chunks=[1000]),
+    ]
+    timed = [
+        msgspec.structs.replace(each, times=times)
+        for each, times in zip(exchanges, recorded, strict=True)
+    ]
+    source = timeline(timed)
+    assert "<small>503, attempt 1 of 2, retry after 2 s, first byte 100 ms</small>" in source
+    assert "<small>200, attempt 2 of 2, waited 2,000 ms, first byte 300 ms, " in source
+    assert "<small>200, sent 500 ms later, first byte 1,000 ms</small>" in source
+    assert "Dashed: the wait since the attempt before" in source
+    assert "not recorded" not in source
+    # From 500 to 4,500 ms: 4 ms are one unit.
+    assert re.findall(r'"(pause|wait)" x="([\d.]+)" y="0" width="([\d.]+)"', source) == [
+        ("wait", "0.0", "25.0"),
+        ("pause", "25.0", "500.0"),
+        ("wait", "525.0", "75.0"),
+        ("pause", "625.0", "125.0"),
+        ("wait", "750.0", "250.0"),
+    ]
+    # Two at once: the second does not wait for the first.
+    both = [timed[0], msgspec.structs.replace(timed[2], times=Times(started=550, chunks=[20]))]
+    assert 'class="pause"' not in timeline(both)
+
+
+def test_a_response_without_a_body_is_on_the_time_line():
+    exchange = conversation(GEMINI_TOOLS).exchanges[2]
+    empty = msgspec.structs.replace(exchange, times=Times(started=3, chunks=[]))
+    assert "<small>200</small>" in timeline([empty])
+
+
 def test_events_have_their_times():
-    times = Times(chunks=[40, 1090, 1100])
+    times = Times(chunks=[40, 1100], events=[40, 1090, 1100])
     [shown] = conversation(GEMINI_TOOLS[2:]).exchanges
     body = GEMINI_TOOLS[2].response.body
     source = "".join(events(body, msgspec.structs.replace(shown, times=times)))
     assert re.findall("<small>(.*?)</small>", source) == ["40 ms", "1,090 ms", "1,100 ms"]
     source = "".join(events(body, msgspec.structs.replace(shown, times=Times(chunks=[40, 50]))))
     assert "<small>" not in source
+
+
+@pytest.mark.parametrize(
+    ("chunks", "times", "expected"),
+    [
+        (UNSET, [40, 50, 10], [40, 90, 100]),
+        (UNSET, [40, 50], []),  # of a decoded body, whose chunks are others
+        ([1, 9999], [40, 50], []),  # of an edited body
+        ("all but one byte, and one", [40, 50], [40, 40, 90]),
+        ("a byte, and the rest", [40, 50], [90, 90, 90]),
+    ],
+)
+def test_an_event_has_the_time_of_the_chunk_with_its_end(
+    chunks: Any, times: list[int], expected: list[int]
+):
+    response = GEMINI_TOOLS[2].response
+    length = len(body_bytes(response.body))
+    lengths = {
+        "all but one byte, and one": [length - 1, 1],
+        "a byte, and the rest": [1, length - 1],
+    }
+    given = lengths.get(chunks, chunks) if isinstance(chunks, str) else chunks
+    timed = msgspec.structs.replace(response, times=times, chunks=given)
+    interaction = msgspec.structs.replace(GEMINI_TOOLS[2], response=timed)
+    [shown] = conversation([interaction]).exchanges
+    assert shown.times is not UNSET
+    assert shown.times.events == expected
 
 
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

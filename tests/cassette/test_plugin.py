@@ -39,7 +39,7 @@ def test_tide(wire_chat):
     assert chat.ask("And in Ostend?").text
 """
 EMPTY = '{"wire_cassette": 1, "interactions": []}\n'
-OTHERS = ("random_order", "syrupy", "cacheprovider")
+OTHERS = ("random_order", "syrupy", "cacheprovider", "recording")
 ENVIRONMENT = ("GEMINI_BASE_URL", "GEMINI_API_KEY", "RUN_LIVE", "RUN_LIVE_GEMINI", "PYTEST_ADDOPTS")
 
 
@@ -231,7 +231,11 @@ class TestTide:
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [
-        ("mod='all'", "'mod' is none of its settings: inner, match, mode, path, secrets, unplayed"),
+        (
+            "mod='all'",
+            "'mod' is none of its settings: inner, match, mode, path, redact, secrets, timing, "
+            "unplayed",
+        ),
         ("mode='al'", "mode: expected one of none, once, new_episodes, all, rewrite, verify"),
         ("unplayed='no'", "unplayed: expected one of fail, ignore, warn"),
     ],
@@ -263,6 +267,16 @@ def test_c22_the_plugin_knows_the_modes() -> None:
     assert plugin.UNPLAYED == UNPLAYED
 
 
+def test_c22_a_marker_redacts_and_records_times(project: Project) -> None:
+    mark = "import pytest\n@pytest.mark.wire_cassette(redact=['$..text'], timing=True)"
+    project.write("test_it.py", mark + TIDE)
+    project.run("--record-mode=once", passed=1)
+    text = (project.pytester.path / "cassettes/test_it/test_tide.json").read_text("utf-8")
+    assert "Brest" not in text
+    assert text.count('"started": ') == text.count('"times": [') == 2
+    project.run(passed=1)
+
+
 NETWORK = """
 import socket, pytest
 from wire import errors
@@ -292,6 +306,70 @@ def test_c22_the_network_is_blocked_but_for_loopback(
     project.write("test_it.py", NETWORK.format(host=host, escaped=escaped, **names))
     project.run(f"--{prefix}block-network", passed=2)
     project.run("-owire_block_network=true", f"--{prefix}allowed-hosts=other.*", passed=2)
+
+
+@pytest.mark.parametrize("name", ["block_network", "wire_block_network"])
+def test_c22_a_marker_blocks_the_network_of_one_test(project: Project, name: str) -> None:
+    names = {"option": f"the marker {name}", "allowing": "its allowed_hosts"}
+    text = NETWORK.format(host="203.0.113.9", escaped=r"203\\.0\\.113\\.9", **names)
+    marker = f"@pytest.mark.{name}"
+    blocked = text.replace("def test_blocked", f"{marker}\ndef test_blocked")
+    hosts = f"{marker}(allowed_hosts=['127.*', 'other'])\ndef test_blocked"
+    project.write(
+        "test_it.py",
+        blocked + text.replace("def test_blocked", hosts).replace("test_", "test_again_"),
+    )
+    project.write("pytest.ini", "[pytest]\naddopts = --strict-markers\n")
+    # The hosts of the marker count, not those of the option.
+    project.run(passed=4)
+    project.run(r"--allowed-hosts=203\.0\..*", "-k", "test_again", passed=2, deselected=2)
+
+
+@pytest.mark.parametrize("hosts", ["['203.0.113.9']", "'other,203.0.113.9'"])
+def test_c22_a_host_that_the_marker_allows_is_connected_to(
+    project: Project, hosts: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connected: list[Any] = []
+    monkeypatch.setattr(socket.socket, "connect", lambda _, to: connected.append(to))
+    project.write(
+        "test_it.py",
+        f"import pytest, socket\n@pytest.mark.block_network(allowed_hosts={hosts})\n"
+        "def test_it():\n    socket.create_connection(('203.0.113.9', 9)).close()\n",
+    )
+    project.run(passed=1)
+    assert connected == [("203.0.113.9", 9)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("'a'", "test_it.py::test_it: block_network: expected allowed_hosts=[...] only"),
+        ("hosts=['a']", "test_it.py::test_it: block_network: expected allowed_hosts=[...] only"),
+        ("allowed_hosts=['(']", "block_network: allowed_hosts: (: missing )"),
+        ("allowed_hosts=[7]", "block_network: allowed_hosts: 7: first argument must be string"),
+    ],
+)
+def test_c22_a_bad_marker_is_named(project: Project, arguments: str, problem: str) -> None:
+    marked = f"import pytest\n@pytest.mark.block_network({arguments})\ndef test_it(): pass\n"
+    project.write("test_it.py", marked)
+    assert problem in project.run()
+
+
+def test_c23_the_marker_of_another_plugin_stays_its_own(project: Project) -> None:
+    """pytest-recording has the same marker: a block of ours would forbid what it allows."""
+    theirs = (
+        "def pytest_configure(config):\n"
+        "    config.addinivalue_line('markers', 'block_network: theirs')\n"
+    )
+    project.write("conftest.py", CONFTEST + theirs)
+    project.write(
+        "test_it.py",
+        "import pytest, socket\n@pytest.mark.block_network('theirs')\ndef test_it():\n"
+        "    assert socket.socket.connect.__name__ == 'connect'\n"
+        "@pytest.mark.wire_block_network\ndef test_ours():\n"
+        "    assert socket.socket.connect.__name__ == 'guarded_connect'\n",
+    )
+    project.run(passed=2)
 
 
 @pytest.mark.parametrize(
@@ -457,6 +535,7 @@ def test_c25_two_tests_that_record_to_one_file_fail(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_c25_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
     project: Project,
 ) -> None:
@@ -467,7 +546,7 @@ def test_c25_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
         "    wire_chat('gemini:gemini-3.8-flash').ask(f'When is tide {number}?')\n",
     )
     written: list[dict[str, bytes]] = []
-    for _ in range(5):
+    for _ in range(20):
         project.run("-pxdist", "-n4", "--record-mode=rewrite", process=True, passed=200)
         folder = project.pytester.path / "cassettes/test_it"
         written.append({path.name: path.read_bytes() for path in folder.iterdir()})
@@ -696,12 +775,8 @@ def test_syrupy(wire_chat, snapshot):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pytest_recording", "pytest_vcr"])
-def test_c23_it_lives_beside_other_plugins(project: Project, name: str) -> None:
+def test_c23_it_lives_beside_other_plugins(project: Project) -> None:
     """Options that pytest-recording has stay its own; both record and replay in one run."""
-    for module in (name, "vcr", "respx", "syrupy"):
-        pytest.importorskip(module)
-    theirs = "--record-mode" if name == "pytest_recording" else "--vcr-record"
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -719,7 +794,7 @@ def test_c23_it_lives_beside_other_plugins(project: Project, name: str) -> None:
             project.write("test_it.py", BESIDE.replace("PORT", str(server.server_port)))
             found = project.pytester.runpytest_subprocess(
                 *("-pno:wire", "-pwire.testing.plugin", "--snapshot-update"),
-                *(f"{theirs}=once", "--wire-record-mode=once"),
+                *("--record-mode=once", "--wire-record-mode=once"),
             )
         finally:
             server.shutdown()
@@ -731,5 +806,4 @@ def test_c23_it_lives_beside_other_plugins(project: Project, name: str) -> None:
     assert found.parseoutcomes()["passed"] == 5, found.stdout.str()
     project.write("test_it.py", BESIDE.replace("Hi", "Ho").replace("PORT", str(server.server_port)))
     report = project.pytester.runpytest_subprocess(*options).stdout.str()
-    own = "--wire-record-mode" if name == "pytest_recording" else "--record-mode"
-    assert f"pytest {own}=rewrite test_it.py::test_wire" in report
+    assert "pytest --wire-record-mode=rewrite test_it.py::test_wire" in report

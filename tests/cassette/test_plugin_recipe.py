@@ -104,7 +104,7 @@ def test_the_recipe_of_the_docs_with_the_wheel(tmp_path: Path, vendor: Server) -
 
     def run(arguments: list[str], variables: dict[str, str]) -> str:
         ran = subprocess.run(
-            [sys.executable, "-P", "-m", "pytest", *arguments],
+            [sys.executable, "-P", "-m", "pytest", "-pno:recording", *arguments],
             cwd=folder,
             env={**usual, "PYTHONPATH": str(site), **variables},
             capture_output=True,
@@ -122,6 +122,7 @@ def test_the_recipe_of_the_docs(pytester: pytest.Pytester, vendor: Server) -> No
 
     def run(arguments: list[str], variables: dict[str, str]) -> str:
         options = ["-pno:wire", "-pwire.testing.plugin", "-pno:random_order", "-pno:syrupy"]
+        options.append("-pno:recording")
         if "-n" in arguments:  # which starts processes
             arguments = arguments[: arguments.index("-n")]
         with pytest.MonkeyPatch.context() as environment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,17 @@ def test_c13_redacting_again_changes_nothing():
     redaction = Redaction(PATHS)
     once = redaction.apply(b'{"metadata":{"user_id":7},"email":[1]}')
     assert redaction.apply(once.data) == once
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_c13_json_after_a_blank_and_between_events(end: str):
+    stream = end.join(
+        (' data: {"user": "u-81", "a": 1}', "", "{", '  "b": [{"user": "u-82"}]', "}", "",
+         'data: {"user": "u-83"}', "", '[{"user": "u-84"}]')
+    )  # fmt: skip
+    redacted = Redaction(["$..user"]).apply(stream.encode())
+    expected = re.sub(r'"u-8\d"', '"[redacted]"', stream)
+    assert redacted == (expected.encode(), ["$..user"])
 
 
 def test_c13_an_event_whose_json_has_several_lines_is_refused():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 from collections.abc import Callable
@@ -13,12 +14,17 @@ import pytest
 
 from tests.cassette.planted import planted, value_of
 from tests.cli.conftest import Command
-from wire.testing.cassette.checks.scan import Hit, scan
+from wire.errors import ConfigurationError
+from wire.testing.cassette.checks.scan import Hit, allowed_of, scan
 from wire.testing.cassette.format.bodies import read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, dump
 
 ROOT = Path(__file__).parents[2]
 KINDS = planted()
+
+
+def hit(line: int, kind: str, value: str, path: str = "") -> Hit:
+    return Hit(line, kind, path, (hashlib.sha256(value.encode()).hexdigest(),))
 
 
 def _cassette(body: bytes, content_type: str = "application/json") -> str:
@@ -112,7 +118,7 @@ def test_c15_a_hit_has_line_and_path_and_no_value():
     text = _cassette(json.dumps({"echo": {"keys": [secret]}}).encode())
     line = next(number for number, each in enumerate(text.split("\n"), 1) if secret in each)
     path = "$.interactions[0].response.body.json.echo.keys[0]"
-    assert scan(text) == [Hit(line, "Anthropic key", path)]
+    assert scan(text) == [hit(line, "Anthropic key", secret, path)]
     assert str(scan(text)[0]) == f"{line}: Anthropic key, {path}"
 
 
@@ -124,7 +130,7 @@ def test_c15_values_of_headers_have_names():
     request["headers"] = [{"name": "X-Api-Key", "value": value}]
     request["cookies"] = [{"name": "session", "value": value}]
     request["queryString"] = [{"name": "key", "value": value}]
-    assert [hit[1:] for hit in scan(json.dumps(har))] == [
+    assert [each[1:3] for each in scan(json.dumps(har))] == [
         ("cookie", "$.log.entries[0].request.cookies[0].value"),
         ("key in a URL", "$.log.entries[0].request.queryString[0].value"),
         ("key in a header", "$.log.entries[0].request.headers[0].value"),
@@ -132,8 +138,8 @@ def test_c15_values_of_headers_have_names():
     yaml = (
         f"    headers:\n      Cookie:\n      - session={value}\n      x-api-key:\n      - {value}\n"
     )
-    assert scan(yaml) == [Hit(2, "cookie"), Hit(4, "key in a header")]
-    assert scan(f"https://me:{value}@host/v1") == [Hit(1, "password in a URL")]
+    assert [each[:2] for each in scan(yaml)] == [(2, "cookie"), (4, "key in a header")]
+    assert scan(f"https://me:{value}@host/v1") == [hit(1, "password in a URL", value)]
 
 
 @pytest.mark.parametrize(
@@ -190,10 +196,17 @@ def test_c15_the_command_fails_on_a_hit_and_prints_no_value(wire: Command, tmp_p
     (tmp_path / ".git" / "config").write_text(secret, "utf-8")
     said = wire("cassette", "scan", ".", "deep/bad.yaml")
     assert said == (1, "deep/bad.yaml:9: GitHub token\ndeep/side:1: JWT\n", "")
+    allow = f"GitHub token:{hashlib.sha256(secret.encode()).hexdigest()[:12]}"
     assert wire("cassette", "scan", "--json", "deep/bad.yaml").json == {
         "files": 1,
         "secrets": [
-            {"file": "deep/bad.yaml", "line": 9, "kind": "GitHub token", "path": ""},
+            {
+                "file": "deep/bad.yaml",
+                "line": 9,
+                "kind": "GitHub token",
+                "path": "",
+                "allow": [allow],
+            },
         ],
     }
     missing = wire("cassette", "scan", "nowhere")
@@ -210,4 +223,79 @@ def test_c15_a_placeholder_beside_a_secret_does_not_hide_it(kind: str):
         "cookie": f"Cookie: other=fake-value; session={value}",
         "key in a URL": f"https://your-host.example/v1?secret_key={value}&key=fake",
     }[kind]
-    assert scan(text) == [Hit(1, kind)]
+    assert [each[:2] for each in scan(text)] == [(1, kind)]
+
+
+def test_c15_an_allowed_value_is_no_hit_and_others_stay():
+    value, other = (planted(seed)["GitHub token"] for seed in (7, 8))
+    digest = hashlib.sha256(value.encode()).hexdigest()
+    text = f'{{"a": ["{value}"], "b": "see {value}"}}'
+    allowed = [allowed_of(f"GitHub token:{digest[:8]}")]
+    assert len(scan(text)) == 2
+    assert scan(text, allowed) == []
+    for others in (f"JWT:{digest}", f"GitHub token:{digest[1:9]}"):
+        assert len(scan(text, [allowed_of(others)])) == 2
+    # A second secret at the place of an allowed one is seen.
+    assert scan(f"{value} {other}", allowed) == [hit(1, "GitHub token", other)]
+    assert digest in scan(f"{value} {other}")[0].digests
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
+    for place in PLACES:
+        text = PLACES[place](KINDS[kind])
+        allowed = [
+            allowed_of(f"{each.kind}:{digest}") for each in scan(text) for digest in each.digests
+        ]
+        assert scan(text, allowed) == []
+        assert scan(PLACES[place](planted(8)[kind]), allowed) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "GitHub tokens:3f2a91c04b7d",
+            "expected KIND:DIGITS, as `wire cassette scan --json` shows them",
+        ),
+        ("3f2a91c04b7d", "expected KIND:DIGITS, as"),
+        ("JWT:3f2a91c", "JWT: expected 8 to 64 hexadecimal digits of the SHA-256 of the value"),
+        ("JWT:3F2A91C04B7D", "JWT: expected 8 to 64 hexadecimal digits"),
+    ],
+)
+def test_c15_a_malformed_exception_is_an_error(text: str, problem: str):
+    with pytest.raises(ConfigurationError) as raised:
+        allowed_of(text)
+    assert raised.value.message.startswith(f"allow: {problem}")
+
+
+def test_c15_the_command_takes_exceptions_of_its_option_and_of_the_project(
+    wire: Command, tmp_path: Path
+):
+    (tmp_path / "a.txt").write_text(KINDS["JWT"], "utf-8")
+    (tmp_path / "b.txt").write_text(KINDS["GitHub token"], "utf-8")
+    found = wire("cassette", "scan", "--json", "a.txt", "b.txt").json["secrets"]
+    [first], [second] = (each["allow"] for each in found)
+    assert wire("cassette", "scan", "a.txt", "--allow", first).status == 0
+    assert wire("cassette", "scan", "a.txt", "b.txt", "--allow", first).out == (
+        "b.txt:1: GitHub token\n"
+    )
+    project = tmp_path / "pyproject.toml"
+    project.write_text(f"[tool.wire.cassette]\nallow = ['{second}']\n", "utf-8")
+    assert wire("cassette", "scan", "a.txt", "b.txt", "--allow", first).status == 0
+    assert wire("cassette", "scan", "a.txt", "b.txt").status == 1
+    cassette = tmp_path / "x.json"
+    cassette.write_text(_cassette(json.dumps({"a": KINDS["GitHub token"]}).encode()), "utf-8")
+    assert wire("cassette", "check", "x.json").status == 0
+    project.unlink()
+    assert wire("cassette", "check", "x.json").status == 1
+    assert wire("cassette", "check", "x.json", "--allow", second).status == 0
+    for text, problem in (
+        ("[tool.wire.cassette]\nallow = 'x'", "tool.wire.cassette.allow: expected a list of texts"),
+        ("[tool.wire.cassette]\nallow = ['x']", "--allow: expected KIND:DIGITS, as"),
+        ("[tool", "not TOML: "),
+    ):
+        project.write_text(text, "utf-8")
+        said = wire("cassette", "scan", "a.txt")
+        assert said.status == 2
+        assert problem in said.err

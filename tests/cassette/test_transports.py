@@ -157,7 +157,7 @@ def test_c04_a_stream_that_fails_is_recorded_and_fails_again(way: Way, cassette:
         assert type(got.error) is kind
     [response] = responses(cassette)
     assert response["end"] == end
-    assert response["body"]["events"] == [{"json": {"a": 1}}, {"text": ["data: {"]}]
+    assert response["body"]["events"] == [{"json": {"a": 1}}, {"end": "", "data": "{"}]
 
 
 class Stalled(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -594,5 +594,67 @@ def test_c06_times_of_chunks_are_recorded_when_asked_for(
         way.get(make(cassette, "rewrite", inner=transport, timing=timing), "https://llm.example/")
         texts.append(cassette.read_text("utf-8"))
     assert '"times": [40, 40, 40],\n' in texts[0]
+    assert '"started": 0,\n' in texts[0]
     assert texts[1] == texts[2]
     assert "times" not in texts[1]
+    assert "started" not in texts[1]
+
+
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_c06_chunks_that_are_no_events_are_recorded_and_replayed(
+    way: Way, cassette: Path, coding: str
+):
+    text = b"data: 1\n\ndata: 2\n\n"
+    data = gzip.compress(text) if coding == "gzip" else text
+    chunks = [data[:3], data[3:]]
+
+    class Body(httpx.SyncByteStream, httpx.AsyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            return iter(chunks)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for each in chunks:
+                yield each
+
+    headers = {"content-type": "text/event-stream", "content-encoding": coding}
+    inner: Any = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, stream=Body()))
+    make: Any = Cassette if way.name == "sync" else AsyncCassette
+    url = "https://llm.example/"
+    way.get(make(cassette, "rewrite", inner=inner, timing=True), url)
+    stored = cassette.read_text("utf-8")
+    assert ('"chunks": [3, 15],\n' in stored) is (coding == "identity")
+    events = [b"data: 1\n\n", b"data: 2\n\n"]
+    expected = [text[:3], text[3:]] if coding == "identity" else events
+    assert way.get(way.replay(cassette), url).parts == expected
+    # An edited body has other lengths: then its events are the chunks.
+    cassette.write_text(stored.replace('"data": "1"', '"data": "12"'), "utf-8")
+    assert way.get(way.replay(cassette), url).parts == [b"data: 12\n\n", events[1]]
+
+
+def test_c06_a_request_has_its_time_since_the_first_one(
+    way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now = 100.0
+    monkeypatch.setattr("wire.testing.cassette.transports.time.monotonic", lambda: now)
+    make: Any = Cassette if way.name == "sync" else AsyncCassette
+
+    def respond(request: httpx.Request) -> httpx.Response:
+        nonlocal now
+        now += 0.5
+        return httpx.Response(200, text="[1]")
+
+    inner: Any = httpx.MockTransport(respond)
+    url = "https://llm.example/"
+    http = make(cassette, "rewrite", inner=inner, timing=True)
+    way.get(http, f"{url}1")
+    now += 2
+    way.get(http, f"{url}2")
+
+    def timed() -> list[tuple[Any, Any]]:
+        loaded = load(cassette.read_bytes(), "x").interactions
+        return [(each.started, each.response.times) for each in loaded]
+
+    assert timed() == [(0, [500]), (2500, [500])]
+    # What is added later follows the time of what is there.
+    way.get(make(cassette, "new", inner=inner, timing=True), f"{url}3")
+    assert timed() == [(0, [500]), (2500, [500]), (3000, [500])]

@@ -13,6 +13,7 @@ from tests.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from tests.cli.conftest import Command
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import load
+from wire.testing.fixtures.file_names import cassette_path
 
 ONE = [Recorded(b'{"a": 1}', b'data: {"b": 2}\n\n')]
 LOST = "  headers of a request not kept: user-agent\n  headers of a response not kept: set-cookie\n"
@@ -48,6 +49,19 @@ def test_c37_a_file_goes_into_a_folder_under_its_name(wire: Command) -> None:
     Path("to").mkdir()
     assert wire("cassette", "convert", put("a.yaml"), "to").status == 0
     assert [each.name for each in Path("to").iterdir()] == ["a.cassette.json"]
+
+
+def test_c37_a_cassette_has_the_name_that_the_pytest_plugin_looks_for(wire: Command) -> None:
+    put("a/test_tide/test_it.yaml")
+    put("a/test_tide/TestA.test_it[Brest].yaml")
+    assert wire("cassette", "convert", "a", "a", "--for-pytest").status == 0
+    path = Path("a/test_tide.py")
+    wanted = ["test_tide.py::test_it", "test_tide.py::TestA::test_it[Brest]"]
+    names = {cassette_path(path, each).name for each in wanted}
+    assert {each.name for each in Path("a/test_tide").glob("*.json")} == names
+    refused = wire("cassette", "convert", "a", "b", "--for-pytest", "--to", "har")
+    assert refused.status == 2
+    assert "--for-pytest names cassettes, and --to har writes none" in refused.err
 
 
 def test_c37_a_folder_is_converted_file_by_file(wire: Command) -> None:

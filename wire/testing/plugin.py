@@ -64,12 +64,20 @@ _LIVE = (
 )
 
 
+_BLOCK = (
+    "block_network(allowed_hosts): the test may connect to loopback and these hosts only, except "
+    "while recording"
+)
+
+
 @dataclass
 class _Session:
     """What this process knows of the run."""
 
     free: set[str] = field(default_factory=set)
     """The options that are also there without the prefix."""
+    block_markers: set[str] = field(default_factory=lambda: {"wire_block_network"})
+    """The names of the marker that blocks the network."""
     deselected: list[pytest.Item] = field(default_factory=list)
     files: dict[str, set[str]] = field(
         default_factory=lambda: {"used": set(), "tests": set(), "uncollected": set()}
@@ -131,20 +139,21 @@ def pytest_configure(config: pytest.Config) -> None:
     known = [line.partition(":")[0].partition("(")[0] for line in config.getini("markers")]
     if "live" not in known:
         config.addinivalue_line("markers", _LIVE)
+    config.addinivalue_line("markers", f"wire_{_BLOCK}")
+    if "block_network" not in known:  # otherwise it is that of pytest-recording
+        config.addinivalue_line("markers", _BLOCK)
+        config.stash[_SESSION].block_markers.add("block_network")
     config.addinivalue_line(
         "markers",
-        "wire_cassette(path, mode, match, secrets, inner, unplayed): the cassette of a test",
+        "wire_cassette(path, mode, match, redact, secrets, timing, inner, unplayed): the cassette "
+        "of a test",
     )
     mode = config.getini("wire_record_mode")
     if mode and mode not in MODES:
         raise pytest.UsageError(f"wire_record_mode: expected one of {', '.join(MODES)}")
     if (unplayed := config.getini("wire_unplayed")) and unplayed not in UNPLAYED:
         raise pytest.UsageError(f"wire_unplayed: expected one of {', '.join(UNPLAYED)}")
-    for pattern in _allowed_hosts(config):
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise pytest.UsageError(f"allowed hosts: {pattern}: {error}") from None
+    _check_patterns(_allowed_hosts(config), "allowed hosts")
 
 
 def _dest(name: str) -> str:
@@ -163,22 +172,58 @@ def _named(config: pytest.Config, name: str) -> str:
 
 
 def _allowed_hosts(config: pytest.Config) -> list[str]:
-    hosts = (_option(config, "allowed-hosts") or "").split(",")
-    return [each.strip() for each in hosts if each.strip()]
+    return _split(_option(config, "allowed-hosts") or "")
+
+
+def _split(hosts: str) -> list[str]:
+    return [each.strip() for each in hosts.split(",") if each.strip()]
+
+
+def _check_patterns(patterns: list[str], where: str) -> None:
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except (TypeError, re.error) as error:
+            raise pytest.UsageError(f"{where}: {pattern}: {error}") from None
 
 
 # --- the network ----------------------------------------------------------------------------------
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Checks the markers that block the network."""
+    for item in items:
+        if (mark := _block_marker(item)) is None:
+            continue
+        where = f"{item.nodeid}: {mark.name}"
+        if mark.args or not mark.kwargs.keys() <= {"allowed_hosts"}:
+            raise pytest.UsageError(f"{where}: expected allowed_hosts=[...] only")
+        _check_patterns(_marked_hosts(mark), f"{where}: allowed_hosts")
+
+
+def _block_marker(item: pytest.Item) -> pytest.Mark | None:
+    names = item.config.stash[_SESSION].block_markers
+    return next((mark for mark in item.iter_markers() if mark.name in names), None)
+
+
+def _marked_hosts(mark: pytest.Mark) -> list[str]:
+    hosts = mark.kwargs.get("allowed_hosts") or ()
+    return _split(hosts) if isinstance(hosts, str) else list(hosts)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
     """Blocks the network during a test, with its fixtures."""
     config = item.config
-    if not _option(config, "block-network"):
+    mark = _block_marker(item)
+    if mark is None and not _option(config, "block-network"):
         return (yield)
-    blocked = _imported("wire.testing.fixtures.blocking").Blocked(
-        _allowed_hosts(config), _named(config, "block-network"), _named(config, "allowed-hosts")
-    )
+    by, allowing = _named(config, "block-network"), _named(config, "allowed-hosts")
+    hosts = _allowed_hosts(config)
+    if mark is not None:
+        by, allowing = f"the marker {mark.name}", "its allowed_hosts"
+        hosts = _marked_hosts(mark) or hosts
+    blocked = _imported("wire.testing.fixtures.blocking").Blocked(hosts, by, allowing)
     item.stash[_BLOCKED] = blocked
     with blocked:
         return (yield)

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wire.cli.cassette.allowing import allow_option, allowed
 from wire.cli.options import Command, json_option
 from wire.cli.terminal import write, write_json
 
@@ -27,6 +28,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also list keys, types and enum values that this release does not know",
     )
+    allow_option(command)
     json_option(command, "the findings")
 
 
@@ -37,7 +39,7 @@ def _check(chosen: argparse.Namespace) -> int:
     from wire.testing.cassette.checks.checking import check, is_cassette
 
     found: list[Finding] = []
-    count = 0
+    count, known = 0, allowed(chosen)
     for path, is_named in files_in(chosen.paths):
         if _is_side_file(path):
             found += _orphan(path)
@@ -48,7 +50,7 @@ def _check(chosen: argparse.Namespace) -> int:
         if is_named or is_cassette(data):
             count += 1
             side = [each.name for each in _side_files(path)]
-            found += check(data, str(path), with_drift=chosen.drift, side_files=side)
+            found += check(data, str(path), with_drift=chosen.drift, side_files=side, allowed=known)
     faults = sum(each.is_fault for each in found)
     if chosen.json:
         findings = [{**each._asdict(), "fault": each.is_fault} for each in found]

@@ -34,6 +34,12 @@ def _convert_options(command: argparse.ArgumentParser) -> None:
         "(default: %(default)s)",
     )
     command.add_argument(
+        "--for-pytest",
+        action="store_true",
+        help="name the cassettes as the pytest plugin looks for them: test_it.json for "
+        "pytest-recording's test_it.yaml",
+    )
+    command.add_argument(
         "--overwrite", action="store_true", help="replace files that exist in TARGET"
     )
     json_option(command, "what was converted and what was refused")
@@ -49,12 +55,14 @@ class _Row(NamedTuple):
 
 
 def _convert(chosen: argparse.Namespace) -> int:
-    from wire.errors import CassetteError
+    from wire.errors import CassetteError, ConfigurationError
 
+    if chosen.for_pytest and chosen.to != "wire":
+        raise ConfigurationError(f"--for-pytest names cassettes, and --to {chosen.to} writes none")
     source, target = Path(chosen.source), Path(chosen.target)
     if not source.is_dir():
         if target.is_dir():
-            target = target / _renamed(source.name, chosen.to)
+            target = target / _renamed(source.name, chosen)
         # An error of the only file is the error of the command.
         rows = [_Row(chosen.source, str(target), _one(source, source.name, target, chosen))]
     else:
@@ -77,7 +85,7 @@ def _folder(source: Path, target: Path, chosen: argparse.Namespace) -> Iterator[
     files = sorted(path for path in source.rglob("*") if path.name.endswith(_SUFFIXES))
     for path in files:
         name = path.relative_to(source).as_posix()
-        written = target / Path(name).with_name(_renamed(path.name, chosen.to))
+        written = target / Path(name).with_name(_renamed(path.name, chosen))
         try:
             # A symlink may lead out of the folder that the user named.
             if not path.resolve().is_relative_to(root):
@@ -110,12 +118,14 @@ def _one(path: Path, name: str, target: Path, chosen: argparse.Namespace) -> Con
     return converted
 
 
-def _renamed(name: str, to: str) -> str:
+def _renamed(name: str, chosen: argparse.Namespace) -> str:
     """The name of a converted file: the suffix of its format in place of its own."""
+    from wire.testing.fixtures.file_names import safe_name
+
     name = name.removesuffix(".gz")
     known = (_WRITTEN["wire"], ".yaml", ".yml", ".json", ".har")
     stem = next((name.removesuffix(each) for each in known if name.endswith(each)), name)
-    return stem + _WRITTEN[to]
+    return f"{safe_name(stem)}.json" if chosen.for_pytest else stem + _WRITTEN[chosen.to]
 
 
 def _report(rows: list[_Row], *, as_json: bool) -> None:

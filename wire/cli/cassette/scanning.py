@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 
+from wire.cli.cassette.allowing import allow_option, allowed
 from wire.cli.options import Command, json_option
 from wire.cli.terminal import write, write_json
+
+_SHOWN = 12
+"""Digits of a digest that are shown: enough to tell values apart, too few to be one."""
 
 
 def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "paths", metavar="PATH", nargs="+", help="a file, or a folder with all its files"
     )
+    allow_option(command)
     json_option(command, "what was found")
 
 
@@ -21,13 +26,22 @@ def _scan(chosen: argparse.Namespace) -> int:
     from wire.errors import ConfigurationError
     from wire.testing.cassette.checks.scan import scan, text_of
 
-    found, count = [], 0
+    found, count, known = [], 0, allowed(chosen)
     for path, _ in files_in(chosen.paths):
         count += 1
         data = read_whole(path, ConfigurationError)
-        found += [(str(path), hit) for hit in scan(text_of(data))]
+        found += [(str(path), hit) for hit in scan(text_of(data), known)]
     if chosen.json:
-        hits = [{"file": file, **hit._asdict()} for file, hit in found]
+        hits = [
+            {
+                "file": file,
+                "line": hit.line,
+                "kind": hit.kind,
+                "path": hit.path,
+                "allow": [f"{hit.kind}:{digest[:_SHOWN]}" for digest in hit.digests],
+            }
+            for file, hit in found
+        ]
         write_json({"files": count, "secrets": hits})
     else:
         for file, hit in found:

@@ -24,7 +24,7 @@ from wire.testing.cassette.format.kept_headers import Headers, request_headers
 from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.matching import Match
 from wire.testing.cassette.player import Played
-from wire.testing.cassette.recorder import Recorder
+from wire.testing.cassette.recorder import Recorder, Timing
 
 _ASKS = re.compile(
     r".*(?::(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
@@ -108,7 +108,7 @@ class Entries:
         headers: Headers,
         body: bytes,
         end: End,
-        times: list[int] | None,
+        timing: Timing | None,
     ) -> CassetteError | None:
         """Write an entry. An error and a response that broke off are not kept."""
         if not 200 <= status < 300 or end != "eof":

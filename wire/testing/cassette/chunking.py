@@ -1,6 +1,6 @@
 """Cuts the bytes of a response into other chunks than they were recorded in (C-32).
 
-- `recorded`: one chunk for each event of a stream
+- `recorded`: the chunks that were received if their lengths are recorded, else one for each event
 - `one`: the body as one chunk
 - `bytes:N`: chunks of N bytes
 - `split:K`: two chunks, of which the first has K bytes
@@ -11,12 +11,14 @@ A chunk never contains a pause: what is on both sides of one stays apart.
 
 from __future__ import annotations
 
+import itertools
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
+from wire.testing.cassette.pieces import Pause
 
 _KINDS = ("recorded", "one", "bytes:N", "split:K", "seed:N")
 _LONGEST = 32
@@ -73,6 +75,40 @@ class Chunking(NamedTuple):
 
 
 RECORDED = Chunking()
+
+
+def as_received(events: Sequence[bytes | Pause], lengths: Sequence[int]) -> list[bytes | Pause]:
+    """The bytes in chunks of the recorded lengths; the events if these are of another body.
+
+    >>> as_received([b"abc", b"de"], [1, 4])
+    [b'a', b'bcde']
+    """
+    data = b"".join(each for each in events if isinstance(each, bytes))
+    if not lengths or sum(lengths) != len(data):
+        return [*events]
+    ends = itertools.accumulate(lengths)
+    return [data[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def paced(chunks: Sequence[bytes | Pause], times: Sequence[int]) -> list[bytes | Pause]:
+    """The chunks with the recorded pause before each.
+
+    If there are more or fewer chunks than times, as in an edited or decoded body, the times are
+    spread over the chunks, and the whole takes as long as it did.
+
+    >>> paced([b"a", b"b"], [40, 1000, 10])
+    [Pause(seconds=1.04), b'a', Pause(seconds=0.01), b'b']
+    """
+    if not times:
+        return [*chunks]
+    ends = [0, *itertools.accumulate(times)]
+    result: list[bytes | Pause] = []
+    done = 0
+    for number, chunk in enumerate(chunks, 1):
+        end = ends[-(-number * len(times) // len(chunks))]
+        result += Pause((end - done) / 1000), chunk
+        done = end
+    return result
 
 
 def chunking_of(text: str) -> Chunking:

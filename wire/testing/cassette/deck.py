@@ -19,14 +19,14 @@ from wire.testing.cassette.instrument import Instrument
 from wire.testing.cassette.matching import Match, redacting
 from wire.testing.cassette.modes import Mode, needs_file, way_of
 from wire.testing.cassette.player import Played, Player
-from wire.testing.cassette.recorder import Recorder, response_of
+from wire.testing.cassette.recorder import Recorder, Timing, response_of
 
 if TYPE_CHECKING:
     from wire.testing.cassette.checks.drift import Change
 
-Keep = Callable[[int, Headers, bytes, End, list[int] | None], CassetteError | None]
-"""Takes status, headers and body of a live response, how the body ended, and the times of its
-chunks, if they are recorded. It returns its error, so that the caller can close the connection
+Keep = Callable[[int, Headers, bytes, End, Timing | None], CassetteError | None]
+"""Takes status, headers and body of a live response, how the body ended, and when its chunks came,
+if that is recorded. It returns its error, so that the caller can close the connection
 first."""
 
 
@@ -103,7 +103,7 @@ class Deck:
         headers: Headers,
         body: bytes,
         end: End,
-        times: list[int] | None,
+        timing: Timing | None,
     ) -> CassetteError | None:
         """Compare a live response with the recorded one."""
         from wire.testing.cassette.checks.drift import changes  # it loads the structs of all wires

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wire.errors import ConfigurationError
-from wire.testing.cassette.chunking import chunking_of
+from wire.testing.cassette.chunking import as_received, chunking_of, paced
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
 from wire.testing.cassette.format.file import End
 from wire.testing.cassette.pieces import Cut, Pause, Reset
@@ -22,11 +22,12 @@ class Instrument:
     """Changes recorded responses before they are played.
 
     `chunks` is a text of `wire.testing.cassette.chunking`, `faults` one of
-    `wire.testing.cassette.faults` or a list of them. Raises `ConfigurationError` for others.
+    `wire.testing.cassette.faults` or a list of them. With `sleep`, recorded times are kept. Raises
+    `ConfigurationError` for other texts.
     """
 
-    def __init__(self, chunks: str = "recorded", faults: Faults = ()) -> None:
-        self.chunking = chunking_of(chunks)
+    def __init__(self, chunks: str = "recorded", faults: Faults = (), sleep: bool = False) -> None:
+        self.chunking, self._sleep = chunking_of(chunks), sleep
         given = [faults] if isinstance(faults, (str, Mapping)) else list(faults)
         self._faults = [fault_of(each) for each in given if each]
         self._attempts: Counter[int] = Counter()
@@ -62,10 +63,17 @@ class Instrument:
         return None
 
     def changed(self, played: Played, fault: Fault | None) -> Played:
-        """The response with the fault, in the chunks that were asked for."""
+        """The response with the fault, in the chunks that were asked for.
+
+        A fault has its own pauses, between events. Without one, the recorded times are kept.
+        """
         if fault is not None:
             played = with_fault(played, fault)
-        return played._replace(chunks=self.chunking.cut(played.chunks))
+            return played._replace(chunks=self.chunking.cut(played.chunks))
+        chunks = as_received(played.chunks, played.lengths)
+        if self._sleep:
+            chunks = paced(chunks, played.times)
+        return played._replace(chunks=self.chunking.cut(chunks))
 
 
 def recorded_events(played: Played) -> list[bytes]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -147,17 +147,25 @@ def _without_boundary(body: bytes, content_type: str) -> bytes:
 
 
 def closest(
-    sent: ComparedRequest, recorded: Sequence[ComparedRequest]
+    sent: ComparedRequest, recorded: Sequence[ComparedRequest], played: Container[int] = ()
 ) -> tuple[int, list[Difference]] | None:
-    """Returns the index of the most similar recorded request, and the differences to it."""
+    """Returns the index of the most similar recorded request, and the differences to it.
+
+    Of requests with equally similar URLs, one whose index is not in `played` comes first: a test
+    that sends its requests in recorded order means the next one, even if an earlier one, which
+    begins the same conversation, is more similar.
+    """
     if not recorded:
         return None
-    heads = [[a != b for a, b in zip(each[:4], sent[:4], strict=True)] for each in recorded]
-    least = min(map(sum, heads))
+    ranks = [
+        (sum(a != b for a, b in zip(each[:4], sent[:4], strict=True)), index in played)
+        for index, each in enumerate(recorded)
+    ]
+    least = min(ranks)
     candidates = [
         (index, list(differences(recorded[index].body, sent.body)))
-        for index, head in enumerate(heads)
-        if sum(head) == least
+        for index, rank in enumerate(ranks)
+        if rank == least
     ]
     index, changed = min(candidates, key=lambda each: len(each[1]))
     near = recorded[index]

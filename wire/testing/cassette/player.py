@@ -26,6 +26,10 @@ class Played(NamedTuple):
     end: End
     source: str = "recording"
     """What ends the response, for the message of its error."""
+    lengths: Sequence[int] = ()
+    """Bytes of the chunks that were received, if recorded and not those in `chunks`."""
+    times: Sequence[int] = ()
+    """Milliseconds before each chunk that was received, if recorded."""
 
 
 class Player:
@@ -91,7 +95,14 @@ class Player:
         """The recorded response of an interaction."""
         response = self._interactions[index].response
         chunks: list[bytes | Pause] = [*body_chunks(response.body)]
-        return Played(response.status, response.headers, chunks, response.end)
+        return Played(
+            response.status,
+            response.headers,
+            chunks,
+            response.end,
+            lengths=response.chunks or (),
+            times=response.times or (),
+        )
 
     @property
     def unplayed(self) -> list[int]:
@@ -107,9 +118,12 @@ class Player:
             reason = (
                 f"it is recorded {times} time{'s' if times > 1 else ''}, and each was played once"
             )
-        elif (near := closest(request, self._recorded)) is not None:
+        elif (near := closest(request, self._recorded, played := self._used_up())) is not None:
             index, differences = near
-            reason = f"the closest is {self._labels[index]}, different in {listed(differences)}"
+            state = " (already played)" if index in played else ""
+            reason = (
+                f"the closest is {self._labels[index]}{state}, different in {listed(differences)}"
+            )
         else:
             reason = "the cassette is empty"
         known = Known()
@@ -126,6 +140,12 @@ class Player:
             for each in differences
         )
         return error
+
+    def _used_up(self) -> set[int]:
+        """The interactions that cannot be played again."""
+        with self._lock:
+            left = {index for indexes in self._left.values() for index in indexes}
+        return set(range(len(self._recorded))) - left
 
     def _key(self, sent: Sent) -> str:
         return self._compared(sent).key

@@ -10,13 +10,14 @@ import os
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.errors import CassetteError
-from wire.testing.cassette.format.bodies import read_body
+from wire.testing.cassette.format.bodies import body_chunks, read_body
 from wire.testing.cassette.format.content_coding import decode_content, refusal
 from wire.testing.cassette.format.file import (
     End,
@@ -36,6 +37,17 @@ from wire.testing.cassette.format.kept_headers import (
 from wire.testing.cassette.format.redaction import NO_REDACTION, Redaction
 from wire.testing.cassette.format.sent import Sent
 from wire.testing.cassette.leaks import Known, Leak
+
+
+class Timing(NamedTuple):
+    """When a response came (C-06)."""
+
+    started: int
+    """Milliseconds from the first request of the recording to this one."""
+    times: list[int]
+    """Milliseconds before each chunk of the body, the first since the request was sent."""
+    chunks: list[int]
+    """Bytes of each chunk."""
 
 
 class Recorder:
@@ -65,6 +77,8 @@ class Recorder:
         self._sent = len(kept)
         self._block = block if side_files else whole_block
         self._kept = {at: (each, self._block(each)) for at, each in enumerate(kept, 1)}
+        # A recording that goes on follows the earlier one in time.
+        self._earlier = max(map(_ended, kept), default=0)
         self._checked = 0  # number of known secrets at the last search of all interactions
 
     def send(self, sent: Sent, instead_of: int | None = None) -> int:
@@ -87,7 +101,7 @@ class Recorder:
         headers: Headers,
         body: bytes,
         end: End,
-        times: list[int] | None = None,
+        timing: Timing | None = None,
     ) -> CassetteError | None:
         """Writes the cassette after the body of a response was closed.
 
@@ -96,8 +110,8 @@ class Recorder:
         content = body
         try:
             response, content = response_of(status, list(headers), body, end, self._redaction)
-            if times is not None:
-                response = msgspec.structs.replace(response, times=times)
+            if timing is not None:
+                response = _timed(response, timing)
             request_type = dict(sent.headers).get("content-type", "")
             redacted = self._redaction.apply(sent.body)
             request = Request(
@@ -107,8 +121,13 @@ class Recorder:
                 redacted=redacted.paths or UNSET,
                 body=read_body(redacted.data, request_type),
             )
+            interaction = Interaction(
+                started=UNSET if timing is None else self._earlier + timing.started,
+                request=request,
+                response=response,
+            )
             with self._lock:
-                self._add(position, Interaction(request=request, response=response))
+                self._add(position, interaction)
         except CassetteError as error:
             return CassetteError(error.message, raw=content)
         return None
@@ -139,6 +158,21 @@ class Recorder:
     def _write(self) -> None:
         # As an `OSError`, it would look to the client like a lost connection, and be retried.
         save(self._path, (self._kept[position][1] for position in sorted(self._kept)))
+
+
+def _timed(response: Response, timing: Timing) -> Response:
+    """Adds the times of the chunks, and their lengths unless they are those of the events."""
+    events = [len(each) for each in body_chunks(response.body)]
+    is_decoded = response.decoded is not UNSET  # then the lengths are those of other bytes
+    same = is_decoded or timing.chunks == events
+    return msgspec.structs.replace(
+        response, times=timing.times, chunks=UNSET if same else timing.chunks
+    )
+
+
+def _ended(interaction: Interaction) -> int:
+    """When a response was complete, in milliseconds; 0 if that is not recorded."""
+    return (interaction.started or 0) + sum(interaction.response.times or ())
 
 
 def response_of(

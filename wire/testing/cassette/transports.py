@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any, Self
@@ -27,6 +28,7 @@ from wire.testing.cassette.matching import Match
 from wire.testing.cassette.modes import Mode, mode_of
 from wire.testing.cassette.player import Played
 from wire.testing.cassette.playing import body_of, played_response
+from wire.testing.cassette.recorder import Timing
 
 _ENDS: list[tuple[type[Exception], End]] = [
     (httpx.TimeoutException, "timeout"),
@@ -40,7 +42,7 @@ class _Sends(httpx.BaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
-    _timing: bool = False
+    _clock: _Clock | None = None
     _sleep: bool = False
 
     @checked_arguments(ConfigurationError)
@@ -55,12 +57,12 @@ class _Sends(httpx.BaseTransport):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
             return played_response(taken, playing)
-        began = time.monotonic() if self._timing else None
+        watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = self._inner.handle_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.SyncByteStream)
-        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response, began)))
+        return _wrapped(response, _Recorded(response.stream, _BodyCopy(taken, response, watch)))
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -72,7 +74,7 @@ class _AsyncSends(httpx.AsyncBaseTransport):
 
     _inner: Any
     _take: Callable[[Sent], Played | Keep | None]
-    _timing: bool = False
+    _clock: _Clock | None = None
     _sleep: bool = False
 
     @checked_arguments(ConfigurationError)
@@ -87,13 +89,13 @@ class _AsyncSends(httpx.AsyncBaseTransport):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()
             return played_response(taken, playing)
-        began = time.monotonic() if self._timing else None
+        watch = None if self._clock is None else self._clock.start()
         response: httpx.Response = await self._inner.handle_async_request(request)
         if taken is None:
             return response
         assert isinstance(response.stream, httpx.AsyncByteStream)
         return _wrapped(
-            response, _AsyncRecorded(response.stream, _BodyCopy(taken, response, began))
+            response, _AsyncRecorded(response.stream, _BodyCopy(taken, response, watch))
         )
 
     async def aclose(self) -> None:
@@ -107,14 +109,14 @@ class _InUse:
     _deck: Deck
     _take: Callable[[Sent], Played | Keep | None]
     _sleep: bool
-    _timing: bool
+    _clock: _Clock | None
 
     @classmethod
     def _sharing(cls, other: _InUse) -> Self:
         """A transport of the same recording."""
         made = cls.__new__(cls)
         made._deck, made._take = other._deck, other._take
-        made._sleep, made._timing = other._sleep, other._timing
+        made._sleep, made._clock = other._sleep, other._clock
         return made
 
     @property
@@ -185,14 +187,16 @@ class Cassette(_InUse, _Sends):
         redact: JSON paths of values in bodies, such as `$.metadata.user_id`, that are recorded as
             `[redacted]`. Requests are compared in the redacted form (C-13).
         again: How to record again, for error messages, such as a command.
-        chunks: How replayed bytes are cut: `recorded` (a chunk for each event), `one`, `bytes:N`,
-            `split:K` or `seed:N`.
+        chunks: How replayed bytes are cut: `recorded` (as received if the recording has times, else
+            a chunk for each event), `one`, `bytes:N`, `split:K` or `seed:N`.
         faults: A fault of replayed responses, such as `cut; after=2` or `429; attempt=1`, or a list
             of faults, of which the first that applies to an attempt counts.
-        sleep: True waits as long as faults say; otherwise no pause takes time, and one that is as
-            long as the read timeout raises `httpx.ReadTimeout` at once.
-        timing: True records the milliseconds between chunks, which `wire cassette show --html`
-            draws. A second recording then differs from the first (C-06).
+        sleep: True waits as long as faults say, and without a fault as long as the recorded server
+            did if the recording has times; otherwise no pause takes time, and one of a fault that
+            is as long as the read timeout raises `httpx.ReadTimeout` at once.
+        timing: True records in milliseconds when requests were sent and chunks came, which
+            `wire cassette show --html` draws and `sleep` repeats. A second recording then differs
+            from the first (C-06).
     """
 
     @checked_arguments(ConfigurationError)
@@ -215,8 +219,8 @@ class Cassette(_InUse, _Sends):
         inner, secrets = sealed_object(inner, "handle_request"), sealed_list(secrets)
         self._inner = _inner(inner, "handle_request", Httpx2Transport, Lanes)
         again = again or f"to record it again, use Cassette({os.fspath(path)!r}, 'rewrite') once"
-        self._sleep, self._timing = sleep, timing
-        instrument = Instrument(chunks, faults)
+        self._sleep, self._clock = sleep, _Clock() if timing else None
+        instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
 
@@ -247,8 +251,8 @@ class AsyncCassette(_InUse, _AsyncSends):
         self._inner = _inner(inner, "handle_async_request", AsyncHttpx2Transport, AsyncLanes)
         name = os.fspath(path)
         again = again or f"to record it again, use AsyncCassette({name!r}, 'rewrite') once"
-        self._sleep, self._timing = sleep, timing
-        instrument = Instrument(chunks, faults)
+        self._sleep, self._clock = sleep, _Clock() if timing else None
+        instrument = Instrument(chunks, faults, sleep)
         self._deck = Deck(path, mode_of(mode), match or Match(), again, secrets, redact, instrument)
         self._take = self._deck.take
 
@@ -495,25 +499,53 @@ def _wrapped(
     )
 
 
+class _Watch:
+    """Notes when the chunks of one response come."""
+
+    def __init__(self, now: float, started: float) -> None:
+        self._last = now
+        self.timing = Timing(round(started * 1000), [], [])
+
+    def chunk(self, length: int) -> None:
+        """Adds a chunk that came now."""
+        now = time.monotonic()
+        self.timing.times.append(round((now - self._last) * 1000))
+        self.timing.chunks.append(length)
+        self._last = now
+
+
+class _Clock:
+    """Starts with the first request of a recording."""
+
+    def __init__(self) -> None:
+        self._first: float | None = None
+        self._lock = threading.Lock()
+
+    def start(self) -> _Watch:
+        """The watch of a request that is sent now."""
+        with self._lock:  # else a request could come before the first one
+            now = time.monotonic()
+            if self._first is None:
+                self._first = now
+        return _Watch(now, now - self._first)
+
+
 class _BodyCopy:
     """Copies the body of one response while the caller reads it, and notes how the body ended."""
 
-    def __init__(self, keep: Keep, response: httpx.Response, began: float | None) -> None:
+    def __init__(self, keep: Keep, response: httpx.Response, watch: _Watch | None) -> None:
         self.closed = False
         self.end: End = "closed by the caller"
         self._pieces: list[bytes] = []
         self._keep = keep
-        self._times: list[int] | None = None if began is None else []
-        self._last = began or 0.0
+        self._watch = watch
         self._status, self._headers = response.status_code, response.headers.multi_items()
 
     def take(self, data: bytes) -> bytes:
         """Stores the bytes and returns them."""
         self._pieces.append(data)
-        if self._times is not None:
-            now = time.monotonic()
-            self._times.append(round((now - self._last) * 1000))
-            self._last = now
+        if self._watch is not None:
+            self._watch.chunk(len(data))
         return data
 
     def failed(self, cause: Exception) -> None:
@@ -525,7 +557,8 @@ class _BodyCopy:
         """Passes the stored body on; returns the error of that, if any."""
         self.closed = True
         body = b"".join(self._pieces)
-        return self._keep(self._status, self._headers, body, self.end, self._times)
+        timing = None if self._watch is None else self._watch.timing
+        return self._keep(self._status, self._headers, body, self.end, timing)
 
 
 def _raise_unless_interrupted(problem: CassetteError | None) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -14,10 +16,10 @@ from wire.core.decoders import decoder
 from wire.errors import CassetteError
 from wire.testing.cassette.checks.drift import drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
-from wire.testing.cassette.checks.scan import scan
+from wire.testing.cassette.checks.scan import Allowed, scan
 from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import CassetteFile, Interaction, load
-from wire.testing.cassette.format.file_position import fault_of, positions
+from wire.testing.cassette.format.file import VERSION, CassetteFile, load
+from wire.testing.cassette.format.file_position import Fault, Path, fault_of, positions, shown
 from wire.testing.cassette.matching import Match
 
 Kind = Literal["format", "secret", "drift", "orphan", "incomplete", "repeated", "unknown"]
@@ -57,20 +59,26 @@ class Finding(NamedTuple):
 
 
 def check(
-    data: bytes, name: str, *, with_drift: bool = False, side_files: Iterable[str] = ()
+    data: bytes,
+    name: str,
+    *,
+    with_drift: bool = False,
+    side_files: Iterable[str] = (),
+    allowed: Iterable[Allowed] = (),
 ) -> list[Finding]:
     """List the findings in the bytes of a cassette file.
 
-    `side_files` are the names of the files in its folder of side files.
+    `side_files` are the names of the files in its folder of side files, `allowed` values that are
+    no secrets.
     """
     text = data.decode("utf-8-sig", "replace")
-    found = [Finding(name, hit.line, "secret", hit.path, hit.kind) for hit in scan(text)]
+    found = [Finding(name, hit.line, "secret", hit.path, hit.kind) for hit in scan(text, allowed)]
+    lines = _Lines(text)
     try:
         cassette = load(data, name)
     except CassetteError as error:
-        found += _format_faults(text, name, error)
+        found += _format_faults(text, name, lines, error)
     else:
-        lines = _Lines(text)
         found += _incomplete(cassette, name, lines)
         found += _repeated(cassette, name, lines)
         found += _drift(cassette, name, lines) if with_drift else ()
@@ -83,42 +91,36 @@ def check(
 
 
 class _Lines:
-    """The lines on which interactions begin, found when the first is asked for."""
+    """The lines on which values, or their keys, begin; found when the first is asked for."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts: list[int] | None = None
+        self._lines: dict[Path, int] = {}
 
-    def of(self, index: int) -> int:
-        if self._starts is None:
-            self._starts = [line for line, _ in _starts(self._text)]
-        return self._starts[index]
+    def of(self, path: Path) -> int:
+        if not self._lines:
+            ends = [match.end() for match in re.finditer("\n", self._text)]
+            self._lines = {
+                each: bisect.bisect_right(ends, at) + 1 for each, at, _ in positions(self._text)
+            }
+        return self._lines[path]
+
+    def of_interaction(self, index: int) -> int:
+        return self.of(("interactions", index))
 
 
-def _starts(text: str) -> Iterator[tuple[int, int]]:
-    """Yields the line and the offset of each interaction."""
-    for path, at, _ in positions(text):
-        if len(path) == 2 and path[0] == "interactions":
-            yield text.count("\n", 0, at) + 1, at
-
-
-def _format_faults(text: str, name: str, error: CassetteError) -> list[Finding]:
-    """The first fault of each interaction; of the file around them if they have none."""
-    found = []
+def _format_faults(text: str, name: str, lines: _Lines, error: CassetteError) -> list[Finding]:
+    """All faults of the keys and values; what `load` says of a file that has other faults."""
+    found: list[Finding] = []
     try:
         json.loads(text)
-        for index, (line, at) in enumerate(_starts(text)):
-            _, end = json.JSONDecoder().raw_decode(text, at)
-            inside = text[at:end]
-            try:
-                decoder(Interaction).decode(inside)
-            except msgspec.ValidationError as cause:
-                fault = fault_of(inside, cause)
-                path = f"$.interactions[{index}]{fault.path[1:]}"
-                line += max(fault.line - 1, 0)
-                found.append(Finding(name, line, "format", path, fault.message))
+        if decoder(_Version).decode(text).wire_cassette == VERSION:
+            for path, at, fault in _faults(CassetteFile, text.encode(), ()):
+                line = lines.of(at) + max(fault.line - 1, 0)
+                whole = shown(path) + fault.path[1:]
+                found.append(Finding(name, line, "format", whole, fault.message))
     except (ValueError, RecursionError):
-        pass  # not JSON, which the error of the whole says
+        pass  # not JSON, or no version, which `load` says
     if found:
         return found
     position = _POSITION.fullmatch(error.message.removeprefix(name))
@@ -127,13 +129,79 @@ def _format_faults(text: str, name: str, error: CassetteError) -> list[Finding]:
     return [Finding(name, int(position[1] or 0), "format", position[2] or "", position[3])]
 
 
+class _Version(msgspec.Struct):
+    wire_cassette: Any = VERSION
+
+
+def _faults(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Fault]]:
+    """Yields each fault of a value: the path of the value, that of what has the line, and the rest.
+
+    The decoder stops at the first fault, so each field and each item is decoded alone.
+    """
+    values: dict[Any, msgspec.Raw]
+    try:
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            kinds = _hints(kind)
+            values = decoder(dict[str, msgspec.Raw]).decode(raw)
+        elif get_origin(kind) is list:
+            values = dict(enumerate(decoder(list[msgspec.Raw]).decode(raw)))
+            kinds = dict.fromkeys(values, get_args(kind)[0])
+        elif get_origin(kind) is dict:
+            values = decoder(dict[str, msgspec.Raw]).decode(raw)
+            kinds = dict.fromkeys(values, get_args(kind)[1])
+        else:
+            kinds = values = {}
+    except msgspec.ValidationError:
+        kinds = values = {}  # not an object, or no array
+    found: list[tuple[Path, Path, Fault]] = []
+    for name, value in values.items():
+        if name in kinds:
+            found += _faults(kinds[name], bytes(value), (*path, name))
+        else:
+            fault = Fault("$", f"object contains unknown field `{name}`")
+            found.append((path, (*path, name), fault))
+    if kinds and isinstance(kind, type):
+        missing = [each.name for each in msgspec.structs.fields(kind) if each.required]
+        found += [
+            (path, path, Fault("$", f"object missing required field `{name}`"))
+            for name in missing
+            if name not in values
+        ]
+    # Rules between the fields say nothing of use while a field is wrong.
+    yield from found or _fault(kind, raw, path)
+
+
+@functools.cache
+def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
+    """The types of the fields, as of a field that is given."""
+    hints = get_type_hints(struct, include_extras=True)
+    return {
+        name: next(each for each in get_args(hint) if each is not msgspec.UnsetType)
+        if msgspec.UnsetType in get_args(hint)
+        else hint
+        for name, hint in hints.items()
+    }
+
+
+def _fault(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Fault]]:
+    """Yields the first fault of a value."""
+    try:
+        decoder(kind).decode(raw)
+    except msgspec.ValidationError as cause:
+        yield path, path, fault_of(raw.decode(), cause)
+
+
 def _incomplete(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding]:
     for index, interaction in enumerate(cassette.interactions):
         end = interaction.response.end
         if end != "eof":
             path = f"$.interactions[{index}].response.end"
             yield Finding(
-                name, lines.of(index), "incomplete", path, f"the response ended early: {end}"
+                name,
+                lines.of_interaction(index),
+                "incomplete",
+                path,
+                f"the response ended early: {end}",
             )
 
 
@@ -151,7 +219,7 @@ def _repeated(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Find
         for index in others:
             yield Finding(
                 name,
-                lines.of(index),
+                lines.of_interaction(index),
                 "repeated",
                 f"$.interactions[{index}].request",
                 f"equal to that of interactions[{first}]: only the order tells them apart",
@@ -163,9 +231,9 @@ def _drift(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding
         request, path = interaction.request, f"$.interactions[{index}]"
         if endpoint_of(request.method, request.url, request.headers) is None:
             message = f"{request.method} {request.url} belongs to no wire"
-            yield Finding(name, lines.of(index), "unknown", path, message)
+            yield Finding(name, lines.of_interaction(index), "unknown", path, message)
         for each in drift(interaction):
-            yield Finding(name, lines.of(index), "drift", path, str(each))
+            yield Finding(name, lines.of_interaction(index), "drift", path, str(each))
 
 
 def is_cassette(data: bytes) -> bool:

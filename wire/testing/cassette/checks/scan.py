@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import bisect
+import hashlib
 import io
 import itertools
 import json
@@ -22,7 +23,7 @@ import msgspec
 
 from wire.core.credentials import credentials_in, secret_name
 from wire.core.limits import Inflater, Limits
-from wire.errors import LimitError, StreamInvalid
+from wire.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.testing.cassette.format.file_position import Path, positions, shown
 from wire.testing.cassette.leaks import unescaped
 
@@ -41,24 +42,73 @@ class Hit(NamedTuple):
     """Such as `Anthropic key` or `Google API key, in base64`."""
     path: str = ""
     """JSON path, if the file is JSON."""
+    digests: tuple[str, ...] = ()
+    """The SHA-256 of the value, by which a false alarm is allowed. Several, if the place has more
+    values or the file shows one in several forms, such as two pieces and the whole."""
 
     def __str__(self) -> str:
         return f"{self.line}: {self.kind}{f', {self.path}' if self.path else ''}"
 
 
-def scan(text: str) -> list[Hit]:
+class Allowed(NamedTuple):
+    """A value that is no secret, although it looks like one."""
+
+    kind: str
+    """As `Hit.kind`."""
+    digest: str
+    """The first digits of the SHA-256 of the value."""
+
+
+def allowed_of(text: str) -> Allowed:
+    """Parse `KIND:DIGITS`.
+
+    >>> allowed_of("GitHub token:3f2a91c04b7d")
+    Allowed(kind='GitHub token', digest='3f2a91c04b7d')
+
+    Raises `ConfigurationError` for an unknown kind, and for digits that are not 8 to 64 hexadecimal
+    ones.
+    """
+    kind, _, digest = text.rpartition(":")
+    if kind.removesuffix(_IN_BASE64) not in _KINDS:
+        # A key by mistake must not be shown.
+        raise ConfigurationError(
+            "allow: expected KIND:DIGITS, as `wire cassette scan --json` shows them"
+        )
+    if not re.fullmatch("[0-9a-f]{8,64}", digest):
+        raise ConfigurationError(
+            f"allow: {kind}: expected 8 to 64 hexadecimal digits of the SHA-256 of the value"
+        )
+    return Allowed(kind, digest)
+
+
+def scan(text: str, allowed: Iterable[Allowed] = ()) -> list[Hit]:
     """List what looks like a secret in the text of a file, by line.
 
     Each kind is listed once for a line and JSON path. A secret that is split over the events of a
-    stream is listed at the first of them.
+    stream is listed at the first of them. Values in `allowed` are left out.
     """
-    hits: dict[Hit, None] = {}
+    allowed = tuple(allowed)
+    found: dict[tuple[int, str], dict[str, None]] = {}
+    paths: dict[tuple[int, str], dict[str, None]] = {}
     for part in _parts(text):
-        for at, kind in part.found():
-            hits.setdefault(Hit(*part.place(at, kind)))
-    with_path = {hit[:2] for hit in hits if hit.path}
+        for at, kind, value in part.found():
+            line, kind, path = part.place(at, kind)
+            digest = _digest(value)
+            if not any(kind == each.kind and digest.startswith(each.digest) for each in allowed):
+                found.setdefault((line, kind), {})[digest] = None
+                paths.setdefault((line, kind), {})[path] = None
     # The lines of a JSON file are searched too; what the JSON path tells better is left out.
-    return sorted(hit for hit in hits if hit.path or hit[:2] not in with_path)
+    return sorted(
+        Hit(*place, path, tuple(digests))
+        for place, digests in found.items()
+        for path in sorted(filter(None, paths[place])) or [""]
+    )
+
+
+def _digest(value: str) -> str:
+    # A form without an end of its own takes what the file writes after the value.
+    value = value.rstrip("\\\"'}], ")
+    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def text_of(data: bytes) -> str:
@@ -100,23 +150,27 @@ def is_placeholder(value: str) -> bool:
     )
 
 
-def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[tuple[int, str]]:
-    """Yields the offset and the kind of each secret in a text."""
+_Found = tuple[int, str, str]
+"""The offset, the kind and the value of a secret in a text."""
+
+
+def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
     taken: list[tuple[int, int]] = []
-    for match, kind in _matches(text):
+    for match, kind, value in _matches(text):
         begin, end = match.span()
         if not any(begin < stop and start < end for start, stop in taken):
             taken.append((begin, end))
-            yield begin, kind
+            yield begin, kind, value
     if depth:
         for word in _BASE64.finditer(text):
-            for _, kind in _found_in(_decoded(word[0]), depth - 1):
+            for _, kind, value in _found_in(_decoded(word[0]), depth - 1):
                 # The base64 of Basic is told as such, and so is a JWT.
                 if not any(word.start() < stop and start < word.end() for start, stop in taken):
-                    yield word.start(), kind if kind.endswith("base64") else f"{kind}, in base64"
+                    yield word.start(), kind.removesuffix(_IN_BASE64) + _IN_BASE64, value
 
 
-def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def _matches(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
+    """Yields the match, the kind and the value of each secret."""
     lower = text.lower()
     for form in _FORMS:
         if not any(word in lower for word in form.words):
@@ -124,7 +178,7 @@ def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
         for match in form.pattern.finditer(text):
             value = match[1] if form.pattern.groups else match[0]
             if form.is_secret(value):
-                yield match, form.kind
+                yield match, form.kind, _pem(text, match) if form.kind == _PEM else value
     for match in credentials_in(text):
         before = text[match.start() - 1 : match.start()]
         if (
@@ -132,7 +186,13 @@ def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
             and not (before and before in _INSIDE_WORD)
             and _is_random(match[0])
         ):
-            yield match, "key of a known vendor"
+            yield match, _OF_VENDOR, match[0]
+
+
+def _pem(text: str, begin: re.Match[str]) -> str:
+    """The base64 of a PEM block, of which the form has the first line only."""
+    block = text[begin.end() :].partition("-----END")[0]
+    return re.sub(r"\\[nr]|[^A-Za-z0-9+/=]", "", block)
 
 
 _TOLD_ABOVE = re.compile(r"(?i:bearer|basic)|eyJ|-----")
@@ -206,8 +266,12 @@ class _Form(NamedTuple):
     """Whether a value of this form is a secret, and no placeholder."""
 
 
+_PEM = "private key"
+_OF_VENDOR = "key of a known vendor"
+_IN_BASE64 = ", in base64"
+
 _FORMS = (
-    _Form("private key", re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"),
+    _Form(_PEM, re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"),
           ("private key-----",), lambda value: True),
     _Form("Anthropic key", re.compile(_BEGIN + r"(sk-ant-[\w-]{16,})"), ("sk-ant-",), _is_random),
     _Form("OpenAI key", re.compile(_BEGIN + r"(sk-[\w-]{20,})"), ("sk-",), _is_random),
@@ -235,6 +299,8 @@ _FORMS = (
 """Specific kinds come first: a later one that overlaps an earlier one in the text is the same
 secret."""
 
+_KINDS = (*(form.kind for form in _FORMS), _OF_VENDOR)
+
 
 # --- where to search ------------------------------------------------------------------------------
 
@@ -248,14 +314,18 @@ class _Part(NamedTuple):
     name: str = ""
     """The name of the header, cookie or parameter that has the text as its value."""
 
-    def found(self) -> Iterator[tuple[int, str]]:
-        """Yields the offset and the kind of each secret."""
+    def found(self) -> Iterator[_Found]:
+        """Yields each secret."""
         yield from _found_in(self.text)
-        if len(self.marks) == 1:
-            for form in itertools.islice(unescaped(self.text), 1, None):
-                yield from ((0, kind) for _, kind in _found_in(form))
+        others = list(itertools.islice(unescaped(self.text), 1, None)) if self._is_one else []
         if self.name:
-            yield from ((0, kind) for _, kind in _found_in(f"{self.name}{self.text}"))
+            others.append(f"{self.name}{self.text}")
+        for form in others:
+            yield from ((0, kind, value) for _, kind, value in _found_in(form))
+
+    @property
+    def _is_one(self) -> bool:
+        return len(self.marks) == 1
 
     def place(self, at: int, kind: str) -> tuple[int, str, str]:
         """The line, the kind and the JSON path of what begins at an offset."""

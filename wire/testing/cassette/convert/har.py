@@ -8,6 +8,7 @@ it. Names that begin with `_` are free for each program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from typing import Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
@@ -28,7 +29,7 @@ from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import End, Interaction
 from wire.testing.cassette.format.sent import Sent
 
-_NO_TIME = "1970-01-01T00:00:00.000Z"
+_EPOCH = datetime(1970, 1, 1)
 _FORM = "application/x-www-form-urlencoded"
 _OWN_ENDS: dict[str, End] = {end: end for end in get_args(End)}
 _ENDS: tuple[tuple[str, End], ...] = (
@@ -85,7 +86,7 @@ def write_har(interactions: Iterable[Interaction], notes: Notes) -> str:
     creator = {"name": "wire", "version": VERSION}
     har = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
     if entries:
-        notes.add(f"startedDateTime: a cassette has no times; written as {_NO_TIME}")
+        notes.add(f"startedDateTime: a cassette has no date; the first is {_date(0)}")
     text = msgspec.json.format(msgspec.json.encode(har), indent=2).decode()
     return printable_json(text) + "\n"
 
@@ -246,14 +247,23 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
     }
     if response.end != "eof":
         written_response["_error"] = response.end
+    times = response.times or []
+    if len(times) > 1:
+        notes.drop("fields of a response", "times of single chunks")
     return {
-        "startedDateTime": _NO_TIME,
-        "time": 0,
+        "startedDateTime": _date(interaction.started or 0),
+        "time": sum(times),
         "request": written_request,
         "response": written_response,
         "cache": {},
-        "timings": {"send": 0, "wait": 0, "receive": 0},
+        "timings": {"send": 0, "wait": sum(times[:1]), "receive": sum(times[1:])},
     }
+
+
+def _date(milliseconds: int) -> str:
+    """A time after 1970 as ISO 8601."""
+    moment = _EPOCH + timedelta(milliseconds=milliseconds)
+    return f"{moment.isoformat(timespec='milliseconds')}Z"
 
 
 def _named(headers: dict[str, str]) -> list[dict[str, str]]:

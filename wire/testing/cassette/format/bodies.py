@@ -20,6 +20,7 @@ from wire.testing.cassette.format.json_style import (
     LAYOUTS,
     ON_ONE_LINE,
     Escapes,
+    Layout,
     Style,
     readable,
     written,
@@ -28,6 +29,7 @@ from wire.testing.cassette.format.json_style import (
 _SPACE = b" \t\r\n"
 # Atomic groups: without them, backtracking splits a CRLF into CR and LF, which is a blank line.
 _EVENT = re.compile(rb".*?(?>\r\n|\r|\n)(?>\r\n|\r|\n)+|.+", re.DOTALL)
+_BEFORE = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*")
 _LIKE_EVENTS = re.compile(rb"(?:\xef\xbb\xbf)?(?:data|event|id|retry|):")
 _FIELDS = {"event", "id", "retry", "data"}
 _RETRY = re.compile(r"[0-9]{1,18}")
@@ -76,14 +78,21 @@ def event_bytes(event: Event, body: Body) -> bytes:
         return "".join(event.text).encode()
     if event.base64 is not UNSET:
         return base64.b64decode("".join(event.base64))
-    end, gap = _marks(body.framing or "lf")
+    line_end, gap = _marks(body.framing or "lf")
+    end = line_end * 2 if event.end is UNSET else event.end.encode()
+    return (event.before or "").encode() + line_end.join(_lines_of(event, body, gap)) + end
+
+
+def _lines_of(event: Event, body: Body, gap: bytes) -> list[bytes]:
     if event.comment is not UNSET:
-        return gap.join((b"", event.comment.encode())) + end + end
+        return [gap + event.comment.encode()]
+    if event.outside:
+        return [_payload(event, body)]
     fields = (("event", event.event), ("id", event.id), ("retry", event.retry))
     lines = [
         name.encode() + gap + str(value).encode() for name, value in fields if value is not UNSET
     ]
-    return end.join((*lines, b"data" + gap + _payload(event, body), b"", b""))
+    return [*lines, b"data" + gap + _payload(event, body)]
 
 
 def _payload(event: Event, body: Body) -> bytes:
@@ -179,15 +188,24 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
     if text is None:
         return _ReadEvent(Event(base64=in_columns(piece)))
     body = Body(framing=framing, events=[])
-    end, gap = _marks(framing)
-    lines = [line.partition(gap) for line in piece.removesuffix(end + end).split(end)]
+    line_end, gap = _marks(framing)
+    start, inside, end = _around(piece)
+    around: dict[str, Any] = {
+        "before": start.decode() or UNSET,
+        "end": UNSET if end == line_end * 2 else end.decode(),
+    }
+    for form in _json_forms(inside, LAYOUTS, first):
+        event = _event(around | form | {"outside": True})
+        if event is not None and event_bytes(event, body) == piece:
+            return _ReadEvent(event)
+    lines = [line.partition(gap) for line in inside.split(line_end)]
     fields: dict[str, Any] = {name.decode(): value.decode() for name, _, value in lines}
     if "data" in fields and fields.keys() <= _FIELDS and _RETRY.fullmatch(fields.get("retry", "0")):
         payload = fields.pop("data").encode()
         if "retry" in fields:
             fields["retry"] = int(fields["retry"])
-        for form in _json_forms(payload, first):
-            event = _event(fields | form)
+        for form in _json_forms(payload, ON_ONE_LINE, first):
+            event = _event(around | fields | form)
             if event is not None and event_bytes(event, body) == piece:
                 assert event.layout is not UNSET
                 style = Style(event.layout, event.escapes or _PLAIN.escapes)
@@ -195,19 +213,30 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
         fields["data"] = payload.decode()
     else:
         fields = {"comment": fields.get("", UNSET)}
-    event = _event(fields)
+    event = _event(around | fields)
     if event is not None and event_bytes(event, body) == piece:
         return _ReadEvent(event)
     return _ReadEvent(Event(text=text))
 
 
-def _json_forms(payload: bytes, first: Style) -> Iterator[dict[str, Any]]:
+def _around(piece: bytes) -> tuple[bytes, bytes, bytes]:
+    """Splits an event into the white space before it, its lines, and the line ends after it."""
+    found = _BEFORE.match(piece)
+    assert found is not None  # it matches no bytes too
+    rest = piece[found.end() :]
+    inside = rest.rstrip(b"\r\n")
+    return found[0], inside, rest[len(inside) :]
+
+
+def _json_forms(
+    payload: bytes, layouts: tuple[Layout, ...], first: Style
+) -> Iterator[dict[str, Any]]:
     """Yields forms of a payload as JSON: as received, or without blanks before its last brace."""
     if payload[:1] not in (b"{", b"["):
         return
     blanks = len(payload) - 1 - len(payload[:-1].rstrip(b" "))
     for pad in (UNSET, blanks) if blanks and payload.endswith(b"}") else (UNSET,):
-        form = readable(_unpadded(payload, pad), ON_ONE_LINE, first)
+        form = readable(_unpadded(payload, pad), layouts, first)
         if form is not None:
             yield {
                 "layout": form.style.layout,

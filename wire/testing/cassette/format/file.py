@@ -27,7 +27,6 @@ from wire.testing.cassette.format.json_style import (
     ON_ONE_LINE,
     Escapes,
     Layout,
-    OneLineLayout,
     escape_invisible,
 )
 from wire.testing.cassette.format.side_files import (
@@ -62,8 +61,8 @@ _EVENT_FORMS = ("json", "data", "comment", "text", "base64")
 _LINE_END = re.compile(r"[\r\n]")
 _UTF8_AT_ONCE = 1024 * 1024
 """Bytes. A decoded text can take four times the space of its bytes, so it is decoded in pieces."""
-# Only the response has a key `times` at this indentation.
-_TIMES = re.compile(r'^(        "times": \[)([\s\d,]*)\]', re.MULTILINE)
+# Only the response has such keys at this indentation.
+_NUMBERS = re.compile(r'^(        "(?:times|chunks)": \[)([\s\d,]*)\]', re.MULTILINE)
 
 
 class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -99,8 +98,14 @@ class Event(_Strict, frozen=True, kw_only=True, gc=False):
     """The field `id`."""
     retry: Annotated[int, Meta(ge=0)] | UnsetType = UNSET
     """The field `retry`, in milliseconds."""
-    layout: OneLineLayout | UnsetType = UNSET
-    """Present only if it differs from the body's."""
+    outside: bool = False
+    """True: the JSON stands between the events, without `data:`, as errors of some servers do."""
+    before: Annotated[str, Meta(pattern=r"^[\ufeff \t\r\n]*$")] | UnsetType = UNSET
+    """White space before the first line. After a blank, `data:` is no field of SSE."""
+    end: Annotated[str, Meta(pattern=r"^[\r\n]*$")] | UnsetType = UNSET
+    """What follows the last line. Without it: its line end and a blank line."""
+    layout: Layout | UnsetType = UNSET
+    """Present only if it differs from the body's. One line, unless the JSON is `outside`."""
     escapes: Escapes | UnsetType = UNSET
     """Present only if it differs from the body's."""
     pad: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
@@ -125,6 +130,19 @@ class Event(_Strict, frozen=True, kw_only=True, gc=False):
         ):
             raise ValueError(
                 f"event, id and retry are allowed with json or data only, not with {form}"
+            )
+        if form in ("text", "base64") and (self.before, self.end) != (UNSET, UNSET):
+            raise ValueError(f"before and end are not allowed with {form}, which has all bytes")
+        if self.outside and (form, self.event, self.id, self.retry) != (
+            "json",
+            UNSET,
+            UNSET,
+            UNSET,
+        ):
+            raise ValueError("outside is allowed with json only, without event, id and retry")
+        if not self.outside and self.layout not in (UNSET, *ON_ONE_LINE):
+            raise ValueError(
+                f"layout: expected a layout on one line for an event, not {self.layout!r}"
             )
         if any(
             _LINE_END.search(value)
@@ -212,6 +230,9 @@ class Response(_Strict, frozen=True, kw_only=True):
     """JSON paths in the body, or in its events, whose values were replaced by `[redacted]`."""
     times: list[Annotated[int, Meta(ge=0)]] | UnsetType = UNSET
     """Milliseconds before each chunk of the body, the first since the request was sent (C-06)."""
+    chunks: list[Annotated[int, Meta(ge=0)]] | UnsetType = UNSET
+    """Bytes of each chunk, recorded with `times` if a chunk is not an event. They do not count
+    after an edit that changed the length of the body."""
     body: Body | UnsetType = UNSET
     """Absent if no byte was received."""
     end: End
@@ -224,6 +245,8 @@ class Response(_Strict, frozen=True, kw_only=True):
 class Interaction(_Strict, frozen=True, kw_only=True):
     """One request and its response."""
 
+    started: Annotated[int, Meta(ge=0, le=10**12)] | UnsetType = UNSET
+    """Milliseconds from the first recorded request to this one (C-06)."""
     request: Request
     """What was sent."""
     response: Response
@@ -294,10 +317,7 @@ def block(interaction: Interaction) -> Block:
     parts = (request.body, request.headers), (response.body, response.headers)
     if any(_has_side_files(body) for body, _ in parts):
         sent, received = (_moved_out(body, headers, files) for body, headers in parts)
-        interaction = Interaction(
-            request=msgspec.structs.replace(request, body=sent),
-            response=msgspec.structs.replace(response, body=received),
-        )
+        interaction = _with_bodies(interaction, sent, received)
     return Block(text_of(interaction), files)
 
 
@@ -312,7 +332,7 @@ def text_of(interaction: Interaction) -> str:
     # JSON escapes line ends inside strings, so this changes the indentation only.
     text = escape_invisible("    " + text.replace("\n", "\n    "))
     if interaction.response.times is not UNSET:
-        text = _TIMES.sub(lambda found: found[1] + " ".join(found[2].split()) + "]", text)
+        text = _NUMBERS.sub(lambda found: found[1] + " ".join(found[2].split()) + "]", text)
     return text
 
 
@@ -418,17 +438,22 @@ def _with_side_files(cassette: CassetteFile, folder: Folder) -> CassetteFile:
     ):
         return cassette
     interactions = [
-        Interaction(
-            request=msgspec.structs.replace(
-                each.request, body=_moved_in(each.request.body, folder)
-            ),
-            response=msgspec.structs.replace(
-                each.response, body=_moved_in(each.response.body, folder)
-            ),
+        _with_bodies(
+            each, _moved_in(each.request.body, folder), _moved_in(each.response.body, folder)
         )
         for each in cassette.interactions
     ]
     return msgspec.structs.replace(cassette, interactions=interactions)
+
+
+def _with_bodies(
+    interaction: Interaction, sent: Body | UnsetType, received: Body | UnsetType
+) -> Interaction:
+    return msgspec.structs.replace(
+        interaction,
+        request=msgspec.structs.replace(interaction.request, body=sent),
+        response=msgspec.structs.replace(interaction.response, body=received),
+    )
 
 
 def _moved_in(body: Body | UnsetType, folder: Folder) -> Body | UnsetType:

@@ -22,8 +22,10 @@ MAX_DEPTH = 512
 """Levels. A path is built for each value, which takes long for one that is nested without end."""
 
 _DOCUMENT = re.compile(r"\ufeff?\s*[{\[]")
-_DATA = re.compile(r"^\ufeff?data:[ \t]?(.*)$", re.MULTILINE)
-_LINES_OF_DATA = re.compile(r"(?:^\ufeff?data:.*(?:\r\n|\r|\n)?){2,}", re.MULTILINE)
+_DATA = re.compile(r"^\ufeff?[ \t]*data:[ \t]?(.*)$", re.MULTILINE)
+# JSON between the events, as errors of some servers are.
+_OUTSIDE = re.compile(r"^\ufeff?[ \t]*[{\[][\s\S]*?(?=(?:(?>\r\n|\r|\n)){2}|\Z)", re.MULTILINE)
+_LINES_OF_DATA = re.compile(r"(?:^\ufeff?[ \t]*data:.*(?:\r\n|\r|\n)?){2,}", re.MULTILINE)
 # A body may be cut inside a text: then the text ends with the body.
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 
@@ -78,6 +80,7 @@ class Redaction:
                 ),
                 text,
             )
+            text = _OUTSIDE.sub(lambda value: self._document(value[0], used), text)
         return Redacted(
             text.encode("utf-8", "surrogateescape"), [path for path in self.paths if path in used]
         )

@@ -7,6 +7,7 @@ vendor did not send: what cannot be decoded is shown as it was recorded.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import itertools
 import re
@@ -27,8 +28,8 @@ from wire.neutral import messages as neutral
 from wire.openai import responses
 from wire.openai.chat import reader as chat_reader
 from wire.openai.responses import reader as responses_reader
-from wire.testing.cassette.format.bodies import body_bytes
-from wire.testing.cassette.format.file import Body, End, Interaction
+from wire.testing.cassette.format.bodies import body_bytes, body_chunks
+from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url
 
 PartKind = Literal["text", "thought", "call", "result", "file", "other"]
@@ -96,18 +97,22 @@ class Failure(_Shown, frozen=True, kw_only=True):
 class Times(_Shown, frozen=True, kw_only=True):
     """When the pieces of a response arrived, in milliseconds after the request."""
 
+    started: int | UnsetType = UNSET
+    """When the request was sent, in milliseconds after the first recorded one."""
     chunks: list[int]
     """One for each chunk of the body: the first is the time to the first byte."""
+    events: list[int] = []
+    """When each event was complete; empty if that is not known."""
 
     @property
     def first_byte(self) -> int:
-        """When the body began."""
-        return self.chunks[0]
+        """When the body began; 0 if there is none."""
+        return self.chunks[0] if self.chunks else 0
 
     @property
     def end(self) -> int:
-        """When the last chunk arrived."""
-        return self.chunks[-1]
+        """When the last chunk arrived; 0 if there is none."""
+        return self.chunks[-1] if self.chunks else 0
 
     @property
     def longest_gap(self) -> int:
@@ -129,6 +134,8 @@ class Exchange(_Shown, frozen=True, kw_only=True):
     model: str = ""
     attempt: int = 1
     """Above 1 if the same request, which failed, is recorded before."""
+    retry_of: int = 0
+    """Number of the attempt before; 0 if there is none."""
     of_attempts: int = 1
     settings: dict[str, Any] = {}
     """Fields of the request besides the conversation and the tools."""
@@ -188,14 +195,17 @@ def conversation(interactions: Sequence[Interaction], name: str = "") -> Convers
     for number, each in enumerate(interactions, 1):
         body = body_bytes(each.request.body)
         exchange = _exchange(number, each, body)
-        attempt = 1
+        attempt, retry_of = 1, 0
         for earlier, sent in zip(reversed(exchanges), reversed(bodies), strict=True):
             if (earlier.method, earlier.url, sent) == (exchange.method, exchange.url, body):
-                attempt = earlier.attempt + 1 if earlier.failed else 1
+                if earlier.failed:
+                    attempt, retry_of = earlier.attempt + 1, earlier.number
                 break
         continues, known = _continued(exchange, exchanges)
         exchanges.append(
-            msgspec.structs.replace(exchange, attempt=attempt, continues=continues, known=known)
+            msgspec.structs.replace(
+                exchange, attempt=attempt, retry_of=retry_of, continues=continues, known=known
+            )
         )
         bodies.append(body)
     return Conversation(name=name, exchanges=_with_attempts(exchanges, bodies))
@@ -289,8 +299,11 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     }
     if response.body is not UNSET and response.body.events is not UNSET:
         head["events"] = len(response.body.events)
-    if gaps := response.times:
-        head["times"] = Times(chunks=list(itertools.accumulate(gaps)))
+    if response.times or interaction.started is not UNSET:
+        chunks = list(itertools.accumulate(response.times or ()))
+        head["times"] = Times(
+            started=interaction.started, chunks=chunks, events=_event_times(response, chunks)
+        )
     sent = json_of(request.body)
     if not name or not (isinstance(sent, dict) or request.body is UNSET):
         return Exchange(
@@ -314,6 +327,18 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
         turns=_named(_joined(wire.turns(fields))),
         **_reply(wire, interaction, body),
     )
+
+
+def _event_times(response: Response, times: Sequence[int]) -> list[int]:
+    """When the chunk with the end of each event came."""
+    if response.body is UNSET or response.body.events is UNSET:
+        return []
+    events = [len(each) for each in body_chunks(response.body)]
+    chunks = events if response.chunks is UNSET else response.chunks
+    if len(chunks) != len(times) or sum(chunks) != sum(events):
+        return []
+    ends = list(itertools.accumulate(chunks))
+    return [times[bisect.bisect_left(ends, end)] for end in itertools.accumulate(events)]
 
 
 def _reply(wire: _Wire, interaction: Interaction, body: bytes) -> dict[str, Any]:

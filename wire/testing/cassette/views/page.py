@@ -283,11 +283,9 @@ def _recorded(interaction: Interaction, exchange: Exchange) -> Iterator[str]:
 
 
 def events(body: Body, exchange: Exchange) -> Iterator[str]:
-    """The items of the list of events, each with its time if chunks and events are the same."""
+    """The items of the list of events, each with its time if that is known."""
     assert body.events is not UNSET
-    times = [] if exchange.times is UNSET else exchange.times.chunks
-    if len(times) != len(body.events):  # an event may be split over chunks, or share one
-        times = []
+    times = [] if exchange.times is UNSET else exchange.times.events
     for index, event in enumerate(body.events):
         text = event_bytes(event, body).decode("utf-8", "backslashreplace").rstrip("\r\n")
         at = f"<small>{times[index]:,} ms</small>" if index < len(times) else ""

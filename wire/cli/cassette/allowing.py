@@ -1,0 +1,57 @@
+"""The option `--allow` and the list in pyproject.toml: values that are no secrets."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wire.testing.cassette.checks.scan import Allowed
+
+_PROJECT = Path("pyproject.toml")
+_KEY = "tool.wire.cassette.allow"
+
+
+def allow_option(command: argparse.ArgumentParser) -> None:
+    """Adds `--allow`."""
+    command.add_argument(
+        "--allow",
+        metavar="KIND:DIGITS",
+        action="append",
+        default=[],
+        help="a false alarm: its kind and the first digits of its SHA-256, as `scan --json` shows "
+        f"them; may be repeated, and {_KEY} of {_PROJECT} is a list of these",
+    )
+
+
+def allowed(chosen: argparse.Namespace) -> list[Allowed]:
+    """What the command line and the pyproject.toml of the current folder allow.
+
+    Raises `ConfigurationError` for a malformed value, and for a file that is not TOML.
+    """
+    from wire.errors import ConfigurationError
+    from wire.testing.cassette.checks.scan import allowed_of
+
+    listed = _listed()
+    if not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+        raise ConfigurationError(f"{_PROJECT}: {_KEY}: expected a list of texts")
+    return [allowed_of(each) for each in (*chosen.allow, *listed)]
+
+
+def _listed() -> Any:
+    """The list of the project; empty without the file or the key."""
+    from wire.core.files import read_whole
+    from wire.errors import ConfigurationError
+
+    if not _PROJECT.is_file():
+        return []
+    try:
+        value: Any = tomllib.loads(read_whole(_PROJECT, ConfigurationError).decode("utf-8-sig"))
+    except ValueError as cause:  # also UTF-8
+        raise ConfigurationError(f"{_PROJECT}: not TOML: {cause}") from None
+    *tables, last = _KEY.split(".")
+    for each in tables:
+        value = value.get(each, {}) if isinstance(value, dict) else {}
+    return value.get(last, []) if isinstance(value, dict) else []
