@@ -191,6 +191,17 @@ def texts(count: int) -> list[tuple[str, str]]:
     return [*[("user", "Hi"), ("assistant", "Hello.")] * (count // 2), ("user", "Well?")]
 
 
+def raw_text(wire: str) -> Frames:
+    """A request of one text, as a client that sends it often makes it."""
+    return counted(raw_calls(texts(0))[wire])
+
+
+def neutral_text(model: str) -> Frames:
+    """The same of the neutral door."""
+    asking = chat(model)
+    return counted(lambda: asking.call("Hi"))
+
+
 def ten_raw_messages(wire: str) -> Frames:
     """What ten more messages add to a request of the raw door."""
     return added(counted(raw_calls(texts(10))[wire]), counted(raw_calls(texts(20))[wire]))
@@ -260,6 +271,14 @@ JOURNEYS: dict[str, Callable[[], Frames]] = {
     "neutral result, chat completions": lambda: counted(answered_call(f"openai:{OPENAI}")),
     "neutral result, Responses": lambda: counted(answered_call(RESPONSES)),
     "neutral result, Messages": lambda: counted(answered_call(f"anthropic:{CLAUDE}")),
+    "one text, raw, Gemini": lambda: raw_text("Gemini"),
+    "one text, raw, chat completions": lambda: raw_text("chat completions"),
+    "one text, raw, Responses": lambda: raw_text("Responses"),
+    "one text, raw, Messages": lambda: raw_text("Messages"),
+    "one text, Gemini": lambda: neutral_text(f"gemini:{GEMINI}"),
+    "one text, chat completions": lambda: neutral_text(f"openai:{OPENAI}"),
+    "one text, Responses": lambda: neutral_text(RESPONSES),
+    "one text, Messages": lambda: neutral_text(f"anthropic:{CLAUDE}"),
     "ten more messages, raw, Gemini": lambda: ten_raw_messages("Gemini"),
     "ten more messages, raw, chat completions": lambda: ten_raw_messages("chat completions"),
     "ten more messages, raw, Responses": lambda: ten_raw_messages("Responses"),

@@ -91,6 +91,8 @@ RARE_TYPES = tuple(
 )  # fmt: skip
 ABOVE = ("wire.agent", "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing", "wire.tools")
 NOT_FOR_THREADS = ("asyncio", "anyio", *ERRORS_ONLY, *ABOVE)
+NOT_FOR_ASYNC = ("asyncio", "anyio._core", "wire.http.client", *ERRORS_ONLY, *ABOVE)
+"""A program that runs a loop of asyncio has imported asyncio itself."""
 ROWS = {
     "gemini": "wire.gemini.rows",
     "openai": "wire.openai.common.rows",
@@ -116,6 +118,11 @@ ENTRIES = {
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
         ),
     ),
+    "calls of Gemini": (
+        "from wire.gemini import GenerateContentRequest, check, generate_content",
+        61,
+        (*HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE, "wire.neutral.messages"),
+    ),
     "Client('gemini')": (
         "import wire; wire.Client('gemini', api_key='fake-key')",
         34,
@@ -130,6 +137,16 @@ ENTRIES = {
         "import wire; wire.Client('anthropic', api_key='fake-key')",
         34,
         (*NOT_FOR_THREADS, *rows_but("anthropic"), "wire.anthropic.types", "wire.neutral"),
+    ),
+    "AsyncClient('gemini')": (
+        "import wire; wire.AsyncClient('gemini', api_key='fake-key')",
+        34,
+        (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
+    ),
+    "AsyncChat('gemini:...')": (
+        "import wire; wire.AsyncChat('gemini:gemini-3.8-flash', api_key='fake-key')",
+        45,
+        (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Chat('gemini:...')": (
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",

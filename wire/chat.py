@@ -32,7 +32,6 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, OutputError, RuleError, Violation
-from wire.http.client import Client, Stream
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Done, Event, Message, Parts, Reply
 from wire.neutral.output import OutputType
@@ -43,6 +42,7 @@ from wire.wires import WIRES
 if TYPE_CHECKING:
     from wire.around import AroundFunction
     from wire.http.aio import AsyncClient, AsyncStream
+    from wire.http.client import Client, Stream
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
 AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
@@ -486,7 +486,7 @@ class ChatStreamState(Generic[AnyStream]):
         return self._stream.account
 
 
-class ChatStream(ChatStreamState[Stream[Event, Reply]]):
+class ChatStream(ChatStreamState["Stream[Event, Reply]"]):
     """Iterates over the events of one reply, once.
 
     `reply()` reads to the end and returns what `Chat.ask` would return. `partial()` returns the
@@ -545,7 +545,7 @@ async def _async_events(
 # --- chats ----------------------------------------------------------------------------------------
 
 
-class Chat(ChatState[Client]):
+class Chat(ChatState["Client"]):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
@@ -651,6 +651,8 @@ class Chat(ChatState[Client]):
         around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         model = sealed(model)  # before anything can raise (R-28)
+        from wire.http.client import Client  # `AsyncChat` needs no client for threads
+
         super().__init__(locals(), Client)
 
     @checked_names("setting")

@@ -19,6 +19,7 @@ from wire.anthropic import (
     Thinking,
     check,
 )
+from wire.anthropic import rules as anthropic_rules
 from wire.anthropic.families import Family, family
 from wire.anthropic.rows import ROWS
 from wire.anthropic.rules import CHECKED, RULES, check_body
@@ -700,6 +701,26 @@ def test_a_result_that_comes_a_turn_too_late_answers_nothing():
     both = said(tool_use(), tool_use("toolu_2"), role="assistant")
     request = body([HI, both, said(tool_result()), HO, said(tool_result("toolu_2"))], tools=[TOOL])
     assert rules(request) == [("messages[1].content[1]", "A8"), ("messages[4].content[0]", "A9")]
+
+
+@pytest.mark.parametrize("model", ["claude-opus-4-6", "claude-opus-5-5", "kimi-k2.6"])
+def test_a_rule_that_is_skipped_would_find_nothing(model: str, monkeypatch: pytest.MonkeyPatch):
+    """Requests of texts, or without a setting, skip the rules about blocks and that setting."""
+    requests = [*(each[1] for each in BROKEN), *KEPT]
+    messages = {json.dumps(each["messages"]): each["messages"] for each in requests}
+    others = {
+        json.dumps(rest): rest
+        for each in requests
+        if (rest := {key: value for key, value in each.items() if key not in ("model", "messages")})
+    }
+    mixed = [
+        {"model": model, "messages": turns, **rest}
+        for turns in messages.values()
+        for rest in others.values()
+    ]
+    quick = [check(each) for each in mixed]
+    monkeypatch.setattr(anthropic_rules, "_rules_for", lambda keys: RULES)
+    assert quick == [check(each) for each in mixed]
 
 
 def test_every_rule_has_a_request_that_breaks_it():

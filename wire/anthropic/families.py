@@ -72,6 +72,7 @@ _RETIRED: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
+@functools.lru_cache(maxsize=256)
 def retired(model: str) -> str:
     """The day on which Anthropic retired a model, such as `2026-01-05`; `""` if it is not known.
 

@@ -7,10 +7,10 @@ need no decoding, so a long history costs little.
 
 from __future__ import annotations
 
-import functools
 import json
 import operator
 import re
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -144,8 +144,9 @@ def checked_body(
         if items
         else request
     )
+    rest = _flat(uncertain) if items and not unsure else None
     try:
-        if expands((uncertain,)):
+        if rest is None and expands((uncertain,)):
             checked(request)
         body = encode(request)
     except (TypeError, ValueError, OverflowError, RecursionError) as cause:
@@ -153,9 +154,9 @@ def checked_body(
         raise RuleError(
             violations=[Violation("", f"JSON cannot represent this: {cause}")]
         ) from None
-    if items and uncertain == _only(type(request), turns):
-        # Nothing is left to be decoded. A list of its own: the caller may change the request's.
-        return body, msgspec.structs.replace(request, **{turns: list(items)})
+    if rest is not None:
+        # A list of its own: the caller may change the request's.
+        return body, msgspec.structs.replace(rest, **{turns: list(items)})
     problem: Exception | None = None
     unchanged = False
     read = uncertain
@@ -190,13 +191,23 @@ def checked_body(
     return body, msgspec.structs.replace(read, **{turns: items})
 
 
-@functools.cache
-def _only(kind: type[T], turns: str) -> T | None:
-    """A request with no message and nothing else; `None` if the type requires more."""
-    try:
-        return kind(**{turns: []})
-    except TypeError:
+_FLAT = frozenset({types.NoneType, str, int, float, bool, list})
+
+
+def _flat(request: T) -> T | None:
+    """A request without messages, decoded from its JSON, if it has only texts and numbers.
+
+    `None` for any other, and for a value of a wrong type. Most requests have a model and a few
+    numbers: none of them is nested, so no walk has to find how deep and how large they are.
+    """
+    kinds = list(map(type, msgspec.structs.astuple(request)))
+    if kinds.count(list) != 1 or not _FLAT.issuperset(kinds):  # the list of the messages
         return None
+    try:
+        read = decoder(type(request)).decode(msgspec.json.encode(request))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None  # the full check finds the path of what is wrong
+    return read if read == request else None  # msgspec encodes NaN as null
 
 
 def _original_path(path: str, turns: str, indexes: Sequence[int]) -> str:

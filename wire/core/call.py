@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
@@ -271,8 +272,8 @@ def _is_binary(body: bytes) -> bool:
     return b"\0" in body
 
 
-_PLAIN_HEADERS: tuple[Any, ...] = (None, {}, {"content-type": "application/json"})
-"""Headers of most calls; searching them for credentials would cost time."""
+_PLAIN_HEADERS: tuple[dict[str, str], ...] = ({}, {"content-type": "application/json"})
+"""Headers of most calls; to check them and to search them for credentials would cost time."""
 
 
 class _Message(msgspec.Struct, frozen=True):
@@ -326,12 +327,13 @@ class _Request(_Message, frozen=True, kw_only=True):
     """Reports of what building the call changed, added or dropped; see `wire.notes`."""
 
     def __post_init__(self) -> None:
-        if self.headers not in _PLAIN_HEADERS:
+        is_plain = type(self.headers) is dict and self.headers in _PLAIN_HEADERS
+        if not is_plain:
             msgspec.structs.force_setattr(self, "headers", sealed_headers(self.headers))
         if self.query != {}:
             msgspec.structs.force_setattr(self, "query", sealed_query(self.query))
-        if self.headers != {}:
-            msgspec.structs.force_setattr(self, "headers", checked_headers(self.headers))
+        headers = dict(self.headers) if is_plain else checked_headers(self.headers)
+        msgspec.structs.force_setattr(self, "headers", headers)
         if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
         if not isinstance(self.url, str):
@@ -433,7 +435,7 @@ class _Request(_Message, frozen=True, kw_only=True):
         """Path and query, percent-encoded; or `url`."""
         if self.url:
             return self.url
-        path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
+        path = _quoted(self.path)
         if not self.query:
             return path
         query = {name: unsealed(value) for name, value in self.query.items()}
@@ -456,6 +458,11 @@ class _Request(_Message, frozen=True, kw_only=True):
             if self.url and "?" in url
             else hidden_in_url(url)
         )
+
+
+@functools.lru_cache(maxsize=256)
+def _quoted(path: str) -> str:
+    return quote(path, safe="/:@!$&'()*+,;=~-._")
 
 
 def _is_texts(query: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import msgspec
 
@@ -94,7 +94,7 @@ def check_headers(headers: Sequence[tuple[bytes, bytes]], limits: Limits) -> Non
     """Raise `LimitError` for response headers that are too many or too large."""
     if len(headers) > limits.header_count:
         raise over("header_count", f"the response has more than {limits.header_count} headers")
-    if sum(len(name) + len(value) for name, value in headers) > limits.headers:
+    if sum(map(len, chain.from_iterable(headers))) > limits.headers:
         raise over("headers", f"the response headers are larger than {limits.headers} bytes")
 
 

@@ -180,11 +180,10 @@ def _notes(value: Any, path: str) -> Iterator[Note]:
         if own is not None:
             yield from (Note(_joined(path, each.path), each.message) for each in own)
         elif isinstance(value, WireStruct) and raw_of(value) is None:
-            for name, field in zip(
-                value.__struct_encode_fields__, value.__struct_fields__, strict=True
-            ):
-                inner = getattr(value, field)
-                if isinstance(inner, _WITH_NOTES):
+            fields = msgspec.structs.astuple(value)
+            for name, inner in zip(value.__struct_encode_fields__, fields, strict=True):
+                # Most of the fifty fields of a request are `None`.
+                if inner is not None and isinstance(inner, _WITH_NOTES):
                     yield from _notes(inner, _joined(path, name))
     elif isinstance(value, (list, tuple)):
         # Messages have no notes, and a history is long, so they are skipped.

@@ -128,8 +128,9 @@ class ProviderNames:
     """Rows of one wire by name, for functions that take a row or the name of one."""
 
     def __init__(self, wire: str, rows: Iterable[Provider], dialect: Any) -> None:
-        self._rows = {each.name: each for row in rows for each in with_regions(row)}
         self._unlisted = Provider("", wire, "", "", "", "", dialect=dialect)
+        self._rows = {each.name: each for row in rows for each in with_regions(row)}
+        self._rows[""] = self._unlisted  # of the first check of each call
 
     def row(self, provider: Provider | str) -> Provider:
         """The row itself, the row of that name, or for another name one with the default dialect.

@@ -10,6 +10,7 @@ read in November 2026. Vertex AI has dates of its own, which mostly are a little
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 
@@ -61,6 +62,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Lifetime], ...] = (
 """Names that share their days: snapshots and variants."""
 
 
+@functools.lru_cache(maxsize=256)
 def lifetime(model: str) -> Lifetime:
     """The days of a model; of a name that is not listed nothing is known.
 

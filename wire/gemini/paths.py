@@ -45,13 +45,23 @@ def resource(model: str) -> str:
     """
     if not isinstance(model, str) or not model.strip():
         raise ConfigurationError("model: expected a name such as gemini-3.8-flash")
-    name = model if "/" in model else f"models/{model}"
-    # A key would be part of the URL, which is logged (R-27).
-    if not all(map(_SEGMENT.fullmatch, name.split("/"))) or known_credential(name):
-        raise ConfigurationError(
+    try:
+        return _resource(model)
+    except ValueError:
+        problem = (
             f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
             "underscores"
         )
+    raise ConfigurationError(problem)
+
+
+@functools.lru_cache(maxsize=256)
+def _resource(model: str) -> str:
+    """As `resource`. Raises `ValueError`, so that a key in place of a name is not kept here."""
+    name = model if "/" in model else f"models/{model}"
+    # A key would be part of the URL, which is logged (R-27).
+    if not all(map(_SEGMENT.fullmatch, name.split("/"))) or known_credential(name):
+        raise ValueError
     return name
 
 

@@ -6,7 +6,6 @@ the same client for threads.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import functools
 import inspect
@@ -202,6 +201,8 @@ async def _wait(wait: Wait) -> None:
 
 def _in_this_loop() -> Callable[[Callable[[], object]], None]:
     """A function that runs others in the running event loop; any thread may call it."""
+    import asyncio  # late, as in `async_lanes.py`
+
     run: Callable[[Callable[[], object]], object]
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
         run = asyncio.get_running_loop().call_soon_threadsafe

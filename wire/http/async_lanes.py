@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import anyio
-import anyio.lowlevel
 import httpx
 
 from wire.errors import ungrouped
@@ -24,6 +22,8 @@ from wire.http.prepared import Origin, request_origin
 from wire.http.watchdog import ATTEMPT
 
 if TYPE_CHECKING:
+    import asyncio
+
     from wire.http.async_direct import AsyncDirectLane
 
     AsyncLane = AsyncHttpxLane | AsyncDirectLane
@@ -53,7 +53,7 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
 
     def _is_on_trio(self) -> bool:
         try:
-            return not isinstance(_current_loop(), asyncio.AbstractEventLoop)
+            return not _is_of_asyncio(_current_loop())
         except anyio.NoEventLoopError:
             return False  # `describe()` may be called before a loop runs
 
@@ -94,7 +94,7 @@ class AsyncLanes(LanesState["AsyncLane"], httpx.AsyncBaseTransport):
         if self._closed:
             raise client_closed()
         for loop, lanes in list(self._loops.items()):
-            ended = isinstance(loop, asyncio.AbstractEventLoop) and loop.is_closed()
+            ended = _is_of_asyncio(loop) and loop.is_closed()
             if ended:  # without `shutdown_asyncgens` its lanes are still open
                 lanes.cut_off()
             if ended or lanes.over:
@@ -284,13 +284,28 @@ async def _acquired(limiter: anyio.Semaphore, request: httpx.Request) -> None:
         raise httpx.PoolTimeout("no free lane", request=request) from None
 
 
+# asyncio is imported late: a program that runs one of its loops has imported it anyway, and for a
+# program that only imports `wire` it would take as long as a sixth of `import httpx`.
+
+
+def _is_of_asyncio(loop: object) -> TypeGuard[asyncio.AbstractEventLoop]:
+    """Whether an event loop is one of asyncio, and not a token of trio."""
+    import asyncio
+
+    return isinstance(loop, asyncio.AbstractEventLoop)
+
+
 def _current_loop() -> object:
     """The running event loop: the loop itself on asyncio, a token on trio."""
+    import asyncio
+
     try:
         if asyncio.current_task() is not None:  # else a guest of asyncio, such as trio
             return asyncio.get_running_loop()
     except RuntimeError:
         pass
+    import anyio.lowlevel
+
     token = anyio.lowlevel.current_token()
     return getattr(token, "native_token", token)  # since anyio 4.11 wrapped
 

@@ -20,6 +20,7 @@ from wire.core.arguments import unknown_name
 from wire.core.call import Call, Preview, StreamCall, Timeouts, timeouts_of
 from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
 from wire.core.hosts import Origin, origin_of
+from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.masking import Mask
 from wire.core.retry import Retry
@@ -57,9 +58,9 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 Token = Callable[[], str | Awaitable[str]]
 
-_OPTION = re.compile(r"(?!\.+$)[A-Za-z0-9_.:-]+")
-_KEYED_URL = re.compile(r"[?#@]|(key|token)=", re.IGNORECASE)
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
+_OPTION = lazy_pattern(r"(?!\.+$)[A-Za-z0-9_.:-]+")
+_KEYED_URL = lazy_pattern(r"[?#@]|(key|token)=", re.IGNORECASE)
+_NAME = lazy_pattern(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -355,7 +356,7 @@ def _sealed_option(name: str, value: Any) -> Any:
     if name in _KINDS:
         return value if isinstance(value, _KINDS[name]) else sealed(value)
     if name == "base_url":
-        keyed = isinstance(value, str) and _KEYED_URL.search(value)
+        keyed = isinstance(value, str) and _KEYED_URL().search(value)
         return Secret.unchecked(value) if keyed else sealed(value)
     if name in _NAMES:
         return sealed(value)
@@ -473,7 +474,7 @@ def _checked(value: Any, default: T, option: str) -> T:
 def _is_segment(value: Any) -> bool:
     """Whether a value may be a segment of a path. A key may not, since URLs are logged (R-27)."""
     text = unsealed(value)
-    return isinstance(text, str) and bool(_OPTION.fullmatch(text)) and not known_credential(text)
+    return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
 
 
 def set_key_variable(provider: Provider) -> str:
@@ -512,7 +513,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
     # A name that looks random is a key: it is the user's choice, so nothing forces such a name.
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not _NAME().fullmatch(name):
         raise ConfigurationError(
             f"provider: {quoted(name)} is not a name: expected letters, digits and . _ -, and one "
             "@ before a region"
@@ -575,7 +576,7 @@ def _base_url(name: Any, given: Any) -> tuple[Any, str]:
     if given is not None or not isinstance(name, str):
         return given, "base_url"
     row = PROVIDERS.get(name.lower())
-    if row is None and _NAME.fullmatch(name) and not row_called(name):
+    if row is None and _NAME().fullmatch(name) and not row_called(name):
         row = unlisted(name, key_required=True)
     variable = set_base_url_variable(row) if row is not None else ""
     if not variable:
@@ -650,7 +651,7 @@ def _url_problem(
     the key, may not know of the variable.
     """
     text = unsealed(base_url)
-    if isinstance(text, str) and (_KEYED_URL.search(text) or _has_key_in_path(text)):
+    if isinstance(text, str) and (_KEYED_URL().search(text) or _has_key_in_path(text)):
         return "it must not contain a user, key or query; give api_key="
     try:
         origin = origin_of(text)

@@ -69,6 +69,12 @@ class CallIds(msgspec.Struct, frozen=True, kw_only=True):
     """Regular expression of one allowed character; empty for any."""
 
 
+@functools.lru_cache(maxsize=64)
+def _pattern_of(rule: CallIds) -> re.Pattern[str]:
+    letters, most = rule.letters or ".", rule.most or ""
+    return re.compile(f"(?:{letters}){{{rule.least},{most}}}", re.DOTALL)
+
+
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _USUAL_LENGTH = 24
 """Characters of a generated id, if the host allows that many."""
@@ -88,16 +94,13 @@ class LegalIds:
 
     def __init__(self, rule: CallIds) -> None:
         self._rule = rule
-        self._pattern = re.compile(
-            f"(?:{rule.letters or '.'}){{{rule.least},{rule.most or ''}}}", re.DOTALL
-        )
         self._legal: dict[str, str] = {}
         self._original: dict[str, str] = {}
 
     def legal(self, id: str) -> str:
         """Returns an id that the host accepts."""
         if id not in self._legal:
-            made = id if self._pattern.fullmatch(id) else self._made(id, 0)
+            made = id if _pattern_of(self._rule).fullmatch(id) else self._made(id, 0)
             turn = 0
             while made in self._original:
                 turn += 1

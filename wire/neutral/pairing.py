@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence, Set
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from wire.neutral.messages import Message, Text, ToolCall, ToolResult
+if TYPE_CHECKING:  # wires pair calls of their own, without messages
+    from wire.neutral.messages import Message, ToolCall, ToolResult
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -185,6 +186,8 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
     """The turns of a conversation that have calls or results, with each call's result. `others` are
     those of the `own_texts` of the messages, if the caller has found them.
     """
+    from wire.neutral.messages import Text, ToolCall, ToolResult
+
     all_turns: list[Turn] = []
     following = 0  # the index that follows the last message
     begin = -1  # of the current turn

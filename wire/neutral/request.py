@@ -348,7 +348,8 @@ def checked_request(request: object) -> Request:
     values += texts.values()
     for tool in request.tools:
         values += (tool.description, tool.parameters, tool.response)
-    values += [getattr(request, name) for name in _SETTINGS]
+    settings = [getattr(request, name) for name in _SETTINGS]
+    values += [each for each in settings if type(each) is not tuple or each]
     if request.output is not None:
         values += msgspec.structs.astuple(request.output)
     values += request.options.values()

@@ -13,12 +13,13 @@ server's words, the rule's id and a remedy. Conventions of this folder:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import settings, turns
-from wire.anthropic.rules.rule_input import Body, RuleInput, violation
+from wire.anthropic.rules.rule_input import BLOCKS, Body, RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.arguments import checked_arguments
 from wire.core.json_values import expands, too_large
@@ -62,6 +63,40 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A46 A47", settings.server_state_valid),
 )
 """Ids of rules, and the function that checks them."""
+
+_NEEDS: dict[Rule, frozenset[str]] = {
+    turns.contents_not_empty: frozenset({BLOCKS}),
+    turns.calls_have_results: frozenset({BLOCKS}),
+    turns.results_have_calls: frozenset({BLOCKS}),
+    turns.server_results_have_calls: frozenset({BLOCKS}),
+    turns.call_ids_valid: frozenset({BLOCKS}),
+    turns.arguments_are_objects: frozenset({BLOCKS}),
+    turns.error_results_are_text: frozenset({BLOCKS}),
+    turns.thinking_is_signed: frozenset({BLOCKS}),
+    turns.final_turn_starts_with_thinking: frozenset({BLOCKS}),
+    turns.no_thinking_while_disabled: frozenset({BLOCKS}),
+    turns.cache_breakpoints_valid: frozenset({BLOCKS, "system", "tools"}),
+    turns.blocks_are_of_their_role: frozenset({BLOCKS}),
+    settings.tools_valid: frozenset({"tools"}),
+    settings.tool_choice_valid: frozenset({"tool_choice"}),
+    settings.strict_schemas_within_limits: frozenset({"tools"}),
+    settings.output_schema_is_closed: frozenset({"output_config", "output_format"}),
+    settings.thinking_budget_valid: frozenset({"thinking"}),
+    settings.thinking_type_supported: frozenset({"thinking"}),
+    settings.effort_supported: frozenset({"output_config"}),
+    settings.context_edits_valid: frozenset({"context_management"}),
+    settings.sampling_supported: frozenset({"temperature", "top_p", "top_k"}),
+    settings.tools_given_with_calls: frozenset({BLOCKS}),
+    settings.server_state_valid: frozenset({"thread", "compaction"}),
+}
+"""Rules that find nothing in a request that has none of these keys."""
+
+
+@functools.lru_cache(maxsize=256)
+def _rules_for(keys: frozenset[str]) -> tuple[tuple[str, Rule], ...]:
+    """The rules that can find something in a request with these keys. Most requests are texts."""
+    return tuple(each for each in RULES if each[1] not in _NEEDS or _NEEDS[each[1]] & keys)
+
 
 CHECKED = frozenset(name for names, _ in RULES for name in names.split())
 """Ids of all rules that `check` applies."""
@@ -120,13 +155,14 @@ def check_body(
         dialect = provider_row(provider).dialect
         request = RuleInput(body, model, dialect, endpoint, version)
         violations: list[Violation] = []
-        for names, rule in RULES:
-            found = body.found.get((names, model, endpoint))
+        found_before = body.found.setdefault((model, endpoint), {})
+        for _, rule in _rules_for(body.keys):
+            found = found_before.get(rule)
             if found is None:
                 request.has_read_host = False
                 found = tuple(rule(request))
                 if not request.has_read_host:  # then it finds the same for each host
-                    body.found[names, model, endpoint] = found
+                    found_before[rule] = found
             violations += found
         return violations
     except (TypeError, ValueError, RecursionError) as cause:

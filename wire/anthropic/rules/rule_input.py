@@ -42,6 +42,9 @@ class Block:
         return self.type in ("thinking", "redacted_thinking")
 
 
+BLOCKS = "messages[].content[]"
+"""Stands among the keys of a request for a message that is not one text."""
+
 TEXT_ONLY = frozenset({"text"})
 """The types of the blocks of most messages."""
 
@@ -105,8 +108,10 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     """The body of a request. It is read once, and may be checked for one host after another."""
 
     request: MessageRequest | CountTokensRequest | bytes | Plain
-    found: dict[tuple[str, ...], tuple[Violation, ...]] = msgspec.field(default_factory=dict)
-    """What rules have found in it that depend on no host, by their ids and the model."""
+    found: dict[tuple[str, str], dict[Any, tuple[Violation, ...]]] = msgspec.field(
+        default_factory=dict
+    )
+    """What rules have found in it that depend on no host: model and endpoint to rule to that."""
 
     @functools.cached_property
     def plain(self) -> Plain:
@@ -154,6 +159,12 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     def turns_beyond_text(self) -> list[Turn]:
         """The messages that have other blocks than texts. A long history has few of them."""
         return [turn for turn in self.turns if turn.types != TEXT_ONLY]
+
+    @functools.cached_property
+    def keys(self) -> frozenset[str]:
+        """Its keys, and `BLOCKS` if a message is not one text."""
+        has_blocks = self.turns_beyond_text or self.turns_with_blocks
+        return frozenset((*self.plain, BLOCKS) if has_blocks else self.plain)
 
     @functools.cached_property
     def tools(self) -> list[Block]:
@@ -221,7 +232,8 @@ class RuleInput:
 
 def as_object(value: Any) -> Plain:
     """The value if it is an object, otherwise an empty object."""
-    return value if isinstance(value, Mapping) else {}
+    # Most are absent, and a check against the abstract class takes as long as a rule.
+    return value if value and isinstance(value, Mapping) else {}
 
 
 def as_objects(value: Any, kind: type[Any] = dict) -> list[Any]:

@@ -122,6 +122,9 @@ _TOOL_RULES = frozenset(
 )
 """Rules that find nothing without tools and a tool config."""
 
+_SCHEMA_RULES = frozenset({schemas.schemas_are_sound})
+"""Rules that find nothing without a generation config and tools, which have the schemas."""
+
 _PART_RULES = frozenset(
     {
         contents.parts_have_data,
@@ -177,6 +180,7 @@ def _rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule]
         (frozenset() if config else _CONFIG_RULES)
         | (frozenset() if tools else _TOOL_RULES)
         | (frozenset() if parts else _PART_RULES)
+        | (frozenset() if config or tools else _SCHEMA_RULES)
     )
     return tuple(each for each in RULES if each[1] not in skipped)
 
@@ -290,21 +294,25 @@ def _check_struct(
     plain JSON.
     """
     turns: Sequence[Content] = request.contents or ()
-    rest = msgspec.structs.replace(request, contents=None)
     plain: Plain = {}
     violations: list[Violation] = []
-    if expands((rest,), MAX_SCHEMA_VALUES):
-        found = too_large(request, "", MAX_SCHEMA_VALUES)
-        return [found], _rule_input((), plain, model, host, version, endpoint)
+    rows: list[list[Plain]] = []
     try:
-        rows = known.known(request.tools or (), key) if key is not None else []
-        if rows:
-            rest = msgspec.structs.replace(rest, tools=known.others(request.tools or ()))
-        plain, violations = parsed(msgspec.to_builtins(rest), GenerateContentRequest, host, version)
-        if rows:
-            known.put(plain, rows)
-        else:
-            plain = _with_set_nulls(plain, request)
+        rest = msgspec.structs.replace(request, contents=None)
+        if rest != _EMPTY:  # most small requests have nothing beside their contents
+            if expands((rest,), MAX_SCHEMA_VALUES):
+                found = too_large(request, "", MAX_SCHEMA_VALUES)
+                return [found], _rule_input((), plain, model, host, version, endpoint)
+            rows = known.known(request.tools or (), key) if key is not None else []
+            if rows:
+                rest = msgspec.structs.replace(rest, tools=known.others(request.tools or ()))
+            plain, violations = parsed(
+                msgspec.to_builtins(rest), GenerateContentRequest, host, version
+            )
+            if rows:
+                known.put(plain, rows)
+            else:
+                plain = _with_set_nulls(plain, request)
         rule_input = _rule_input(
             turns, plain, model, host, version, endpoint, bool(rows), conversation
         )
@@ -321,6 +329,9 @@ def _check_struct(
             (), plain, model, host, version, endpoint
         )
     return violations + _version(plain, turns, model, host, version), rule_input
+
+
+_EMPTY = GenerateContentRequest()
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:

@@ -22,7 +22,7 @@ from wire.core.provider import Provider
 from wire.errors import RuleError, Violation, refuse
 from wire.openai.chat.fold import TextChunk, fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
-from wire.openai.chat.rules import check
+from wire.openai.chat.rules import check_struct
 from wire.openai.chat.turns import needs_no_check
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -134,14 +134,14 @@ def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRul
     """The request as JSON, and the hook that adapts the call to a host before it is sent."""
     body, encoded = checked_body(request, "messages", needs_no_check)
     if checked:
-        refuse(check(encoded, "", ""))
+        refuse(check_struct(encoded, ""))
     return body, functools.partial(_judged, encoded if checked else None)
 
 
 def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Provider) -> AnyCall:
     """The call, checked against the provider's rules, with its stream read by its dialect."""
     if request is not None:
-        refuse(check(request, "", provider))
+        refuse(check_struct(request, provider))
     if isinstance(call, StreamCall):
         dialect = provider.dialect
         return msgspec.structs.replace(

@@ -105,7 +105,8 @@ def parse_reply(
     event_reader = EventReader(dialect, body=body, choice=choice, provider=provider, model=model)
     event_reader.feed(response)
     partial = PARTIAL in notes(response)
-    event_reader.close(error=error or StreamIncomplete() if partial else None)
+    # Not `close`, whose events and whose reply in `Done` nobody reads here.
+    event_reader._end(error or StreamIncomplete() if partial else None)
     reply = msgspec.structs.replace(event_reader.reply(), notes=notes(response))
     received = [each.message for each in response.choices or () if (each.index or 0) == choice]
     if len(received) == 1 and received[0] is not None and RAW in vars(received[0]):
@@ -245,6 +246,13 @@ class EventReader:
         """
         if self._closed:
             return []
+        events = self._end(error)
+        reply = self.reply() if folded is None else checked(folded)
+        events += self._end_events(reply.tool_calls)
+        return [*events, Done(reply)]
+
+    def _end(self, error: WireError | None) -> list[Event]:
+        """The events of texts that were held back. Without an error, the reply is complete."""
         self._closed, self._failure = True, error
         events: list[Event] = []
         if self._tags is not None:
@@ -252,9 +260,7 @@ class EventReader:
         self._flush_halves(events)
         if self._odd_text and not any(part.kind == "text" for part in self._parts):
             self._add_text("text", self._odd_text, "", events)
-        reply = self.reply() if folded is None else checked(folded)
-        events += self._end_events(reply.tool_calls)
-        return [*events, Done(reply)]
+        return events
 
     def reply(self) -> Reply:
         """The reply; before `close`, or after an error, its notes say that it is partial."""

@@ -143,7 +143,9 @@ def render_request(
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
     )
-    built = msgspec.structs.replace(built, **{_max_tokens_field(model, row): request.max_tokens})
+    if request.max_tokens is not None:
+        field = _max_tokens_field(model, row)
+        built = msgspec.structs.replace(built, **{field: request.max_tokens})
     if request.caching is not None and request.caching != "off":
         from wire.openai.chat.caching import cached
 

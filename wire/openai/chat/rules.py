@@ -48,10 +48,16 @@ def check(
     if not isinstance(request, ChatCompletionRequest):
         decoded, violations = decoded_body(request, ChatCompletionRequest)
         return violations if decoded is None else check(decoded, model, provider) + violations
-    dialect = provider_row(provider).dialect
     if model and model != request.model:
         request = msgspec.structs.replace(request, model=model)
-    if expands((request.tools, request.response_format), MAX_SCHEMA_VALUES):
+    return check_struct(request, provider)
+
+
+def check_struct(request: ChatCompletionRequest, provider: Provider | str) -> list[Violation]:
+    """As `check`, for a struct and its own model."""
+    dialect = provider_row(provider).dialect
+    schemas = (request.tools, request.response_format)
+    if schemas != (None, None) and expands(schemas, MAX_SCHEMA_VALUES):
         return [too_large(request, "", MAX_SCHEMA_VALUES)]
     return [violation for rule in _RULES for violation in rule(request, dialect)]
 
