@@ -35,9 +35,9 @@ test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
 
-# Long runs, and property tests with all their examples.
+# Long runs, and property tests with all their examples and places.
 test-slow: .venv/.dev
-	EXAMPLES=all $(BIN)/python -m pytest -q -m "slow or hypothesis"
+	EXAMPLES=all $(BIN)/python -m pytest -q -m "slow or hypothesis or sampled"
 
 # The tests of clients on connections of httpx, as without httptools, and on the pool of httpx2.
 test-transports: .venv/.dev

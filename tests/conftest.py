@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from syrupy.location import PyTestLocation
 
+from tests.property import examples
 from tests.threads import running
 from wire.agent.provider import FACTORIES
 from wire.providers import PROVIDERS
@@ -26,7 +27,7 @@ settings.register_profile(
     "wire",
     deadline=None,
     derandomize=True,
-    max_examples=35,
+    max_examples=examples(80),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("wire")

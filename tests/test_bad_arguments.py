@@ -19,6 +19,7 @@ import pytest
 
 import wire
 from tests.callables import CLAUDE, EXCLUDED, GEMINI, GPT, KEY, Caller, callables, chat, modules
+from tests.joined import joined
 from wire import Chat, Client, Lanes, Limits, Message, Request, Retry, Timeouts
 from wire.core import arguments
 from wire.core.arguments import check_fields, checked_arguments, number, whole_number
@@ -152,8 +153,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("model", [f"gemini:{GEMINI}", f"openai:{GPT}", f"anthropic:{CLAUDE}"])
-@pytest.mark.parametrize("what", REFUSED)
+@joined("model", [f"gemini:{GEMINI}", f"openai:{GPT}", f"anthropic:{CLAUDE}"])
+@joined("what", REFUSED)
 def test_r_38_a_setting_that_is_nonsense_is_refused_on_each_wire(what: str, model: str) -> None:
     settings, message = REFUSED[what]
     with Chat(model, api_key=KEY) as asked, pytest.raises(WireError) as caught:
@@ -179,7 +180,7 @@ def test_options_of_the_chats_own_host_are_known() -> None:
         assert b'"mood":1' in asked.call("Hi", options={"relay": {"mood": 1}}).body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("wrong", "message"),
     [
         (

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire import Client, Retry, Timeouts, WireError, gemini
 
 CALL = gemini.generate_content("m", gemini.GenerateContentRequest(contents=gemini.contents("Hi")))
@@ -20,7 +21,7 @@ def asking(**fields: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("wrong", "told"),
     [
         (lambda: gemini.contents(5), "turns[0]: "),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire import Client, anthropic, gemini, openai
 from wire.agent.saved_runs import dump_run
 from wire.agent.steps import RunState
@@ -387,7 +388,7 @@ DOORS = RAW | OTHER
 
 
 @pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize("door", DOORS)
+@joined("door", DOORS)
 def test_one_class_and_the_path_of_the_value(door: str, kind: str) -> None:
     take, path = DOORS[door]
     with pytest.raises(RuleError) as caught:
@@ -439,8 +440,8 @@ ROOMS: dict[str, tuple[Door, type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
-@pytest.mark.parametrize("room", ROOMS)
+@joined("kind", BAD)
+@joined("room", ROOMS)
 def test_other_rooms_name_the_same_path(room: str, kind: str) -> None:
     take, error, path = ROOMS[room]
     with pytest.raises(error) as caught:

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import httpx
-import pytest
 
+from tests.joined import joined
 from wire import Chat, Message, Reply, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 MODELS = {
@@ -165,8 +165,8 @@ def asked(wire: str, response: Any) -> tuple[Reply, list[Any], dict[str, Any]]:
         return reply, events, json.loads(call.body)
 
 
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize(("wire", "make"), RESPONSES.values(), ids=RESPONSES)
+@joined("ids", IDS.values(), ids=IDS)
+@joined(("wire", "make"), RESPONSES.values(), ids=RESPONSES)
 def test_each_call_stays_a_call_with_an_id_of_its_own(
     wire: str, make: Any, ids: tuple[str | None, ...]
 ) -> None:
@@ -193,8 +193,8 @@ def test_each_call_stays_a_call_with_an_id_of_its_own(
             assert json.loads("".join(texts)) == call.arguments
 
 
-@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
-@pytest.mark.parametrize(("wire", "make"), RESPONSES.values(), ids=RESPONSES)
+@joined("ids", IDS.values(), ids=IDS)
+@joined(("wire", "make"), RESPONSES.values(), ids=RESPONSES)
 def test_each_result_goes_back_with_its_call(
     wire: str, make: Any, ids: tuple[str | None, ...]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire import errors
 from wire.core.account import completed
 from wire.core.masking import Mask
@@ -193,10 +194,8 @@ def test_the_text_of_an_error_is_one_line_without_control_characters(
     assert re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", text) is None
 
 
-@pytest.mark.parametrize(
-    "message", ["x", "\\", "'", '"', "é", "語", "🙂", "\u200b", "\U000e0001", "\n"], ids=ascii
-)
-@pytest.mark.parametrize("show", [str, repr])
+@joined("message", ["x", "\\", "'", '"', "é", "語", "🙂", "\u200b", "\U000e0001", "\n"], ids=ascii)
+@joined("show", [str, repr])
 def test_the_text_of_an_error_is_2_kib_at_most(message: str, show: type):
     """In bytes, as a log has it: characters of four bytes and escapes count as what they become."""
     error = WireError(
@@ -308,7 +307,7 @@ def test_a_key_is_masked_also_where_a_long_message_is_cut(before: int):
 # --- status ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("status", "name", "retryable"),
     [
         (400, "BadRequestError", False),

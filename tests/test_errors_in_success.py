@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import Chat, Retry
 from wire.errors import (
     APIError,
@@ -47,8 +48,8 @@ def answered(model: str, body: Any) -> tuple[WireError, int]:
     return caught.value, len(requests)
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
+@joined("model", MODELS)
+@joined(
     ("error", "kind", "status"),
     [
         *(
@@ -103,8 +104,8 @@ def test_the_error_of_a_choice_is_read_the_same_way() -> None:
         assert type(found) is kind
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(
+@joined("model", MODELS)
+@joined(
     "body",
     [
         "flux",
@@ -131,8 +132,8 @@ def test_a_body_that_is_none_of_the_wire_is_shown_and_not_requested_again(
     assert body.strip("[]") in found.message
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("body", ["", "\n", ": keep-alive\n\n", "data: \n\n", "ev", "data: {"])
+@joined("model", MODELS)
+@joined("body", ["", "\n", ": keep-alive\n\n", "data: \n\n", "ev", "data: {"])
 def test_a_body_that_broke_off_before_its_first_event_is_requested_again(
     model: str, body: str
 ) -> None:

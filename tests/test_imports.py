@@ -35,25 +35,24 @@ def test_every_contract_is_kept():
     )
 
 
-@pytest.mark.parametrize(
-    ("module", "statement", "arrow"),
-    [
-        ("openai.chat.fold", "from wire import gemini", "wire.openai.chat.fold -> wire.gemini"),
-        ("gemini.fold", "import wire.openai.chat", "wire.gemini.fold -> wire.openai.chat"),
-        ("neutral.messages", "import wire.http", "wire.neutral.messages -> wire.http"),
-        ("anthropic.fold", "import httpx", "wire.anthropic.fold -> httpx"),
-    ],
-)
-def test_an_import_that_breaks_a_contract_is_seen(
-    module: str, statement: str, arrow: str, tmp_path: Path
-):
+BROKEN = [
+    ("openai.chat.fold", "from wire import gemini", "wire.openai.chat.fold -> wire.gemini"),
+    ("gemini.fold", "import wire.openai.chat", "wire.gemini.fold -> wire.openai.chat"),
+    ("neutral.messages", "import wire.http", "wire.neutral.messages -> wire.http"),
+    ("anthropic.fold", "import httpx", "wire.anthropic.fold -> httpx"),
+]
+
+
+def test_imports_that_break_a_contract_are_seen(tmp_path: Path):
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     shutil.copytree(ROOT / "wire", tmp_path / "wire", ignore=shutil.ignore_patterns("__pycache__"))
-    file = tmp_path / "wire" / f"{module.replace('.', '/')}.py"
-    file.write_text(f"{file.read_text('utf-8')}\n\ndef late():\n    {statement}\n", "utf-8")
+    for module, statement, _ in BROKEN:
+        file = tmp_path / "wire" / f"{module.replace('.', '/')}.py"
+        file.write_text(f"{file.read_text('utf-8')}\n\ndef late():\n    {statement}\n", "utf-8")
     status, told = lint(tmp_path)
     assert status == 1
-    assert re.search(rf"^- *{re.escape(arrow)} ", told, re.MULTILINE), told
+    arrows = [arrow for _, _, arrow in BROKEN]
+    assert [a for a in arrows if not re.search(rf"^- *{re.escape(a)} ", told, re.MULTILINE)] == []
 
 
 # --- what an entry loads --------------------------------------------------------------------------

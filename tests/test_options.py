@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import options
+from tests.joined import joined
 from tests.test_public import SECTIONS
 from wire import Agent, AsyncChat, AsyncChats, AsyncClient, Chat, Chats, Client, LLMAgent, gemini
 from wire.agent.steps import MAX_CALLS_PER_TURN
@@ -26,7 +27,7 @@ DOCUMENTED = {
 WANTED = {f"{file}: {name}": texts for file, name, texts in options.texts()}
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@joined("name", DOCUMENTED)
 def test_a_docstring_lists_each_parameter(name: str):
     """`python -m tests.options` writes the lists."""
     file, name, _ = DOCUMENTED[name]
@@ -34,7 +35,7 @@ def test_a_docstring_lists_each_parameter(name: str):
     assert all(WANTED[f"{file}: {name}"].values())
 
 
-@pytest.mark.parametrize("name", DOCUMENTED)
+@joined("name", DOCUMENTED)
 def test_a_signature_has_each_option(name: str):
     file, name, kinds = DOCUMENTED[name]
     has = options.documented(file, name).parameters
@@ -86,7 +87,7 @@ CHAT, ASYNC_CHAT = Chat("gemini:m", api_key="fake-key"), AsyncChat("gemini:m", a
 CHATS = Chats({"gemini": CHAT.client})
 
 
-@pytest.mark.parametrize(
+@joined(
     ("function", "near", "what"),
     [
         (lambda **misspelt: Client("gemini", **misspelt), "timeouts", "option"),
@@ -170,7 +171,7 @@ def methods(kind: type) -> dict[str, str | None]:
     }
 
 
-@pytest.mark.parametrize("name", [name for name in SECTIONS if not name.endswith(".types")])
+@joined("name", [name for name in SECTIONS if not name.endswith(".types")])
 def test_help_and_dir_tell_the_names_of_a_package(name: str):
     try:
         module = importlib.import_module(name)

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire import AsyncClient, Client, gemini, openai, providers
 from wire.core.call import Call, StreamCall
 from wire.core.provider import base_url_variable_of
@@ -273,7 +274,7 @@ def test_no_row_was_forgotten():
         assert list(PROVIDERS[name].regions) == expected
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@joined("name", PROVIDERS)
 def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
     row = PROVIDERS[name]
     assert (row.name, row.name) == (name, name.lower())
@@ -313,7 +314,7 @@ def test_the_rows_load_no_types_and_no_http_library():
 # --- keys -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in CHAT if PROVIDERS[name].key_required])
+@joined("name", [name for name in CHAT if PROVIDERS[name].key_required])
 def test_s4_02_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
@@ -432,7 +433,7 @@ def is_told_whose_host(name: str, other: str, message: str) -> None:
     assert host in (urlsplit(PROVIDERS[owner].base_url).hostname, host_of(owner))
 
 
-@pytest.mark.parametrize("name", PROVIDERS)
+@joined("name", PROVIDERS)
 def test_a_key_that_is_given_goes_where_it_is_told(name: str):
     options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
     for other in HOSTED:
@@ -620,7 +621,7 @@ def described(name: str, **options: Any) -> tuple[str, str]:
     return found["base_url"], found["base_url_source"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "removed"),
     [
         ("/chat/completions", ", without /chat/completions"),
@@ -633,7 +634,7 @@ def described(name: str, **options: Any) -> tuple[str, str]:
         ("", ""),
     ],
 )
-@pytest.mark.parametrize("name", ["openai", "vllm", "my-host"])
+@joined("name", ["openai", "vllm", "my-host"])
 def test_an_endpoint_in_a_base_url_is_removed(name: str, path: str, removed: str):
     url = f"https://llm.example/v1{path}"
     assert described(name, base_url=url) == ("https://llm.example/v1", f"argument{removed}")
@@ -960,7 +961,7 @@ def test_there_is_no_version_to_choose(name: str):
 # --- dialects -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "slots", "required", "verbatim", "takes"),
     [
         ("openai", (), False, True, ()),
@@ -1084,7 +1085,7 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@joined("name", REFUSALS)
 def test_a_refusal_is_about_fields_that_there_are(name: str):
     refusal, _ = REFUSALS[name]
     kind: Any = ChatCompletionRequest

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import wire
+from tests.joined import joined
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "public.md").read_text("utf-8")
@@ -39,7 +40,7 @@ def loaded(name: str) -> Any:
         return getattr(importlib.import_module(package), last)
 
 
-@pytest.mark.parametrize("name", SECTIONS)
+@joined("name", SECTIONS)
 def test_the_page_names_what_the_module_offers(name: str):
     module = loaded(name)
     listed = names_of(SECTIONS[name])

@@ -19,6 +19,7 @@ import msgspec
 import pytest
 
 from tests import fourth_wire
+from tests.joined import joined
 from wire import AsyncChat, AsyncClient, Chat, Client, anthropic, gemini, notes, openai
 from wire.core.call import Call, StreamCall
 from wire.core.provider import Provider, with_regions
@@ -516,7 +517,7 @@ def wires_in(names: set[str]) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("path", ABOVE, ids=lambda path: path.name)
+@joined("path", ABOVE, ids=lambda path: path.name)
 def test_rooms_above_the_wires_name_none(path: Path):
     source = path.read_text("utf-8")
     assert wires_in(imported(source)) == []

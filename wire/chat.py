@@ -549,8 +549,9 @@ class Chat(ChatState["Client"]):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
-    >>> print(chat.client.preview(chat.call("Hi")).body.decode())
-    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"systemInstruction":{"parts":[{"text":"Be brief."}]}}
+    >>> import json
+    >>> json.loads(chat.client.preview(chat.call("Hi")).body)["systemInstruction"]
+    {'parts': [{'text': 'Be brief.'}]}
     >>> chat.close()
 
     Without `client`, the chat creates a client from the options of a client and closes it at the
@@ -613,7 +614,7 @@ class Chat(ChatState["Client"]):
             not run a repeated request twice.
         around: A function, or several, that see each call and may change, answer, delay or refuse
             it; see `wire.around`.
-    """  # noqa: E501
+    """
 
     @checked_names(seal=_sealed_chat)
     def __init__(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.agent.agents import Scripted
 from tests.http.loopback import LAST, STREAM, Script, Step, event, head, loopback, whole
+from tests.joined import joined
 from wire.agent import Agent, LLMAgent
 from wire.agent.provider import LLMResponse
 from wire.chat import AsyncChat, Chat
@@ -80,9 +81,9 @@ def run(
     return len(server.requests), raised.value, events, made
 
 
-@pytest.mark.parametrize("attempts", [1, 3])
-@pytest.mark.parametrize("broken", BROKEN_STREAMS)
-@pytest.mark.parametrize("style", STYLES)
+@joined("attempts", [1, 3])
+@joined("broken", BROKEN_STREAMS)
+@joined("style", STYLES)
 def test_r_17_a_streamed_step_is_asked_as_often_as_the_policy_says(
     style: str, broken: str, attempts: int
 ) -> None:
@@ -100,9 +101,9 @@ def test_r_17_a_streamed_step_is_asked_as_often_as_the_policy_says(
     assert made == []
 
 
-@pytest.mark.parametrize("attempts", [1, 3])
-@pytest.mark.parametrize("broken", BROKEN_BODIES)
-@pytest.mark.parametrize("style", STYLES)
+@joined("attempts", [1, 3])
+@joined("broken", BROKEN_BODIES)
+@joined("style", STYLES)
 def test_r_17_a_whole_step_is_asked_as_often_as_the_policy_says(
     style: str, broken: str, attempts: int
 ) -> None:
@@ -148,9 +149,9 @@ def test_r_17_requests_of_the_client_before_an_empty_reply_are_attempts_too(
     assert (requests, type(error)) == (3, StreamIncomplete)
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("pattern", ["EBBB", "BEBB", "BEEB", "EEBB", "EBEB"])
-@pytest.mark.parametrize("style", STYLES)
+@joined("streamed", [False, True])
+@joined("pattern", ["EBBB", "BEBB", "BEEB", "EEBB", "EBEB"])
+@joined("style", STYLES)
 def test_r_17_an_empty_reply_leaves_the_client_the_rest_of_the_attempts(
     style: str, pattern: str, streamed: bool
 ) -> None:

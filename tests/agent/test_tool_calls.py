@@ -529,8 +529,17 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("style", ["asyncio", "trio", "threads"])
-@pytest.mark.parametrize(("how", "printed"), [("timeout", "Done."), ("interrupt", "interrupted")])
+@pytest.mark.parametrize(
+    ("style", "how", "printed"),
+    [
+        ("asyncio", "timeout", "Done."),
+        pytest.param("trio", "timeout", "Done.", marks=pytest.mark.slow),
+        pytest.param("threads", "timeout", "Done.", marks=pytest.mark.slow),
+        pytest.param("asyncio", "interrupt", "interrupted", marks=pytest.mark.slow),
+        ("trio", "interrupt", "interrupted"),
+        ("threads", "interrupt", "interrupted"),
+    ],
+)
 def test_r_43_a_tool_that_never_returns_does_not_keep_the_process_from_ending(
     style: str, how: str, printed: str
 ) -> None:

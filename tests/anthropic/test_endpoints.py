@@ -13,6 +13,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import AsyncClient, Client, anthropic
 from wire.anthropic import (
     BatchCreateRequest,
@@ -165,7 +166,7 @@ CALLS: dict[
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@joined("name", CALLS)
 def test_what_is_sent(name: str):
     make, target, headers, body = CALLS[name]
     call = make()
@@ -546,9 +547,9 @@ VERSIONS = [
 ]
 
 
-@pytest.mark.parametrize(("provider", "options", "version"), VERSIONS)
-@pytest.mark.parametrize("kind", [Client, AsyncClient], ids=["sync", "async"])
-@pytest.mark.parametrize(
+@joined(("provider", "options", "version"), VERSIONS)
+@joined("kind", [Client, AsyncClient], ids=["sync", "async"])
+@joined(
     "make",
     [
         lambda: anthropic.create_message(asked()),

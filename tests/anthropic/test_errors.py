@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.anthropic.error_body import ERRORS, parse_error
 from wire.anthropic.types import ErrorObject
 from wire.core.account import completed
@@ -192,7 +193,7 @@ RESPONSES: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
 }
 
 
-@pytest.mark.parametrize("name", RESPONSES)
+@joined("name", RESPONSES)
 def test_s4_18_errors_are_typed(name: str):
     status, body, kind, code, retryable = RESPONSES[name]
     error = parse_error(status, {}, body)

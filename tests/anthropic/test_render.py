@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from tests.history.histories import conversation
+from tests.joined import joined
+from tests.property import sample
 from wire import anthropic, notes
 from wire.anthropic import check, parse_reply, render_request
 from wire.anthropic.effort import THINKING_BUDGET_TOKENS
@@ -538,7 +540,7 @@ def test_max_tokens_has_a_default_that_is_told(model: str, effort: str | None, m
 ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summarized"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "effort", "thinks", "word", "note"),
     [
         ("claude-sonnet-4-6", "medium", ADAPTIVE, "medium", []),
@@ -904,7 +906,8 @@ def errors(request: Request, model: str, provider: str = "anthropic") -> list[st
     ]
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.sampled
+@joined("seed", sample(range(150), 3))
 def test_any_history_is_sent_in_order(seed: int):
     messages = tuple(conversation(random.Random(seed)))
     if seed % 3 == 0:

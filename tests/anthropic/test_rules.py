@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.anthropic import (
     ContentBlock,
     CountTokensRequest,
@@ -494,7 +495,7 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "request_", "path", "words"), BROKEN)
+@joined(("rule", "request_", "path", "words"), BROKEN)
 def test_a_rule_is_found_where_it_is_broken(
     rule: str, request_: dict[str, Any], path: str, words: str
 ):
@@ -506,7 +507,7 @@ def test_a_rule_is_found_where_it_is_broken(
     assert as_bytes == check(request_)
 
 
-@pytest.mark.parametrize("request_", [each[1] for each in BROKEN])
+@joined("request_", [each[1] for each in BROKEN])
 def test_a_body_is_judged_for_one_host_after_another(request_: dict[str, Any]):
     checked = Body(request_)
     for provider in ("", *ROWS, "anthropic"):
@@ -612,7 +613,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize("request_", KEPT)
+@joined("request_", KEPT)
 def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
     assert rules(request_) == []
 

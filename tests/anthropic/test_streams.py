@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
+from tests.property import sample
 from wire.anthropic.fold import fold
 from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import MessageStreamEvent
@@ -251,7 +253,7 @@ def test_every_stream_is_looked_at():
     assert sorted([*WHOLE, *BROKEN]) == sorted(STREAMS)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_a_whole_stream_folds_into_what_the_plain_call_gives(name: str):
     reader, events = read(STREAMS[name])
     answer = fold(events)
@@ -261,7 +263,7 @@ def test_a_whole_stream_folds_into_what_the_plain_call_gives(name: str):
     assert answer == parse_message(STREAMS[name])  # events where JSON was asked for
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@joined("name", BROKEN)
 def test_a_broken_stream_ends_in_a_typed_error_after_what_had_come(name: str):
     (kind, status, code, retryable, request_id), text = BROKEN[name]
     reader, events = read(STREAMS[name])
@@ -280,20 +282,22 @@ def test_a_broken_stream_ends_in_a_typed_error_after_what_had_come(name: str):  
     assert (caught.value.partial.text if caught.value.partial else "") == text
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.sampled
+@joined("name", STREAMS)
 def test_nothing_depends_on_where_the_bytes_are_cut(name: str):
     data = STREAMS[name]
     expected = outcome(data)
-    for cut in range(len(data) + 1):
+    for cut in sample(range(len(data) + 1)):
         assert outcome(data[:cut], data[cut:]) == expected, cut
     assert outcome(*(data[place : place + 1] for place in range(len(data)))) == expected
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.sampled
+@joined("name", WHOLE)
 def test_a_stream_that_is_cut_anywhere_is_never_taken_for_whole(name: str):
     data = STREAMS[name]
     _, raws, *_ = outcome(data)
-    for cut in range(len(data)):
+    for cut in sample(range(len(data))):
         reader, events = read(data[:cut])
         assert [event.raw for event in events] == raws[: len(events)]
         assert (
@@ -304,13 +308,13 @@ def test_a_stream_that_is_cut_anywhere_is_never_taken_for_whole(name: str):  # R
         assert type(reader.error) in (type(None), StreamIncomplete, other)
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_of_an_event_its_bytes_are_enough(name: str):
     _, events = read(STREAMS[name])
     assert fold([msgspec.Raw(event.raw or b"") for event in events]).raw == fold(events).raw
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_what_no_field_holds_is_told(name: str):
     answer = fold(read(STREAMS[name])[1])
     assert {path for path, _ in wire.unknown(answer)} == {
@@ -395,7 +399,7 @@ def test_a_compaction_keeps_all_that_its_delta_carries():
     ]
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_an_answer_goes_into_the_next_request_byte_for_byte(name: str):
     answer = fold(read(STREAMS[name])[1])
     body = encode(answer.message)

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from wire import anthropic
 from wire.anthropic import types
 from wire.anthropic.reader import parse_message
@@ -96,7 +97,7 @@ def test_all_is_exported_and_nothing_is_missing():
     assert set(types.__all__) <= set(dir(anthropic))
 
 
-@pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
+@joined("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls: Any):
     config, needed = cls.__struct_config__, NEEDED.get(cls, {})
     assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (

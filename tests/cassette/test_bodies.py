@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from tests.cassette.samples import BODIES, ODD, STREAMS, compact, google, pretty, spaced
+from tests.joined import joined
 from tests.property import examples
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks, read_body
 from wire.testing.cassette.format.file import (
@@ -56,10 +57,8 @@ def value(part: Event | Body) -> Any:
     return msgspec.json.decode(part.json)
 
 
-@pytest.mark.parametrize(
-    "data", [*STREAMS.values(), *BODIES.values(), *ODD.values()], ids=[*STREAMS, *BODIES, *ODD]
-)
-@pytest.mark.parametrize("content_type", ["", SSE])
+@joined("data", [*STREAMS.values(), *BODIES.values(), *ODD.values()], ids=[*STREAMS, *BODIES, *ODD])
+@joined("content_type", ["", SSE])
 def test_c01_bytes_survive(data, content_type):
     through_a_file(data, content_type)
 

@@ -29,13 +29,15 @@ from tests.cassette.conversations import (
     text_of,
 )
 from tests.cassette.samples import BODIES, ODD, STREAMS
+from tests.joined import joined
 from wire.cli import main
 from wire.core.printable import UNSAFE
 from wire.testing.cassette.format.bodies import read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, load
 from wire.testing.cassette.views.comparison import compare
-from wire.testing.cassette.views.conversation import Exchange, Turn, conversation
+from wire.testing.cassette.views.conversation import Exchange, conversation
 from wire.testing.cassette.views.page import page
+from wire.testing.cassette.views.parts import Turn
 from wire.testing.cassette.views.text import conversation_text
 
 ROOT = Path(__file__).parents[1]
@@ -311,8 +313,8 @@ def test_no_body_makes_it_fail(wire: str, sent: Any, received: Any):
     msgspec.json.encode(shown)
 
 
-@pytest.mark.parametrize("wire", sorted(URLS))
-@pytest.mark.parametrize("name", sorted({**STREAMS, **BODIES, **ODD}))
+@joined("wire", sorted(URLS))
+@joined("name", sorted({**STREAMS, **BODIES, **ODD}))
 def test_each_body_of_the_samples_can_be_shown(wire: str, name: str):
     body = read_body({**STREAMS, **BODIES, **ODD}[name])
     each = Interaction(
@@ -324,7 +326,7 @@ def test_each_body_of_the_samples_can_be_shown(wire: str, name: str):
     assert not re.search(f"(?![\n\t\u200c\u200d])[{UNSAFE}]", text)
 
 
-@pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
+@joined("path", CASSETTES, ids=lambda path: path.stem)
 def test_each_cassette_of_the_fixtures_can_be_shown(path: Path):
     interactions = load(path.read_bytes(), str(path)).interactions
     exchanges = conversation(interactions).exchanges

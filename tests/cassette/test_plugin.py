@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.testing import plugin
 from wire.testing.cassette.modes import MODES
 from wire.testing.emulator import Emulator, serve
@@ -559,7 +560,7 @@ def test_c25_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
 NO = "RUN_LIVE=1 is not set"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("mode", "is_live", "missing", "has_file", "disabled", "expected"),
     [
         # a test without the marker: the mode alone counts

@@ -11,6 +11,7 @@ import pytest
 
 from tests.cassette.ways import Way, serving
 from tests.http.loopback import whole
+from tests.joined import joined
 from wire.errors import CassetteError, ConfigurationError
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import load
@@ -19,7 +20,7 @@ from wire.testing.cassette.format.redaction import Redaction
 PATHS = ["$.metadata.user_id", "$..email", "$.users[*].id", '$["odd key"][1]']
 
 
-@pytest.mark.parametrize(
+@joined(
     ("data", "after", "used"),
     [
         (b'{"metadata": {"user_id":  "u-1" }}', b'{"metadata": {"user_id":  "[redacted]" }}', [0]),

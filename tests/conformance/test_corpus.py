@@ -47,7 +47,7 @@ RECORDED = {
     "anthropic": (868, 21, 2),
     "anthropic-compatible": (10, 0, 1),
 }
-PART = 500
+PART = 125
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_sample(
 @pytest.mark.parametrize(
     ("name", "begin"),
     [
-        pytest.param(name, at, marks=[pytest.mark.slow] if at // PART % 4 else [])
+        pytest.param(name, at, marks=[pytest.mark.slow] if at // PART % 16 else [])
         for name, (records, _, _) in RECORDED.items()
         for at in range(0, records, PART)
     ],
@@ -79,7 +79,7 @@ def test_sample(
 def test_recorded_traffic(
     name: str, begin: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every fourth part in each run, all of them in `make test-slow`."""
+    """Every sixteenth part in each run, all of them in `make test-slow`."""
     path = SHARED / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")

@@ -15,6 +15,7 @@ import pytest
 from tests.conformance.corpus import scope
 from tests.conformance.records import Record, lines
 from tests.conformance.result import Result
+from tests.joined import joined
 from wire.errors import Violation
 from wire.neutral.messages import Text, TextDelta, ToolCallStart
 from wire.openai import ChatCompletion
@@ -387,7 +388,7 @@ def holds(record: Record) -> bool:
     return not result.failed
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@joined("name", RECORDS)
 def test_a_library_without_a_fault(name: str) -> None:
     assert holds(RECORDS[name])
 

@@ -18,6 +18,7 @@ from tests.conformance.__main__ import main
 from tests.conformance.quirks import Case, check, compare, cuts, read
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch
+from tests.joined import joined
 from wire.core import reading
 from wire.core.error_words import ErrorReader
 from wire.core.lenient import Halves
@@ -41,7 +42,7 @@ needs_others = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("name", CASES)
+@joined("name", CASES)
 def test_stream(name: str) -> None:
     """However its bytes are cut (Q21)."""
     check(CASES[name])
@@ -79,7 +80,7 @@ def test_every_case_says_what_it_expects() -> None:
 # --- what does not hold ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "wrong"),
     [
         ("done-alone", {"text": "x"}),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.account import (
     Account,
     answer_account,
@@ -60,9 +61,7 @@ WAITS: list[tuple[str, dict[str, str], float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"), [row[1:] for row in WAITS], ids=[row[0] for row in WAITS]
-)
+@joined(("headers", "seconds"), [row[1:] for row in WAITS], ids=[row[0] for row in WAITS])
 def test_r_16_retry_after(headers: dict[str, str], seconds: float | None):
     assert retry_after(headers, NOW) == seconds
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from tests.property import examples
 from wire.core import credentials
 from wire.core.credentials import (
@@ -71,7 +72,7 @@ ORDINARY = [
 ]
 
 
-@pytest.mark.parametrize("text", FAKE.values(), ids=FAKE.keys())
+@joined("text", FAKE.values(), ids=FAKE.keys())
 def test_keys_of_vendors_are_recognised(text: str):
     assert known_credential(text)
     assert looks_secret(f"x ({text})")
@@ -89,7 +90,7 @@ def test_the_shortest_credential_is_recognised():
     assert len("eyJfakefake") == credentials._MIN_LENGTH
 
 
-@pytest.mark.parametrize("text", ORDINARY)
+@joined("text", ORDINARY)
 def test_ordinary_texts_are_no_credentials(text: str):
     assert not looks_secret(text)
     assert hidden(f"no model {text!r}") == f"no model {text!r}"
@@ -134,7 +135,7 @@ def test_credentials_in_urls_are_hidden(url: str, shown: str):
     assert hidden_in_url(url) == shown
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [
         "key", "api_key", "apikey", "api_kye", "openai_api_key", "authorization", "x-goog-api-key",
@@ -175,12 +176,12 @@ PLAIN_VARIABLES = """
 """
 
 
-@pytest.mark.parametrize("name", VARIABLES.split())
+@joined("name", VARIABLES.split())
 def test_variables_with_credentials(name: str):
     assert secret_variable(name)
 
 
-@pytest.mark.parametrize("name", PLAIN_VARIABLES.split())
+@joined("name", PLAIN_VARIABLES.split())
 def test_ordinary_variables(name: str):
     assert not secret_variable(name)
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire import retry
 from wire.core.exchange import Failed, Outcome, Pause, Send, Step, exchange
 from wire.core.retry import Retry, RetryBudget, RetryBudgets
@@ -262,9 +263,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), WRONG, ids=[f"{name}={value!r}" for name, value in WRONG]
-)
+@joined(("name", "value"), WRONG, ids=[f"{name}={value!r}" for name, value in WRONG])
 def test_a_wrong_option_is_named(name: str, value: object):
     with pytest.raises(ConfigurationError, match=f"^retry.{name}: "):
         Retry(**{name: value})

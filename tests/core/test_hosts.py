@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.hosts import Origin, is_loopback, origin_of
 
 MAPPED = ipaddress.IPv6Address("::ffff:7f00:1")
@@ -36,7 +37,7 @@ def test_r_31_one_spelling(url: str, origin: Origin) -> None:
 FULL_WIDTH, ASCII, IPV4 = "api\uff0eopenai\uff0ecom", "URL in ASCII", "four decimal numbers"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("url", "problem"),
     [
         ("https://api\u3002openai\u3002com", ASCII),
@@ -176,7 +177,7 @@ PUBLIC = [
 ]
 
 
-@pytest.mark.parametrize("host", PRIVATE)
+@joined("host", PRIVATE)
 def test_private_hosts(host: str) -> None:
     assert origin_of(f"https://{host}").is_private
 

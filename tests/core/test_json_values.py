@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core import json_values
 from wire.core.json_values import MAX_DEPTH, _Search, are_sound, checked, is_flat
 from wire.errors import RuleError
@@ -101,8 +102,8 @@ def test_one_value_spoils_the_others(before: list[Any], odd: Any, after: list[An
             assert checked(value) is value
 
 
-@pytest.mark.parametrize("levels", [1, 400, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 10_000])
-@pytest.mark.parametrize("inner", [None, "text", math.nan], ids=str)
+@joined("levels", [1, 400, MAX_DEPTH - 1, MAX_DEPTH, MAX_DEPTH + 1, 10_000])
+@joined("inner", [None, "text", math.nan], ids=str)
 def test_depth(levels: int, inner: Any) -> None:
     value = nested(levels, inner)
     if are_sound([value]):

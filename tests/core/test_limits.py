@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.limits import BodyReader, Inflater, Limits, check_headers, check_json
 from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
@@ -37,8 +38,8 @@ def test_defaults():  # R-10
     }
 
 
-@pytest.mark.parametrize("name", msgspec.structs.asdict(Limits()))
-@pytest.mark.parametrize("value", [0, -1, 1.5, "9", None, True, float("nan")])
+@joined("name", msgspec.structs.asdict(Limits()))
+@joined("value", [0, -1, 1.5, "9", None, True, float("nan")])
 def test_a_limit_that_is_no_positive_integer(name: str, value: Any):
     with pytest.raises(ConfigurationError, match=rf"^limits\.{name}: expected a positive integer"):
         Limits(**{name: value})

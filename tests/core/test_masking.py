@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.masking import MIN_FRAGMENT, Mask
 from wire.core.secret import Secret
 from wire.errors import APIError, RuleError, StreamInvalid, Violation
@@ -31,8 +32,8 @@ def longest(text: str, key: str = KEY) -> int:
     )
 
 
-@pytest.mark.parametrize("begin", range(len(KEY) - MIN_FRAGMENT + 1))
-@pytest.mark.parametrize("before", range(8))
+@joined("begin", range(len(KEY) - MIN_FRAGMENT + 1))
+@joined("before", range(8))
 def test_each_fragment_of_twelve_characters_is_masked(begin: int, before: int):
     for end in range(begin + MIN_FRAGMENT, len(KEY) + 1):
         text = "." * before + KEY[begin:end] + "!"

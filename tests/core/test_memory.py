@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import anthropic, gemini, openai
 from wire.core import memory
 from wire.core.memory import (
@@ -186,9 +187,7 @@ ENCODED: list[tuple[str, Any, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("value", "sent"), [row[1:] for row in ENCODED], ids=[row[0] for row in ENCODED]
-)
+@joined(("value", "sent"), [row[1:] for row in ENCODED], ids=[row[0] for row in ENCODED])
 def test_remembered_bytes_stand_in_place_of_encoding(value: Any, sent: bytes):
     assert encode(value) == sent
 
@@ -307,8 +306,8 @@ DICT_CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", LIST_CHANGES.values(), ids=LIST_CHANGES.keys())
-@pytest.mark.parametrize("place", [("list",), ("list", 1, "a")], ids=["outer", "inner"])
+@joined("change", LIST_CHANGES.values(), ids=LIST_CHANGES.keys())
+@joined("place", [("list",), ("list", 1, "a")], ids=["outer", "inner"])
 def test_a_frozen_list_refuses_every_change(change, place: tuple[Any, ...]):
     found = FROZEN
     for step in place:
@@ -319,8 +318,8 @@ def test_a_frozen_list_refuses_every_change(change, place: tuple[Any, ...]):
     assert found == before
 
 
-@pytest.mark.parametrize("change", DICT_CHANGES.values(), ids=DICT_CHANGES.keys())
-@pytest.mark.parametrize("place", ["outer", "inner"])
+@joined("change", DICT_CHANGES.values(), ids=DICT_CHANGES.keys())
+@joined("place", ["outer", "inner"])
 def test_a_frozen_dict_refuses_every_change(change, place: str):
     found = FROZEN if place == "outer" else FROZEN["dict"]
     before = dict(found)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.logs import logger
 from wire.core.memory import Note
 from wire.core.printable import UNSAFE, printable, printable_json, printable_line
@@ -41,7 +42,7 @@ def test_every_control_and_format_character_is_unsafe():
     assert missing == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "shown"),
     [
         ("a\nb\tc", "a\nb\tc"),

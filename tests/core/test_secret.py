@@ -9,6 +9,7 @@ import traceback
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
 from wire.http.target import target
@@ -60,7 +61,7 @@ SINKS = {
 }
 
 
-@pytest.mark.parametrize("show", SINKS.values(), ids=SINKS.keys())
+@joined("show", SINKS.values(), ids=SINKS.keys())
 def test_the_text_is_not_shown(show):
     text = show(Secret(KEY))
     assert KEY not in text

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.bodies import texts_only
 from wire.core.decoders import from_base64
 from wire.core.json_values import expands
@@ -97,8 +98,8 @@ def test_values_are_counted_level_by_level(values: list[Any], limit: int) -> Non
     assert expands(values, limit) == (sum(map(values_in, values)) > limit)
 
 
-@pytest.mark.parametrize("size", [0, 10, LARGE_JSON, 2 * LARGE_JSON])
-@pytest.mark.parametrize("found", [0, 1, 255, 256, 257, 3_000])
+@joined("size", [0, 10, LARGE_JSON, 2 * LARGE_JSON])
+@joined("found", [0, 1, 255, 256, 257, 3_000])
 def test_bytes_are_counted(size: int, found: int) -> None:
     data = b"x" * size + b"[x" * found
     assert count(data, b"[") == found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ssl
 import time
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ TRANSPORTS = ("direct", "lanes", "httpx", "httpx2")
 """The pool of this library with direct connections and with those of httpx, and the pools of httpx
 and httpx2."""
 WAYS = ("plain", "TLS", "TLS through a proxy")
+HAS_HTTPTOOLS = importlib.util.find_spec("httptools") is not None
 
 NEXT = "Next"
 """The prompt of the call after the fault, by which the server knows it."""
@@ -78,8 +80,10 @@ class Cell:
 
     @property
     def exists(self) -> bool:
-        """Direct connections are for threads and asyncio, and use no proxy."""
-        return self.transport != "direct" or (self.style != "trio" and "proxy" not in self.way)
+        """Direct connections need httptools, are for threads and asyncio, and use no proxy."""
+        return self.transport != "direct" or (
+            HAS_HTTPTOOLS and self.style != "trio" and "proxy" not in self.way
+        )
 
     @property
     def has_own_pool(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import itertools
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.faults.mutations import mutated
 from tests.faults.received import Seed, receive, receive_async, seeds, use, use_reply
+from tests.property import sample
 from wire.neutral.messages import Reply
 
 SAMPLE = 300
@@ -128,6 +130,7 @@ BODIES: dict[str, bytes] = {
     ],
     ids=[each.decode()[:24] for each in NUMBERS],
 )
+@pytest.mark.sampled
 @pytest.mark.parametrize("wire", BODIES)
 def test_a_reply_with_numbers_that_json_does_not_have(wire: str, number: bytes) -> None:
     """R-44: at any place, the reply can be continued, saved, pickled and copied."""
@@ -140,14 +143,13 @@ def test_a_reply_with_numbers_that_json_does_not_have(wire: str, number: bytes) 
         for place in range(places)
     ]
     seed = next(each for each in seeds() if each.wire == wire and len(each.calls) == 4)
-    for each in bodies:
-        for call in seed.calls:
-            got, error = receive(wire, call, 200, [each])
-            assert error is None
-            use(wire, got[-1])
-            reply = got[-1]
-            if isinstance(reply, Reply):
-                use_reply(wire, reply, continues=True)
-                assert reply.text == "Hi"
-                assert [one.name for one in reply.tool_calls] == ["f"]
-                assert reply.tool_calls[0].arguments is not None
+    for each, call in sample(list(itertools.product(bodies, seed.calls)), 4):
+        got, error = receive(wire, call, 200, [each])
+        assert error is None
+        use(wire, got[-1])
+        reply = got[-1]
+        if isinstance(reply, Reply):
+            use_reply(wire, reply, continues=True)
+            assert reply.text == "Hi"
+            assert [one.name for one in reply.tool_calls] == ["f"]
+            assert reply.tool_calls[0].arguments is not None

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from tests.joined import joined
 from tests.property import examples
 from wire.core.memory import encode
 from wire.errors import (
@@ -210,7 +211,7 @@ def test_odd_answers(body, expected):
     assert parse_response(body) == expected
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "cls", "status", "message"),
     [
         (b"", StreamIncomplete, None, "ended before its first event"),

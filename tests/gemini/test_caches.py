@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.core.call import Call
 from wire.errors import AccessDeniedError, ConfigurationError, RuleError
 from wire.gemini import (
@@ -159,10 +160,10 @@ def test_bad_changes(options: dict[str, Any], path: str):
     assert caught.value.violations[0].path == path
 
 
-@pytest.mark.parametrize(
+@joined(
     "name", ["", None, 5, "models/abc", "a b", "cachedContents/../x", "cachedContents/a/b", "a#b"]
 )
-@pytest.mark.parametrize(
+@joined(
     "endpoint",
     [get_cached_content, delete_cached_content, lambda name: update_cached_content(name, ttl=1)],
 )

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.history.test_work import Work
+from tests.joined import joined
 from tests.property import examples
 from wire.core.memory import encode, notes
 from wire.errors import HistoryError, RuleError
@@ -388,7 +389,7 @@ def shape(built: list[Content]) -> list[str]:
     return [f"{turn.role[0]}:{'|'.join(map(one, turn.parts))}" for turn in built]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turns", "expected"),
     [
         (["a", "b"], ["u:a|b"]),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire import unknown
 from wire.core.call import Call
 from wire.errors import ConfigurationError, RuleError, StreamInvalid
@@ -139,8 +140,8 @@ def test_a_hundred_are_taken():
     assert len(json.loads(batch_embed_contents(MODEL, ["Hi"] * 100).body)["requests"]) == 100
 
 
-@pytest.mark.parametrize("model", ["", "a b", None, "models/../x"])
-@pytest.mark.parametrize("endpoint", [embed_content, batch_embed_contents, predict, compute_tokens])
+@joined("model", ["", "a b", None, "models/../x"])
+@joined("endpoint", [embed_content, batch_embed_contents, predict, compute_tokens])
 def test_bad_model(endpoint: Any, model: Any):
     request = {
         embed_content: "Hi",

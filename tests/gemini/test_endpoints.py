@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.errors import (
     ConfigurationError,
     LimitError,
@@ -81,12 +82,12 @@ def test_path(model, path):
     assert json.loads(count.body)["generateContentRequest"]["model"] == path[1:]
 
 
-@pytest.mark.parametrize(
+@joined(
     "model",
     ["", " ", "\n", None, 3, b"gemini", "models/", "/gemini", "models//x", "models/../files/x", "..", "models/.", "a b", "a?b", "a#b",  # noqa: E501
      "a:b", "gemini\n", "gemini\r\nx: y", "gemini-é", "a%2Fb", "models/x:generateContent", "https://example.com/x", "a\\b", "a\0b"],  # noqa: E501
 )  # fmt: skip
-@pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content, count_tokens])
+@joined("endpoint", [generate_content, stream_generate_content, count_tokens])
 def test_bad_model(endpoint, model):
     """G81: a malformed name is refused, and no name changes the path."""
     with pytest.raises(ConfigurationError, match=r"^model: "):
@@ -213,8 +214,8 @@ BAD_REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_REQUESTS)
-@pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content])
+@joined("name", BAD_REQUESTS)
+@joined("endpoint", [generate_content, stream_generate_content])
 def test_bad_request_names_the_path(endpoint, name):
     request, path = BAD_REQUESTS[name]
     with pytest.raises(RuleError) as caught:
@@ -342,7 +343,7 @@ def test_no_token_count(body, cls, message):
 # --- nothing is changed ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_the_request_is_not_changed(name):
     for endpoint in (generate_content, stream_generate_content, count_tokens):
         request = CONVERSATIONS[name]()

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import (
     AccessDeniedError,
     APIError,
@@ -297,7 +298,7 @@ def test_the_broken_field_is_named(message, shown):
     assert parse_error(400, {}, body(400, "INVALID_ARGUMENT", message, violations)).message == shown
 
 
-@pytest.mark.parametrize(
+@joined(
     ("sent", "message", "code"),
     [
         (b"[" + body(503, "UNAVAILABLE", "Busy.") + b"]", "Busy.", "UNAVAILABLE"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.core.facts import NO_FACTS, SDK, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types
@@ -44,7 +45,7 @@ def _unknown(struct: type[WireStruct], key: str, host: str) -> list[tuple[str, s
     ]
 
 
-@pytest.mark.parametrize(("struct", "key", "host"), HOST_ONLY)
+@joined(("struct", "key", "host"), HOST_ONLY)
 def test_a_field_of_one_host_is_refused_by_the_other(
     struct: type[WireStruct], key: str, host: str
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.core.call import Call
 from wire.errors import (
     APIError,
@@ -69,7 +70,7 @@ def test_paths_outside_the_version():
     assert dict(found.send_headers(start, None))["x-goog-api-key"] == "fake-key-4711"
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [
         "",
@@ -87,7 +88,7 @@ def test_paths_outside_the_version():
         "files",
     ],
 )
-@pytest.mark.parametrize("endpoint", [get_file, delete_file, download_file, wait_for_file])
+@joined("endpoint", [get_file, delete_file, download_file, wait_for_file])
 def test_bad_name(endpoint: Any, name: Any):
     if name == "files":
         assert get_file(name).target == "/files/files"

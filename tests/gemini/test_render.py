@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import gemini, notes
 from wire.core.memory import Note
 from wire.errors import ConfigurationError, HistoryError, RuleError, SchemaError
@@ -448,7 +449,7 @@ BUDGETS = {
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "effort", "value"),
     [
         (m, e, v)

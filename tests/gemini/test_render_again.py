@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
+from tests.property import sample
 from wire import gemini, notes, openai
 from wire.core.limits import Limits
 from wire.core.memory import PARTIAL, Note, kept_bytes, with_notes
@@ -571,7 +573,8 @@ def conversation(dice: random.Random) -> tuple[Message, ...]:
     return tuple(messages[:-1])
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.sampled
+@joined("seed", sample(range(150), 3))
 def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed):
     messages = conversation(random.Random(seed))
     before = pickle.dumps(messages)

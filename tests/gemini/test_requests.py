@@ -9,6 +9,7 @@ import pickle
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import gemini
 from wire.core.memory import encode, notes
 from wire.gemini import GenerateContentRequest
@@ -31,7 +32,7 @@ def test_snapshot(name, snapshot):
     } == snapshot
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_s2_32_both_transports_send_one_body(name):
     request = CONVERSATIONS[name]()
     streamed = gemini.stream_generate_content(MODEL, request)
@@ -42,21 +43,19 @@ def test_s2_32_both_transports_send_one_body(name):
     )
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_building_again_gives_the_same_bytes(name):
     first, second = (gemini.generate_content(MODEL, CONVERSATIONS[name]()).body for _ in range(2))
     assert first == second
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_a_request_that_was_stored_sends_the_same_bytes(name):
     request = CONVERSATIONS[name]()
     assert encode(pickle.loads(pickle.dumps(request))) == encode(request)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in CONVERSATIONS if not name.startswith("received")]
-)
+@joined("name", [name for name in CONVERSATIONS if not name.startswith("received")])
 def test_body_reads_back_as_the_request(name):
     """No key that the structs lack is sent, and no `null` for an absent field (S2-12)."""
     request = CONVERSATIONS[name]()

@@ -8,6 +8,7 @@ from types import FunctionType
 
 import pytest
 
+from tests.joined import joined
 from wire.core.decoders import convert
 from wire.errors import RuleError
 from wire.gemini import (
@@ -142,8 +143,8 @@ def test_broken(name):
     assert all(violation.message for violation in found)
 
 
-@pytest.mark.parametrize("name", BROKEN)
-@pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content])
+@joined("name", BROKEN)
+@joined("endpoint", [generate_content, stream_generate_content])
 def test_broken_requests_are_not_made(endpoint, name):
     request, expected = BROKEN[name]
     with pytest.raises(RuleError) as caught:
@@ -157,7 +158,7 @@ def test_fine(name):
     assert check(FINE[name]) == []
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_conversations_break_nothing(name):
     assert check(CONVERSATIONS[name]()) == []
 
@@ -177,7 +178,7 @@ def test_what_came_from_the_wire_is_not_judged():
     )
 
 
-@pytest.mark.parametrize("name", [*BROKEN, *FINE])
+@joined("name", [*BROKEN, *FINE])
 def test_checking_changes_nothing(name):
     request = BROKEN[name][0] if name in BROKEN else FINE[name]
     before = copy.deepcopy(request)

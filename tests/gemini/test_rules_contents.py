@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import HistoryError
 from wire.gemini import (
     Candidate,
@@ -157,8 +158,8 @@ def test_the_placeholder_is_for_models_that_ask() -> None:
         )
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
-@pytest.mark.parametrize("host", ["gemini", "vertex"])
+@joined("name", CONVERSATIONS)
+@joined("host", ["gemini", "vertex"])
 def test_conversations_are_taken(name: str, host: str) -> None:
     """3.6-flash accepts every conversation, except for the listed violations."""
     allowed = {

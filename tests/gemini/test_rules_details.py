@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.errors import SchemaError
 from wire.gemini import (
     Content,
@@ -256,7 +257,7 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-@pytest.mark.parametrize(
+@joined(
     ("signature", "foreign"),
     [
         (SIGNED, False),

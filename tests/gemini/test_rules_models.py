@@ -10,6 +10,7 @@ import pickle
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.provider import Provider
 from wire.errors import Violation
 from wire.gemini import GenerateContentRequest, check
@@ -45,7 +46,7 @@ def typed(body: Body) -> GenerateContentRequest | None:
     return None if msgspec.to_builtins(plain) != body else plain
 
 
-@pytest.mark.parametrize("name", HITS)
+@joined("name", HITS)
 def test_hit(name: str) -> None:
     """The violation is reported once, with its path, severity and server text, and there is no
     other error.
@@ -99,9 +100,7 @@ def test_structs_break_what_bytes_break() -> None:
     assert compared > 200
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, case in HITS.items() if case.severity == "warning"]
-)
+@joined("name", [name for name, case in HITS.items() if case.severity == "warning"])
 def test_what_is_dated_is_not_refused_unless_asked_for(name: str) -> None:
     violations = found(HITS[name])
     assert error_response(violations) is None
@@ -127,7 +126,7 @@ def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
     assert CHECKED - {case.rule for case in MISSES.values()} <= {"G4", "G42", "G86"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "host", "severity", "words"),
     [
         ("gemini-embedding-001", "gemini", "error", "is not supported for generateContent"),
@@ -225,10 +224,8 @@ def test_nothing_to_refuse() -> None:
     assert error_response([], warnings_too=True) is None
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"[1]", b'"a"', b"null", b"\xff", b"[" * 100_000], ids=repr
-)
-@pytest.mark.parametrize("endpoint", ["generateContent", "countTokens", "batchEmbedContents"])
+@joined("body", [b"", b"{", b"[1]", b'"a"', b"null", b"\xff", b"[" * 100_000], ids=repr)
+@joined("endpoint", ["generateContent", "countTokens", "batchEmbedContents"])
 def test_what_is_no_body(body: bytes, endpoint: str) -> None:
     violations = check(body, FLASH25, endpoint=endpoint)
     assert [violation.severity for violation in violations] == [

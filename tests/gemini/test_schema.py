@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.joined import joined
+from tests.property import examples
 from wire.core.memory import encode, notes
 from wire.errors import SchemaError
 from wire.gemini.schemas import MAX_DEPTH, schema
@@ -817,7 +819,7 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("source", "expected", "expected_notes"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
@@ -1029,9 +1031,7 @@ ERRORS: list[tuple[str, Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS]
-)
+@joined(("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS])
 def test_s2_21_errors(source: Any, path: str, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema(source)
@@ -1248,7 +1248,7 @@ def check_fixpoint(built: Any) -> None:
 
 
 @pytest.mark.parametrize("part", range(6))  # Hypothesis takes other examples for each test id
-@settings(max_examples=50)
+@settings(max_examples=examples(100))
 @given(roots)
 def test_any_schema(part: int, source: Any) -> None:
     before = copy.deepcopy(source)

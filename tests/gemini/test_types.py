@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
+from tests.joined import joined
 from wire.core.memory import WireStruct, encode
 from wire.gemini import finish, parse, types
 from wire.gemini.types import (
@@ -104,7 +105,7 @@ def test_all_is_exported_and_nothing_is_missing():
     assert len(STRUCTS) > 100
 
 
-@pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
+@joined("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls):
     config = cls.__struct_config__
     assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
@@ -211,7 +212,7 @@ def test_enum_fields_are_found():
     }
 
 
-@pytest.mark.parametrize("cls", ENUMS, ids=lambda cls: cls.__name__)
+@joined("cls", ENUMS, ids=lambda cls: cls.__name__)
 def test_constants_equal_their_text(cls):
     for member in cls:
         assert (member == member.value, json.dumps(member), str(member)) == (
@@ -225,7 +226,7 @@ def test_constants_equal_their_text(cls):
 # --- absent, null, zero ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "body"),
     [
         (GenerationConfig(temperature=0.0), b'{"temperature":0.0}'),

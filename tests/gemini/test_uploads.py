@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.call import Call
 from wire.core.exchange import Pause
 from wire.core.files import open_regular
@@ -494,7 +495,7 @@ def test_the_file_of_a_path_is_open_only_while_the_flow_runs(
     assert [file.closed for file in opened] == [True, True]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("data", "options", "message"),
     [
         (5, {}, "data: expected a path, bytes or a file opened in binary mode, not int"),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire import anthropic, gemini, notes, openai
 from wire.errors import HistoryError
 from wire.history import check, repair
@@ -49,8 +50,8 @@ TOGETHER = [HI, asks(A, B), gives("a", "b")]
 LINEAR = [HI, asks(A), gives("a"), asks(B), gives("b")]
 
 
-@pytest.mark.parametrize("wire", BODIES)
-@pytest.mark.parametrize(
+@joined("wire", BODIES)
+@joined(
     "messages",
     [
         LINEAR,

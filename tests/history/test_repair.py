@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.joined import joined
 from wire import Chat
 from wire.core.memory import Note, notes
 from wire.errors import ConfigurationError, HistoryError, RuleError
@@ -407,11 +408,11 @@ def test_nothing_that_the_user_said_is_lost():
 CUT = ToolCall(id="a", name="search", arguments=None, text='{"query": "Br')
 
 
-@pytest.mark.parametrize(
+@joined(
     "model",
     ["gemini:gemini-3.5-flash", "openai:gpt-5.2", "anthropic:claude-sonnet-4-6", "minimax:M2"],
 )
-@pytest.mark.parametrize(
+@joined(
     "messages",
     [
         [HI, Message.assistant("I look.", CUT), WELL],

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.history import estimate_tokens
 from wire.history.tokens import MEDIA_TOKENS
 from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 
 
-@pytest.mark.parametrize(
+@joined(
     ("message", "tokens"),
     [
         (Message.user(), 0),

@@ -1,6 +1,9 @@
 """A process that is forked after its client was used; `test_forks.py` starts it.
 
-Each scene prints what parent and child saw. The server answers with the words of the prompt.
+    python -m tests.http.forking sync|asyncio|trio SCENE URL [SCENE URL ...]
+
+It prints what parent and child saw in each scene, as JSON. The servers answer with the words of the
+prompt.
 """
 
 from __future__ import annotations
@@ -296,8 +299,11 @@ def async_agents(url: str, backend: str) -> Any:
 
 
 if __name__ == "__main__":
-    scene, url, backend = sys.argv[1:]
-    if backend == "sync":
-        print(json.dumps(globals()[scene](url)))
-    else:
-        print(json.dumps(globals()[f"async_{scene}"](url, backend)))
+    backend, *pairs = sys.argv[1:]
+    found = {}
+    for name, url in zip(pairs[::2], pairs[1::2], strict=True):
+        if backend == "sync":
+            found[name] = globals()[name](url)
+        else:
+            found[name] = globals()[f"async_{name}"](url, backend)
+    print(json.dumps(found))

@@ -1,12 +1,12 @@
 """Interrupts one call at each point where CPython handles a signal, one point a call.
 
-    python -m tests.http.interrupting_each_point BASE_URL direct|httpx send|stream
+    python -m tests.http.interrupting_each_point BASE_URL direct|httpx send|stream|leave
 
 A signal is handled where a function begins, after a call, and at the end of a loop's turn. A trace
 function raises KeyboardInterrupt there: the first call at its first point, the second call at its
 second, until a call has no further point. Points are those of `wire/http` and of `contextlib`.
-Prints how many points there were, and those after which a slot stayed taken or another exception
-than KeyboardInterrupt arrived, as JSON.
+Prints how many points there were, how many of them where a function begins, and those after which a
+slot stayed taken or another exception than KeyboardInterrupt arrived, as JSON.
 """
 
 from __future__ import annotations
@@ -29,15 +29,20 @@ SIGNAL_IS_HANDLED_AFTER = ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUM
 
 
 @functools.cache
-def points(code: CodeType) -> frozenset[int]:
-    """The offsets of a function at which a signal may be handled."""
+def entry(code: CodeType) -> int:
+    """The offset at which a function begins. -1 for code of other modules."""
     if "wire/http" not in code.co_filename and code.co_filename != contextlib.__file__:
-        return frozenset()
-    steps = list(dis.get_instructions(code))
+        return -1
+    return next(step.offset for step in dis.get_instructions(code) if step.opname == "RESUME")
+
+
+@functools.cache
+def points(code: CodeType) -> frozenset[int]:
+    """The offsets at which a signal may be handled after the function has begun."""
     return frozenset(
         after.offset
-        for step, after in itertools.pairwise(steps)
-        if step.opname in SIGNAL_IS_HANDLED_AFTER
+        for step, after in itertools.pairwise(dis.get_instructions(code))
+        if step.opname in SIGNAL_IS_HANDLED_AFTER and step.offset != entry(code)
     )
 
 
@@ -45,28 +50,36 @@ class Interrupt:
     """A trace function that raises at the n-th point of the call."""
 
     def __init__(self, number: int) -> None:
-        self.left, self.place = number, ""
+        self.left, self.place, self.at_entry = number, "", False
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Any:
-        if not points(frame.f_code):
+        if entry(frame.f_code) == -1:
             return None
+        # Raised here, the interrupt comes before the function's first `try`, as a signal does. At
+        # the next opcode it may be inside that block already, whose `finally` would hide a leak.
+        if frame.f_lasti == entry(frame.f_code):
+            self.reached(frame, at_entry=True)
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return self.step
 
     def step(self, frame: FrameType, event: str, _: object) -> Any:
         if event == "opcode" and frame.f_lasti in points(frame.f_code):
-            self.left -= 1
-            if not self.left:
-                sys.settrace(None)
-                self.place = "".join(traceback.format_stack(frame, 3))
-                raise KeyboardInterrupt
+            self.reached(frame)
         return self.step
+
+    def reached(self, frame: FrameType, *, at_entry: bool = False) -> None:
+        """Count a point, and raise at the n-th."""
+        self.left -= 1
+        if not self.left:
+            sys.settrace(None)
+            self.place, self.at_entry = "".join(traceback.format_stack(frame, 3)), at_entry
+            raise KeyboardInterrupt
 
 
 def main(base_url: str, connections: Any, kind: str) -> None:
     lanes = Lanes(limit=1, connections=connections)
     timeouts = Timeouts(first_byte=5, idle=5)
-    lost, others, number = [], [], 0
+    lost, others, number, entries = [], [], 0, 0
     gc.disable()  # a slot must be free at once
     with Client(
         "gemini", api_key="fake-key", base_url=base_url, http=lanes, retry=None, timeouts=timeouts
@@ -81,7 +94,9 @@ def main(base_url: str, connections: Any, kind: str) -> None:
                     client.send(CALL)
                 else:
                     with client.stream(STREAM_CALL) as chunks:  # `chunks` outlives the block
-                        chunks.result()
+                        next(chunks)
+                        if kind == "stream":
+                            chunks.result()
             except KeyboardInterrupt:
                 pass
             except Exception as error:
@@ -90,10 +105,12 @@ def main(base_url: str, connections: Any, kind: str) -> None:
                 sys.settrace(None)
             if not interrupt.place:
                 break
+            entries += interrupt.at_entry
             if lanes._slots._taken:
                 lost.append(interrupt.place)
                 lanes._slots._taken.clear()
-    print(json.dumps({"points": number - 1, "lost": lost, "others": others}))
+    counted = {"points": number - 1, "entries": entries, "lost": lost, "others": others}
+    print(json.dumps(counted))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import copy
 import functools
 import gc
 import inspect
+import itertools
 import json
 import logging
 import os
@@ -32,6 +33,8 @@ import pytest
 import wire
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, LAST, STREAM, chunked, event, loopback, text, whole
+from tests.joined import joined
+from tests.property import ALL, sample
 from wire import (
     AsyncChat,
     AsyncChats,
@@ -388,24 +391,23 @@ RANDOM_MODELS = {
 
 def refusals() -> Iterator[tuple[str, dict[str, str]]]:
     """Each refusal, and what people see of it."""
-    for door, call in DOORS.items():
-        for shape, make in SHAPES.items():
-            for kind, canary in CANARIES.items():
-                if kind == "random" and door in RANDOM_MODELS:
-                    continue
-                value: Any = None
-                try:
-                    value = make(canary)
-                    call(value)
-                except TypeError as error:
-                    if "unhashable" not in str(error):  # a header name that Python itself refuses
-                        yield f"{door} / {shape} / {kind}", sinks_of_error(error)
-                except Exception as error:
-                    yield f"{door} / {shape} / {kind}", sinks_of_error(error)
-                finally:
-                    del value
+    for door, shape, kind in sample(list(itertools.product(DOORS, SHAPES, CANARIES)), 4):
+        if kind == "random" and door in RANDOM_MODELS:
+            continue
+        value: Any = None
+        try:
+            value = SHAPES[shape](CANARIES[kind])
+            DOORS[door](value)
+        except TypeError as error:
+            if "unhashable" not in str(error):  # a header name that Python itself refuses
+                yield f"{door} / {shape} / {kind}", sinks_of_error(error)
+        except Exception as error:
+            yield f"{door} / {shape} / {kind}", sinks_of_error(error)
+        finally:
+            del value
 
 
+@pytest.mark.sampled
 def test_what_is_refused_shows_no_key() -> None:  # R-28
     looked, refused, found = 0, 0, []
     for name, sinks in refusals():
@@ -413,7 +415,7 @@ def test_what_is_refused_shows_no_key() -> None:  # R-28
         looked += len(sinks)
         found += [f"{name}: {sink}" for sink in hits(sinks)]
     print(f"{refused} refusals, {looked} sinks, {len(found)} hits")
-    assert refused > 4000
+    assert refused > (4000 if ALL else 1000)
     assert found == []
 
 
@@ -496,6 +498,7 @@ ECHOES: dict[str, Callable[[str], list[Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("echo", ECHOES)
 def test_what_a_server_repeats_shows_no_key(
     drive: Drive, echo: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
@@ -509,7 +512,7 @@ def test_what_a_server_repeats_shows_no_key(
         warnings.simplefilter("always")
         forms = forms_of(KEY)
         # Masking is the same for all three; what they raise and log is not.
-        for name in forms if drive.name == "sync" else ("whole", "middle"):
+        for name in sample(list(forms), 3) if drive.name == "sync" else ("whole", "middle"):
             form = forms[name]
             caplog.clear()
             caught, accounts = answers(drive, ECHOES[echo](form))
@@ -732,8 +735,8 @@ PREVIEWED = {
 }
 
 
-@pytest.mark.parametrize("header", PREVIEWED)
-@pytest.mark.parametrize("where", ["client", "call"])
+@joined("header", PREVIEWED)
+@joined("where", ["client", "call"])
 def test_previews_hide_headers_that_look_like_credentials(header: str, where: str) -> None:  # R-28
     headers = {header: PREVIEWED[header], "x-plain": "as it is"}
     options, more = ({"headers": headers}, {}) if where == "client" else ({}, headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -51,8 +52,9 @@ class Waiting(list[Step]):
             yield step
 
 
-def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any, Loopback]:
-    """What a process in a scene of `forking.py` prints, and the server that it called."""
+@contextlib.contextmanager
+def serving(certificate: Path | None) -> Iterator[Loopback]:
+    """A server that answers with the words of the prompt, as the scenes of `forking.py` need."""
     go_on = threading.Event()
 
     def script(number: int, request: bytes) -> list[Step]:
@@ -76,70 +78,66 @@ def scene(name: str, backend: str, certificate: Path | None = None) -> tuple[Any
             words = "yes" if server.closed.acquire(timeout=10) else "no"
         return [whole(text(words, "STOP"))]
 
-    environment = {**os.environ, **({"SSL_CERT_FILE": str(certificate)} if certificate else {})}
     with loopback(script, certificate) as server:
-        command = [sys.executable, "-m", "tests.http.forking", name, server.url, backend]
+        yield server
+
+
+def scenes(
+    backend: str, *names: str, certificate: Path | None = None
+) -> dict[str, tuple[Any, Loopback]]:
+    """What one process prints of some scenes of `forking.py`, and the server of each."""
+    environment = {**os.environ, **({"SSL_CERT_FILE": str(certificate)} if certificate else {})}
+    with contextlib.ExitStack() as stack:
+        servers = {name: stack.enter_context(serving(certificate)) for name in names}
+        pairs = [word for name, server in servers.items() for word in (name, server.url)]
+        command = [sys.executable, "-m", "tests.http.forking", backend, *pairs]
         options: Any = {"capture_output": True, "text": True, "timeout": 60}
         done = subprocess.run(command, cwd=ROOT, env=environment, **options)
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), server
+    return {name: (found, servers[name]) for name, found in json.loads(done.stdout).items()}
+
+
+def check_both_call(backend: str, found: Any, server: Loopback) -> None:
+    """Each answer belongs to its request, at the first attempt, on a connection of one's own."""
+    assert found == [[CALLS, CALLS], [CALLS, CALLS]]
+    assert server.connections == (2 if backend == "sync" else 6)
 
 
 @forks
-def test_parent_and_child_call_at_the_same_time(drive: Drive) -> None:
-    """Each answer belongs to its request, at the first attempt, on a connection of one's own."""
-    found, server = scene("both_call", drive.name)
-    assert found == [[CALLS, CALLS], [CALLS, CALLS]]
-    assert server.connections == (2 if drive.name == "sync" else 6)
+def test_r_42_parent_and_child(drive: Drive) -> None:
+    """They call at the same time, the child is forked while a stream is read, a connection is
+    closed though a child lives, and each has its own replies and its own copy of a history.
+    """
+    seen = scenes(drive.name, "both_call", "reading", "closing", "agents")
+    check_both_call(drive.name, *seen["both_call"])
+    child = ["ConnectionLost", "child"] if drive.name == "sync" else "child"
+    assert seen["reading"][0] == [child, ["a", "b", "c"], "after"]
+    assert seen["closing"][0] == ["yes", "x"]
+    turns = 4 * 2 * ROUNDS  # a prompt, a call, its result, a reply; before the fork and after it
+    assert seen["agents"][0] == [[2 * ROUNDS, turns], [2 * ROUNDS, turns]]
 
 
 @forks
 def test_a_child_ends_no_session_of_tls(drive: Drive, certificate: Path) -> None:
     """What the child sent to close its side would be the end of the parent's connection too."""
-    found, server = scene("both_call", drive.name, certificate)
-    assert found == [[CALLS, CALLS], [CALLS, CALLS]]
-    assert server.connections == (2 if drive.name == "sync" else 6)
-    found, _ = scene("reading", drive.name, certificate)
-    assert found[1:] == [["a", "b", "c"], "after"]
-
-
-@forks
-def test_a_child_that_is_forked_while_a_stream_is_read(drive: Drive) -> None:
-    found, _ = scene("reading", drive.name)
-    child = ["ConnectionLost", "child"] if drive.name == "sync" else "child"
-    assert found == [child, ["a", "b", "c"], "after"]
-
-
-@forks
-def test_a_connection_is_closed_though_a_child_lives(drive: Drive) -> None:
-    found, _ = scene("closing", drive.name)
-    assert found == ["yes", "x"]
-
-
-@forks
-def test_r_42_chats_and_agents_of_parent_and_child(drive: Drive) -> None:
-    """Each has its own replies and its own copy of the history."""
-    found, _ = scene("agents", drive.name)
-    turns = 4 * 2 * ROUNDS  # a prompt, a call, its result, a reply; before the fork and after it
-    assert found == [[2 * ROUNDS, turns], [2 * ROUNDS, turns]]
+    seen = scenes(drive.name, "both_call", "reading", certificate=certificate)
+    check_both_call(drive.name, *seen["both_call"])
+    assert seen["reading"][0][1:] == [["a", "b", "c"], "after"]
 
 
 @forks
 def test_r_42_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
-    found, _ = scene("running", "sync")
+    found, _ = scenes("sync", "running")["running"]
     assert found == ["PARENT", "CHILD"]
 
 
 @forks
-def test_locks_that_are_held_when_a_child_is_forked() -> None:
-    found, _ = scene("locks", "sync")
-    assert found == ["parent", "child"]
-
-
-@forks
-def test_parent_and_child_draw_other_waits() -> None:
-    found, _ = scene("jitter", "sync")
-    assert found is True
+def test_locks_that_are_held_when_a_child_is_forked_and_the_waits_of_a_child() -> None:
+    seen = scenes("sync", "locks", "jitter")
+    assert {name: found for name, (found, _) in seen.items()} == {
+        "locks": ["parent", "child"],
+        "jitter": True,  # parent and child draw other waits
+    }
 
 
 # --- event loops ----------------------------------------------------------------------------------

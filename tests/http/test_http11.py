@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from tests.property import examples
 from wire.core.limits import MAX_FRAMING_BYTES
 
@@ -222,7 +223,7 @@ LENIENT: dict[str, tuple[bytes, bytes]] = {
 """What direct lanes take and h11 refuses."""
 
 
-@pytest.mark.parametrize("name", READ)
+@joined("name", READ)
 def test_what_is_read(name: str) -> None:
     data, status, body, reusable = READ[name]
     ours = read([data])
@@ -237,7 +238,7 @@ def test_what_is_read(name: str) -> None:
     assert theirs.complete
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@joined("name", REFUSED)
 def test_what_is_refused(name: str) -> None:
     data, body, words = REFUSED[name]
     ours = read([data])
@@ -302,7 +303,7 @@ def check_cuts(data: bytes, pieces: list[bytes]) -> None:
     assert found == whole
 
 
-@pytest.mark.parametrize("name", ALL)
+@joined("name", ALL)
 def test_no_cut_matters(name: str) -> None:
     """Each single cut, and byte by byte."""
     data = ALL[name]
@@ -473,8 +474,8 @@ def test_chunks_and_expect_are_seen(name: str) -> None:
     assert head_of("POST", "/", near)[1:] == (False, False)
 
 
-@pytest.mark.parametrize("odd", ["\r\n", "\r", "\n", "\0", "\r\nx-b: 1", "\n\nGET / HTTP/1.1"])
-@pytest.mark.parametrize("where", ["method", "target", "name", "value"])
+@joined("odd", ["\r\n", "\r", "\n", "\0", "\r\nx-b: 1", "\n\nGET / HTTP/1.1"])
+@joined("where", ["method", "target", "name", "value"])
 def test_line_breaks_in_a_request_are_refused(where: str, odd: str) -> None:  # R-25
     parts = {"method": "GET", "target": "/", "name": "x-a", "value": "1"}
     parts[where] += odd

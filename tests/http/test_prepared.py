@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.http.drive import CALL, EVERY, Drive
 from tests.http.loopback import loopback, text, whole
+from tests.joined import joined
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
 from wire.http.prepared import (
@@ -125,8 +125,8 @@ class Changing(httpx.BaseTransport, httpx.AsyncBaseTransport):
         await self._lanes.aclose()
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("drive", EVERY)
+@joined("change", CHANGES)
+@joined("drive", EVERY)
 def test_what_a_transport_changes_is_sent(drive: Drive, change: str) -> None:
     apply, is_sent = CHANGES[change]
     lanes = Lanes() if drive.name == "sync" else AsyncLanes()

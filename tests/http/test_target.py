@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import Chat, Client, gemini, retry
 from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.limits import Limits
@@ -306,7 +307,7 @@ OPEN, URL, OPTION = (
 )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("url", "problem"),
     [
         ("http://proxy.example", OPEN),
@@ -376,7 +377,7 @@ def test_r_31_a_path_does_not_continue_the_host(path: Any):
         call(path_prefix=path)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("base_url", "url", "problem"),
     [
         (None, "http://127.0.0.1:8080/s", "127.0.0.1 is this machine"),
@@ -445,8 +446,8 @@ def test_wrong_timeouts_are_refused(timeouts: Any):
         Chat("gemini:m", api_key=KEY).call("Hi", timeouts=timeouts)
 
 
-@pytest.mark.parametrize("name", ["connect", "first_byte", "idle", "total"])
-@pytest.mark.parametrize("seconds", [-1.0, 0, float("nan"), float("inf"), "5"], ids=repr)
+@joined("name", ["connect", "first_byte", "idle", "total"])
+@joined("seconds", [-1.0, 0, float("nan"), float("inf"), "5"], ids=repr)
 def test_a_wrong_clock_is_named(name: str, seconds: Any):
     with pytest.raises(
         ConfigurationError, match=f"^timeouts.{name}: expected a positive number of seconds or None"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.live import smoke
 from tests.live.answers import GOOD, WEATHER
 from wire import Chat, errors
@@ -23,8 +24,8 @@ def run(model: str, check: Callable[[Chat], None], script: list[dict[str, Any]])
         check(chat)
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("check", smoke.SMOKE_TESTS, ids=lambda check: check.__name__)
+@joined("model", MODELS)
+@joined("check", smoke.SMOKE_TESTS, ids=lambda check: check.__name__)
 def test_u_154_a_good_answer_passes(model: str, check: Callable[[Chat], None]) -> None:
     run(model, check, GOOD[check.__name__])
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.memory import Note, notes, with_notes
 from wire.errors import BlockedError, RuleError
 from wire.gemini import Content, GenerateContentResponse
@@ -117,7 +118,7 @@ def test_what_a_message_says() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "said"),
     [
         (

@@ -13,6 +13,7 @@ import msgspec
 import pydantic
 import pytest
 
+from tests.joined import joined
 from wire.core.memory import FrozenDict
 from wire.errors import ConfigurationError, OutputError, SchemaError
 from wire.neutral.output import OutputType
@@ -185,7 +186,7 @@ def test_schemas_are_whole_in_themselves() -> None:
     assert OutputType(SCHEMA).output.schema is SCHEMA
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "text", "told"),
     [
         (

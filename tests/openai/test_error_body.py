@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
+from tests.joined import joined
 from wire.errors import (
     AccessDeniedError,
     APIError,
@@ -43,7 +44,7 @@ def body(**error):
 # --- status ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("status", "cls", "retryable"),
     [
         (400, BadRequestError, False),
@@ -77,7 +78,7 @@ def test_status(status, cls, retryable):
     assert (details.message, details.type, details.code, details.param) == ("No.", "t", "c", "p")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("status", "error", "cls", "retryable"),
     [
         # a quota does not refill soon
@@ -151,7 +152,7 @@ def test_words_beside_the_status(status, error, cls, retryable):
     assert (type(found), found.status, found.retryable) == (cls, status, retryable)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("error", "cls", "status"),
     [
         ({"code": 429}, RateLimitError, 429),
@@ -279,7 +280,7 @@ ENVELOPES = {
 }
 
 
-@pytest.mark.parametrize("name", ENVELOPES)
+@joined("name", ENVELOPES)
 def test_envelope(name):
     plain, message, code, kind = ENVELOPES[name]
     error = parse_error(429, {}, json.dumps(plain).encode())
@@ -389,7 +390,7 @@ CERTAIN = [
 ]
 
 
-@pytest.mark.parametrize("name", CERTAIN)
+@joined("name", CERTAIN)
 def test_q14_in_a_stream(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(
@@ -412,9 +413,7 @@ def test_q14_in_a_stream(name):
     assert isinstance(seen.events[-1], Done)
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, (plain, *_) in ENVELOPES.items() if not isinstance(plain, str)]
-)
+@joined("name", [name for name, (plain, *_) in ENVELOPES.items() if not isinstance(plain, str)])
 def test_q14_as_a_whole_answer(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(json.dumps(plain, indent=1).encode())
@@ -424,7 +423,7 @@ def test_q14_as_a_whole_answer(name):
         assert (error.message, error.details[0].code, error.partial) == (message, code, None)
 
 
-@pytest.mark.parametrize("name", ENVELOPES)
+@joined("name", ENVELOPES)
 def test_q14_as_an_event_of_that_name(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(b"event: error\n" + sse(plain))

@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
+from tests.joined import joined
+from tests.property import examples
 from wire import Text
 from wire.core.memory import encode
 from wire.openai import ChatCompletion, Dialect, EventReader, parse_reply
@@ -87,7 +89,7 @@ def test_q5_content(contents, folded):
     assert json.loads(answer.raw)["choices"][0]["message"]["content"] == folded
 
 
-@pytest.mark.parametrize(
+@joined(
     ("choices", "text"),
     [
         (
@@ -595,7 +597,7 @@ def shown(answer):
     return plain
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_stream_says_what_the_plain_answer_says(data):
     plain = data.draw(answers())
@@ -628,7 +630,7 @@ def test_a_stream_says_what_the_plain_answer_says(data):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(80))
 @given(st.data())
 def test_a_whole_answer_is_a_stream_of_one_chunk(data):
     plain = json.dumps(data.draw(answers())).encode()

@@ -14,6 +14,7 @@ import pytest
 
 from tests.conformance.quirks import Served, dialect_of_case, read
 from tests.conformance.test_quirks import CASES
+from tests.joined import joined
 from wire import AsyncClient, Client, notes, openai, retry
 from wire.core.memory import PARTIAL, encode
 from wire.errors import BlockedError, StreamIncomplete, StreamInvalid, WireError
@@ -115,7 +116,7 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
 @pytest.mark.parametrize(
     ("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)]
 )
-@pytest.mark.parametrize("name", NAMES)
+@joined("name", NAMES)
 def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
     name: str, style: str, stored: bool
 ):
@@ -135,7 +136,7 @@ def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
     assert (bool(last.id), bool(last.model)) == (True, True)
 
 
-@pytest.mark.parametrize("name", CASES)
+@joined("name", CASES)
 def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
     """The neutral door reports the same as the raw one; the folded reply equals that of a complete
     response.
@@ -419,8 +420,8 @@ DIALECTS = [
 ]
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("stored", [False, True])
+@joined("dialect", DIALECTS)
+@joined("stored", [False, True])
 def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored: bool):
     answer = received(ODD, "tool_calls")
     reply = parse_reply(answer, dialect, provider="p", model="m")

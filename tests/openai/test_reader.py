@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import wire
 from tests.conformance.quirks import Served
+from tests.joined import joined
+from tests.property import examples, sample
 from wire import Client, openai, retry
 from wire.core.limits import Limits
 from wire.core.memory import PARTIAL
@@ -48,12 +50,12 @@ def texts(*pieces: bytes) -> list[str]:
 WHOLE = json.dumps(ANSWER, indent=1).encode()
 
 
-@pytest.mark.parametrize(
+@joined(
     "before",
     [b"", BOM, b"\n\n \r\n", BOM + b"\n", b" " * 5000],
     ids=["plain", "bom", "blanks", "both", "many"],
 )
-@pytest.mark.parametrize(
+@joined(
     "after",
     [b"", b"\n", b"\n\ndata: [DONE]\n\n", b" no more"],
     ids=["end", "line", "done", "words"],
@@ -175,9 +177,9 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
-@pytest.mark.parametrize("colon", [b"data:", b"data: "])
-@pytest.mark.parametrize(
+@joined("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+@joined("colon", [b"data:", b"data: "])
+@joined(
     "between", [b"", b": ping", b"id: 1", b"retry: 5", b"mood: low", b"event: chunk", b"event:"]
 )
 def test_q2_lines(end, colon, between):
@@ -356,7 +358,7 @@ def test_q4_neither_a_finish_nor_usage_is_an_end():
     assert (seen.reply.text, seen.reply.usage.input, seen.reply.stop.raw) == ("Hi", 1, "stop")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("datas", "whole"),
     [
         ([HI, DONE], True),
@@ -564,7 +566,7 @@ def test_numbers_without_an_end():
 # --- what UTF-8 cannot say ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("pieces", "text"),
     [
         (["a\\ud83c", "\\udf0ab"], "a🌊b"),
@@ -576,7 +578,7 @@ def test_numbers_without_an_end():
         (["a\\u0000b\\u2028"], "a\x00b\u2028"),
     ],
 )
-@pytest.mark.parametrize("name", ["content", "reasoning", "refusal"])
+@joined("name", ["content", "reasoning", "refusal"])
 def test_halves_of_a_surrogate_pair(pieces, text, name):
     datas = [f'{{"choices":[{{"delta":{{"{name}":"{each}"}}}}]}}'.encode() for each in pieces]
     seen = streamed(*datas, chunk({}, "stop"))
@@ -661,6 +663,7 @@ def outcome(*pieces: bytes):
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "body",
     [LONG, LONG[:-40], WHOLE, LONG + b"x", sse(HI) + b'{"error":\n{"message":"No."}}'],
@@ -669,7 +672,8 @@ def outcome(*pieces: bytes):
 def test_q21_cut_at_every_byte(body):
     expected = outcome(body)
     assert outcome(*(body[at : at + 1] for at in range(len(body)))) == expected
-    assert [at for at in range(len(body)) if outcome(body[:at], body[at:]) != expected] == []
+    cuts = sample(range(len(body)))
+    assert [at for at in cuts if outcome(body[:at], body[at:]) != expected] == []
 
 
 def test_q21_what_is_cut():
@@ -678,7 +682,7 @@ def test_q21_what_is_cut():
     assert (seen.reply.message.tool_calls[0].arguments, seen.reply.usage.input) == ({"a": 1}, 3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(120))
 @given(st.lists(st.integers(0, len(LONG)), max_size=12))
 def test_q21_random_cuts(cuts):
     cuts = sorted(cuts)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import wire
+from tests.joined import joined
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
 from wire.neutral.messages import (
@@ -210,7 +211,7 @@ def usage(prompt: int | None, completion: int | None = None, **beside):
     return {"prompt_tokens": prompt, "completion_tokens": completion, **beside}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("datas", "expected"),
     [
         ([chunk({}, usage=usage(3, 1)), chunk({}, usage=usage(3, 2))], (3, 2)),  # never a sum
@@ -260,7 +261,7 @@ def test_q16_no_usage(datas):
     assert (seen.reply.usage, seen.answer.usage) == (None, None)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("beside", "expected"),
     [
         ({"prompt_tokens_details": {"cached_tokens": 5}}, {"cached": 5}),

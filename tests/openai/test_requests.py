@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.gemini.conversations import CONVERSATIONS as GEMINIS
+from tests.joined import joined
 from wire import openai
 from wire.core.memory import encode, notes
 from wire.errors import RuleError
@@ -67,7 +68,7 @@ def test_every_conversation_of_the_other_wire_is_here_or_it_is_said_why_not():
     assert sorted([*(set(GEMINIS) & set(CONVERSATIONS)), *NOT_HERE]) == sorted(GEMINIS)
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_a_stream_asks_for_the_same_and_for_usage(name: str):
     request = request_of(name, "openai")
     whole = msgspec.json.decode(openai.chat_completions(request).body)
@@ -75,7 +76,7 @@ def test_a_stream_asks_for_the_same_and_for_usage(name: str):
     assert streamed == {**whole, "stream": True, "stream_options": {"include_usage": True}}
 
 
-@pytest.mark.parametrize("name", CONVERSATIONS)
+@joined("name", CONVERSATIONS)
 def test_a_request_that_was_stored_sends_the_same_bytes(name: str):
     request = request_of(name, "deepseek")
     assert (

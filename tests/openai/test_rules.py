@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import openai
 from wire.core.memory import RAW, remember
 from wire.core.provider import Provider
@@ -215,7 +216,7 @@ FINE: dict[str, ChatCompletionRequest] = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@joined("name", BROKEN)
 def test_broken(name: str):
     request, expected = BROKEN[name]
     found = check(request)
@@ -223,7 +224,7 @@ def test_broken(name: str):
     assert {each.severity for each in found} == {"error"}
 
 
-@pytest.mark.parametrize("name", FINE)
+@joined("name", FINE)
 def test_fine(name: str):
     assert check(FINE[name]) == []
     assert check(FINE[name], row_of(PLAIN)) == []
@@ -244,7 +245,7 @@ def test_calls_at_the_end_are_a_warning(last: Message):
     ]
 
 
-@pytest.mark.parametrize("name", [*BROKEN, *FINE])
+@joined("name", [*BROKEN, *FINE])
 def test_checking_changes_nothing(name: str):
     request = BROKEN[name][0] if name in BROKEN else FINE[name]
     before = msgspec.json.encode(request)
@@ -686,7 +687,7 @@ IGNORED: dict[str, tuple[str, ChatCompletionRequest, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@joined("name", REFUSED)
 def test_refused(name: str):
     provider, request, path, words = REFUSED[name]
     found = [each for each in check(request, provider) if each.rule != "O15"]
@@ -695,7 +696,7 @@ def test_refused(name: str):
     assert check(request) == []
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@joined("name", TAKEN)
 def test_taken(name: str):
     provider, request = TAKEN[name]
     assert check(request, provider) == []
@@ -731,7 +732,7 @@ def test_a_remedy_is_told():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "found"),
     [
         ("user", ["user"]),
@@ -791,7 +792,7 @@ def test_paths(path: str, found: list[str]):
     assert [each.path for each in refusing if each.rule == "O7"] == found
 
 
-@pytest.mark.parametrize(
+@joined(
     ("models", "model", "hit"),
     [
         ("", "anything", True),
@@ -819,7 +820,7 @@ def test_models_of_a_refusal(models: str, model: str | None, hit: bool):
     assert [each.message for each in found] == ([f"not with {model or ''}"] if hit else [])
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "model", "severity", "status", "words"),
     [
         ("openai", "gpt-3.5-turbo-instruct", "error", 404, "This is not a chat model"),  # recorded
@@ -874,7 +875,7 @@ ROLES = [
 ]
 
 
-@pytest.mark.parametrize(("role", "content", "model", "severity"), ROLES)
+@joined(("role", "content", "model", "severity"), ROLES)
 def test_o16_media_of_other_roles(role: str, content: ContentPart, model: str, severity: str):
     last = Message(role=role, content=[content], tool_call_id="a" if role == "tool" else None)
     before = [USER, calls("a")] if role == "tool" else [USER]
@@ -1205,7 +1206,7 @@ ALLOWED = {
 CUSTOM = ToolChoice(type="custom", custom=NamedFunction(name="c"))
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "model", "choice", "fields", "hit"),
     [
         ("deepseek", "deepseek-v4-pro", "required", {}, True),  # recorded, as the next two

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.neutral.messages import Text, TextDelta, Thought, ThoughtDelta
 from wire.openai import Dialect, EventReader, parse_reply
 from wire.openai.chat.fold import joined_details
@@ -61,7 +62,7 @@ def split(mode, pieces):
     return joined
 
 
-@pytest.mark.parametrize(("mode", "text", "expected"), TAGGED)
+@joined(("mode", "text", "expected"), TAGGED)
 def test_q7_tags_cut_at_every_position(mode, text, expected):
     assert split(mode, [text]) == expected
     assert split(mode, list(text)) == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.joined import joined
 from wire.neutral.messages import ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart
 from wire.openai import EventReader, parse_reply
 from wire.openai.chat.reader import parse_completion
@@ -60,7 +61,7 @@ def test_q8_type_that_says_nothing():
 FULL, MORE = '{"a":1}', '{"b":2}'
 
 
-@pytest.mark.parametrize(
+@joined(
     ("deltas", "expected"),
     [
         # (a) with an index
@@ -206,7 +207,7 @@ def test_q10_order_is_that_of_opening():
 # --- Q11: arguments -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "whole", "cut"),
     [
         ("", {}, None),
@@ -230,7 +231,7 @@ def test_q11_arguments_of(text, whole, cut):
     assert (arguments_of(text), arguments_of(text, cut=True)) == (whole, cut)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("pieces", "text", "arguments"),
     [
         (['{"a"', ":1}"], FULL, {"a": 1}),

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from wire.core.memory import FrozenList, WireStruct, encode, freeze, remember
 from wire.openai.chat import types
 from wire.openai.chat.types import (
@@ -97,7 +98,7 @@ def test_all_is_exported_and_nothing_is_missing():
     assert len(STRUCTS) > 60
 
 
-@pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
+@joined("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls):
     config, needed = cls.__struct_config__, NEEDED.get(cls, {})
     assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
@@ -177,7 +178,7 @@ def test_values_that_no_list_has(cls, body):
 # --- absent, null, zero ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "body"),
     [
         (ChatCompletionRequest(model="m", messages=[]), b'{"model":"m","messages":[]}'),
@@ -282,7 +283,7 @@ def test_input_of_embeddings(given):
     assert msgspec.json.decode(encode(request), type=EmbeddingRequest) == request
 
 
-@pytest.mark.parametrize(
+@joined(
     ("cls", "body", "expected"),
     [
         (

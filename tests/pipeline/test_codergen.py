@@ -10,6 +10,7 @@ import pytest
 
 from tests.agent.agents import Scripted
 from tests.pipeline.pipelines import BACKENDS, connecting, run
+from tests.property import sample
 from wire import register_provider
 from wire.agent.provider import LLMResponse
 from wire.core.retry import ATTRACTOR, Retry
@@ -268,11 +269,12 @@ def groups(counts: list[int], *, split: bool = False) -> list[Message]:
     return said
 
 
+@pytest.mark.sampled
 def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
     import random
 
     cut = 0
-    for seed in range(400):
+    for seed in sample(range(400)):
         dice = random.Random(seed)
         said = groups(
             [dice.choice([0, 1, 2, 5, 12]) for _ in range(dice.randint(1, 15))],
@@ -292,7 +294,7 @@ def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
             # one turn alone that is longer.
             assert len(short) <= 11 or sum(message.role == "assistant" for message in short) == 1
             assert f"{len(said) - len(short)} messages" in str(short.notes[0])
-    assert cut > 100
+    assert cut > 20
 
 
 def test_s4_22_p_27_each_node_gets_the_work_of_the_one_before(backend: str) -> None:

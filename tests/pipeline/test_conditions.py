@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import PipelineError
 from wire.pipeline.conditions import parse_condition
 
@@ -40,7 +41,7 @@ def test_p_60_no_condition_always_holds(text: str):
     assert parse_condition(text).holds({}) is True
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "expected"),
     [
         ("verdict == ok", True),
@@ -127,7 +128,7 @@ def test_p_64_text_after_a_whole_condition_is_an_error(text: str, told: str):
     assert refusal(text).startswith(f"condition {text!r}: {told}")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "told"),
     [
         ("a ==", "column 5: unexpected end: expected a value"),
@@ -160,7 +161,7 @@ def test_p_62_p_106_errors_name_the_column(text: str, told: str):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "context", "expected"),
     [
         ("outcome=success", {"outcome": "success"}, True),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import PipelineError
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, seconds, written
@@ -127,7 +128,7 @@ def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines(
 # --- values ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "value"),
     [
         ('"two words"', "two words"),
@@ -420,7 +421,7 @@ def test_p_17_the_order_of_the_file_is_kept():
     assert edges(graph) == [f"{a} -> {b}" for a, b in zip(ids, reversed(ids), strict=True)]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "told"),
     [
         ("digraph g", "line 1, column 10: unexpected end of file: expected '{'"),
@@ -451,7 +452,7 @@ def test_p_18_errors_name_line_column_and_token(text: str, told: str):
     assert refusal(text).startswith(told)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("attributes", "type"),
     [
         ("", "codergen"),

@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from tests.joined import joined
 from tests.pipeline.pipelines import BACKENDS, Seen, run
 from wire.errors import ConfigurationError, PipelineError
 from wire.pipeline.checkpoint import load_checkpoint
@@ -230,7 +231,7 @@ def _nested(
     return id, f"{id}_in"
 
 
-@pytest.mark.parametrize("seed", range(60))
+@joined("seed", range(60))
 def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None:
     names: list[str] = []
     pairs: dict[str, str] = {}

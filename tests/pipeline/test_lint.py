@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+from tests.joined import joined
+from tests.property import sample
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Edge, Graph, Node, Position
 from wire.pipeline.linting import Finding, lint, summary
@@ -184,7 +186,7 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
     assert "reach several" in finding.message
 
 
-@pytest.mark.parametrize(
+@joined(
     ("node", "expected"),
     [
         (
@@ -464,9 +466,10 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
     assert lint(parse(text)) == findings
 
 
+@pytest.mark.sampled
 def test_p_112_random_graphs_are_linted_the_same_each_time():
     types = [*sorted(NODE_TYPES.runnable), "unknown"]
-    for seed in range(200):
+    for seed in sample(range(200)):
         choice = random.Random(seed)
         ids = [f"n{number}" for number in range(choice.randint(1, 8))]
         nodes = [

@@ -22,6 +22,11 @@ HEAD = "start [type=start]; done [type=exit];"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX signals")
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+some = pytest.mark.parametrize(
+    "number",
+    [*SIGNALS[:2], pytest.param(signal.SIGHUP, marks=pytest.mark.slow)],
+    ids=lambda number: number.name,
+)
 
 
 # --- runs of the command --------------------------------------------------------------------------
@@ -71,7 +76,7 @@ def interrupted_and_resumed(folder: Path, number: signal.Signals, dice: random.R
     return hit
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@some
 def test_r_43_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signal.Signals) -> None:
     assert interrupted_and_resumed(tmp_path / "run", number, random.Random(int(number)))
 
@@ -105,7 +110,7 @@ def asking(tmp_path: Path, *before: str) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@some
 def test_r_43_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Signals) -> None:
     process = asking(tmp_path)
     process.send_signal(number)

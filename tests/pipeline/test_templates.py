@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import PipelineError
 from wire.pipeline.templates import keys_of, render
 
@@ -52,7 +53,7 @@ def test_p_51_a_missing_key_names_node_and_key():
         render("{{.context.seed}}", CONTEXT)
 
 
-@pytest.mark.parametrize(
+@joined(
     "place",
     [
         *(

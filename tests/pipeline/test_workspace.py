@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 
 import wire.pipeline.command
 import wire.pipeline.workspace
+from tests.joined import joined
+from tests.property import examples
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
 from wire.errors import ToolError
 from wire.neutral.messages import ToolCall
@@ -235,7 +237,7 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
 # --- patching -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "old", "new", "becomes"),
     [
         (b"a\nb\n", b"b", b"c", (b"a\nc\n", 2)),
@@ -686,7 +688,9 @@ def test_s4_23_p_28_a_confined_path_is_below_the_folder(path: str) -> None:
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     st.dictionaries(

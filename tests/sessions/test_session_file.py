@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire import gemini, openai
 from wire.core.memory import Note, notes
 from wire.errors import ConfigurationError, RuleError
@@ -453,7 +454,7 @@ WRONG_FILES: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG_FILES)
+@joined("name", WRONG_FILES)
 def test_what_is_wrong_is_named_with_its_path_and_is_wrong_by_the_schema(name: str):
     wrong, told = WRONG_FILES[name]
     document = {"format": "wire-session", "version": 1, "messages": [], **wrong}
@@ -732,7 +733,7 @@ OLD_PARTS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", OLD_PARTS)
+@joined("name", OLD_PARTS)
 def test_s1_62_s2_01_old_parts_are_read(name: str):
     old, part = OLD_PARTS[name]
     before = json.dumps(old)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import ConfigurationError, RuleError
 from wire.neutral.messages import (
     Media,
@@ -270,7 +271,7 @@ def test_what_keeps_to_itself_stands_as_it_is(text: str):
     assert export([Message.assistant(text)]) == f"## Assistant\n\n{text}\n"
 
 
-@pytest.mark.parametrize(
+@joined(
     "text",
     [
         "## User\n\nDelete it.",

@@ -119,8 +119,15 @@ def pytest_terminal_summary(terminalreporter):
     assert "1 passed" in output
 
 
-@pytest.mark.parametrize("module", [True, False], ids=["python -m pytest", "pytest"])
-@pytest.mark.parametrize("own", OWN.values(), ids=OWN)
+@pytest.mark.parametrize(
+    ("own", "module"),
+    [
+        pytest.param(own, module, id=f"{name}, {start}", marks=marks)
+        for (name, own), quick in zip(OWN.items(), (True, False, True), strict=True)
+        for module, start in ((True, "python -m pytest"), (False, "pytest"))
+        for marks in ([] if module is quick else [pytest.mark.slow],)
+    ],
+)
 def test_a_project_has_a_wire_of_its_own(site: Path, own: dict[str, str], module: bool) -> None:
     """pytest starts, and the project gets its own module."""
     imported = "from wire import copper\nassert copper\n"
@@ -143,7 +150,9 @@ def test_a_project_has_a_wire_of_its_own(site: Path, own: dict[str, str], module
 
 
 @pytest.mark.parametrize("raised", ["raise RuntimeError('copper')", "import sys; sys.exit(3)", "("])
-@pytest.mark.parametrize("name", ["wire.py", "wire/__init__.py"])
+@pytest.mark.parametrize(
+    "name", ["wire.py", pytest.param("wire/__init__.py", marks=pytest.mark.slow)]
+)
 def test_a_wire_of_its_own_that_raises(site: Path, name: str, raised: str) -> None:
     files = {
         name: f"{raised}\n",

@@ -15,6 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.joined import joined
+from tests.property import examples
 from wire.neutral.messages import ToolCall
 from wire.neutral.output import OutputType
 from wire.neutral.validation import Mismatch, TypeShape
@@ -171,7 +173,7 @@ def fitting(kind: Any, schema: dict[str, Any], drawn: Any) -> Any:
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 @given(data=st.data())
-@settings(max_examples=75)
+@settings(max_examples=examples(150))
 def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(
     count: int, data: st.DataObject
 ) -> None:
@@ -198,7 +200,7 @@ def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(
 
 @pytest.mark.parametrize("form", FORMS)
 @given(data=st.data(), drawn=st.lists(JSON, min_size=1, max_size=8))
-@settings(max_examples=50)
+@settings(max_examples=examples(100))
 def test_what_was_read_says_what_was_sent(form: str, data: st.DataObject, drawn: list[Any]) -> None:
     """Read, told again and read again, a value is the same; so it is as an answer."""
     kind = data.draw(FORMS[form](TYPES))
@@ -221,7 +223,7 @@ def test_what_was_read_says_what_was_sent(form: str, data: st.DataObject, drawn:
     assert wanted.output.schema["type"] == "object"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "good", "bad"),
     [
         (int, [0, -1, 2.0, 2**70], [0.5, "0", True, None, []]),

@@ -17,6 +17,7 @@ import msgspec
 import pydantic
 import pytest
 
+from tests.joined import joined
 from wire import gemini
 from wire.errors import RuleError, ToolError
 from wire.neutral.messages import Message, ToolCall, ToolResult
@@ -568,7 +569,7 @@ def pieces(a: int) -> Any:
     yield a
 
 
-@pytest.mark.parametrize(
+@joined(
     ("define", "told"),
     [
         (

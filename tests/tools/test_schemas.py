@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.tools.test_definition import Place, bound
 from wire.core.memory import FrozenDict, freeze
 from wire.errors import ConfigurationError, RuleError, ToolError
@@ -183,7 +184,7 @@ def test_s3_04_drafts() -> None:
         tool(lambda a: a, name="f", parameters=items)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("schema", "good", "bad"),
     [
         ({"type": ["string", "null"]}, [None, "a"], [1, [], True]),
@@ -219,7 +220,7 @@ def test_s3_04_drafts() -> None:
         ({"$ref": "#/$defs/tree"}, [{"down": {"down": {}}}], [{"down": {"down": 1}}]),
     ],
 )
-@pytest.mark.parametrize(
+@joined(
     "draft",
     ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"],
 )

@@ -14,6 +14,7 @@ import msgspec
 import pydantic
 import pytest
 
+from tests.joined import joined
 from wire.errors import RuleError, ToolError
 from wire.neutral.messages import Media, Message, Origin, ToolCall, ToolResult, with_origin
 from wire.neutral.request import Tool
@@ -234,7 +235,7 @@ class Model(pydantic.BaseModel):
     day: datetime.date
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "answer"),
     [
         ("sunny", {"result": "sunny"}),

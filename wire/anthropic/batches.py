@@ -41,8 +41,10 @@ def create_batch(
     >>> params = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=9, messages=[Message(role="user", content="Hi")]
     ... )
-    >>> create_batch([BatchRequest(custom_id="a", params=params)]).body
-    b'{"requests":[{"custom_id":"a","params":{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9}}]}'
+    >>> import json
+    >>> call = create_batch([BatchRequest(custom_id="a", params=params)])
+    >>> json.loads(call.body)["requests"][0]["params"]["messages"]
+    [{'role': 'user', 'content': 'Hi'}]
 
     Raises `RuleError` with the JSON paths in requests that the server would refuse.
     """

@@ -16,7 +16,8 @@ import msgspec
 Version = tuple[int, int]
 
 _NAME = re.compile(
-    r"claude-(?:(?P<name>opus|sonnet|haiku|fable|mythos)-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)"
+    r"claude-(?:(?P<name>opus|sonnet|haiku|fable|mythos)"
+    r"-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)"
     r"|(?P<old>\d)(?:[-.](?P<old_minor>\d)(?!\d))?(?:-(?P<old_name>opus|sonnet|haiku))?)"
 )
 

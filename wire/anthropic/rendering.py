@@ -85,8 +85,8 @@ def stream_call(
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
-    >>> stream_call(request, "claude-opus-4-8").body
-    b'{"model":"claude-opus-4-8","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"stream":true}'
+    >>> stream_call(request, "claude-opus-4-8").body.endswith(b'"max_tokens":9,"stream":true}')
+    True
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
     unchanged. The wire requires `max_tokens`: a request without it gets a number that the model

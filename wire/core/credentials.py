@@ -185,7 +185,8 @@ _SECRET_WORDS = frozenset(
 )
 _GLUED_WORD = lazy_pattern(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|COOKIE|"
-    r"TOKENS?(?![A-Z])|(?<!BY)(?<!COM)(?<!SUR)PASS(?=_|\d|$)|(?<!MON)(?<!TUR)(?<!DON)KEYS?(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
+    r"TOKENS?(?![A-Z])|(?<!BY)(?<!COM)(?<!SUR)PASS(?=_|\d|$)|"
+    r"(?<!MON)(?<!TUR)(?<!DON)KEYS?(?=_|\d|$)|PWD(?=_|\d|$)|CONN(?:ECTION)?_?STR(?:ING)?|"
     r"(?<!DESKTOP)_SESSION$|^SESSION$"
 )
 _PLAIN_VARIABLES = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK"})

@@ -32,7 +32,8 @@ _INDEXED_FROM = 1000
 """Characters of a text. For shorter ones, an index of the secrets costs more than it saves."""
 _SEARCHED_BYTES = 64 * 1024
 _ESCAPE = lazy_pattern(
-    r"%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\[\"\\/]|&(?:#\d{1,3}|#x[0-9A-Fa-f]{2}|amp|lt|gt|quot|apos);"
+    r"%[0-9A-Fa-f]{2}|\\u00[0-9A-Fa-f]{2}|\\[\"\\/]|"
+    r"&(?:#\d{1,3}|#x[0-9A-Fa-f]{2}|amp|lt|gt|quot|apos);"
 )
 
 

@@ -159,12 +159,13 @@ def notes(built: object) -> tuple[Note, ...]:
     ... )
     >>> request = gemini.GenerateContentRequest(contents=[], generation_config=config)
     >>> for note in notes(request):
-    ...     print(note)
-    generationConfig.responseSchema.additionalProperties: dropped, the Schema proto has no such keyword
+    ...     print(note.path, note.message, sep="\\n")
+    generationConfig.responseSchema.additionalProperties
+    dropped, the Schema proto has no such keyword
 
     `built` is the result of a builder, a request that contains it, or a call of that request. Each
     path begins at `built`.
-    """  # noqa: E501
+    """
     own = getattr(built, "notes", None)
     if own is None and isinstance(built, MetadataStruct):
         own = built.__dict__.get(NOTES)

@@ -24,12 +24,11 @@ def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | No
     think as little, or at the level, that the effort requests.
 
     >>> from wire.gemini.families import family
-    >>> (
-    ...     thinking("medium", family("gemini-2.5-flash"), []),
-    ...     thinking("medium", family("gemini-3.8-flash"), []),
-    ... )
-    (ThinkingConfig(include_thoughts=True, thinking_budget=8192), ThinkingConfig(include_thoughts=True, thinking_level='MEDIUM'))
-    """  # noqa: E501
+    >>> thinking("medium", family("gemini-2.5-flash"), [])
+    ThinkingConfig(include_thoughts=True, thinking_budget=8192)
+    >>> thinking("medium", family("gemini-3.8-flash"), [])
+    ThinkingConfig(include_thoughts=True, thinking_level='MEDIUM')
+    """
     word = str(effort).lower()
     if of.before(2, 5):
         if word != "none":

@@ -52,11 +52,13 @@ def batch_embed_contents(
     """Embeds up to 100 Contents, each as its own vector, in order. The Gemini API only.
 
     >>> call = batch_embed_contents("gemini-embedding-001", ["Hi"])
-    >>> print(call.target, call.body.decode())
-    /models/gemini-embedding-001:batchEmbedContents {"requests":[{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"Hi"}]}}]}
+    >>> call.target
+    '/models/gemini-embedding-001:batchEmbedContents'
+    >>> print(call.body.decode())
+    {"requests":[{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"Hi"}]}}]}
 
     The model is also written into each request, which the server requires.
-    """  # noqa: E501
+    """
     name = resource(model)
     given = (
         requests

@@ -71,8 +71,8 @@ def stream_call(
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
-    >>> stream_call(request, "gemini-3.8-flash").body
-    b'{"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}'
+    >>> print(stream_call(request, "gemini-3.8-flash").body.decode())
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
     in their received bytes: those of the same provider and model.

@@ -64,7 +64,8 @@ class AsyncHttpx2Transport(httpx.AsyncBaseTransport):
 
 def _sender(http: Any, client: type, handle: str) -> Any:
     if isinstance(http, client):
-        return functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
+        options = {"stream": True, "follow_redirects": False}
+        return functools.partial(http.send, **options)  # type: ignore[attr-defined]
     return getattr(http, handle)
 
 
@@ -76,7 +77,8 @@ def _of_httpx(cause: Exception) -> Exception:
     """The exception of httpx with the same name, or that of its nearest base."""
     if type(cause).__name__ == "HTTPStatusError":
         status = httpx.Response(cause.response.status_code)  # type: ignore[attr-defined]
-        return httpx.HTTPStatusError(str(cause), request=None, response=status)  # type: ignore[arg-type]
+        text = str(cause)
+        return httpx.HTTPStatusError(text, request=None, response=status)  # type: ignore[arg-type]
     for cls in type(cause).__mro__:
         same = getattr(httpx, cls.__name__, None)
         if isinstance(same, type) and issubclass(same, (httpx.RequestError, httpx.InvalidURL)):

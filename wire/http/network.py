@@ -242,7 +242,8 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
         )
     sender = _adapted(http, style.handle)
     if isinstance(http, style.client):
-        send: Any = functools.partial(http.send, stream=True, follow_redirects=False)  # type: ignore[attr-defined]
+        options = {"stream": True, "follow_redirects": False}
+        send: Any = functools.partial(http.send, **options)  # type: ignore[attr-defined]
     else:
         send = getattr(sender, style.handle, None)
     if not callable(send):

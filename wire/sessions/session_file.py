@@ -78,7 +78,8 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
 
     Raises `RuleError` with the JSON path of a value that JSON cannot express.
     """
-    session = session if isinstance(session, Session) else Session(session)  # type: ignore[arg-type]
+    if not isinstance(session, Session):
+        session = Session(session)  # type: ignore[arg-type]
     if not isinstance(session.metadata, dict):
         raise RuleError(
             violations=[
@@ -107,7 +108,8 @@ def save_session(
     is not in the file. Raises as `dump_session`, and `ConfigurationError` if the file cannot be
     written; the old file is then unchanged.
     """
-    session = session if isinstance(session, Session) else Session(session)  # type: ignore[arg-type]
+    if not isinstance(session, Session):
+        session = Session(session)  # type: ignore[arg-type]
     write_whole(path, dump_session(session), ConfigurationError)
     return session.notes
 

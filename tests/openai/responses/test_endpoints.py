@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 import wire
+from tests.joined import joined
 from wire import AsyncClient, Client
 from wire.core.account import answer_account
 from wire.core.call import Call
@@ -177,7 +178,7 @@ CALLS: dict[str, tuple[Callable[[], Call[Any]], str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@joined("name", CALLS)
 def test_what_is_sent(name: str):
     make, target, body = CALLS[name]
     call = make()
@@ -302,8 +303,8 @@ def test_an_id_leads_to_no_other_path(odd: Any):
             make(odd)
 
 
-@pytest.mark.parametrize("make", [responses.list_input_items, responses.list_items])
-@pytest.mark.parametrize(
+@joined("make", [responses.list_input_items, responses.list_items])
+@joined(
     ("options", "problem"),
     [
         ({"limit": 0}, "limit: expected a whole number from 1 up, not 0"),

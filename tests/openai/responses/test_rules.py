@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.memory import remember
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.openai import responses
@@ -836,7 +837,7 @@ BROKEN: tuple[Broken, ...] = (
 )
 
 
-@pytest.mark.parametrize("case", BROKEN, ids=lambda case: f"{case.rule} {case.path}"[:60])
+@joined("case", BROKEN, ids=lambda case: f"{case.rule} {case.path}"[:60])
 def test_a_request_that_breaks_a_rule(case: Broken) -> None:
     param = case.path if case.param is None else case.param
     [found] = check(json.dumps(case.body).encode(), provider=case.provider)
@@ -853,7 +854,7 @@ def test_a_request_that_breaks_a_rule(case: Broken) -> None:
     assert check(case.body, provider=case.provider) == [found]
 
 
-@pytest.mark.parametrize("case", BROKEN, ids=lambda case: f"{case.rule} {case.path}"[:60])
+@joined("case", BROKEN, ids=lambda case: f"{case.rule} {case.path}"[:60])
 def test_a_body_is_judged_for_one_host_after_another(case: Broken) -> None:
     body = Body(case.body)
     for provider in ("", case.provider, "openai@responses", ""):
@@ -1011,7 +1012,7 @@ KEPT: tuple[tuple[str, Json, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("rule", "request_body", "provider"), KEPT)
+@joined(("rule", "request_body", "provider"), KEPT)
 def test_a_request_that_keeps_the_rules(rule: str, request_body: Json, provider: str) -> None:
     assert [str(each) for each in check(request_body, provider=provider)] == []
 

@@ -12,6 +12,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import AsyncChat, AsyncClient, Chat, Client, Message, Retry, ToolResult, tool
 from wire.errors import BadRequestError, ConfigurationError, ConnectionLost, StreamIncomplete
 from wire.neutral.messages import Reply, TextDelta
@@ -239,9 +240,9 @@ def read(style: str, server: Server, request: Any = REQUEST, **given: Any) -> tu
     return sync() if style == "sync" else anyio.run(later, backend=style)
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("events", range(1, 8))
-@pytest.mark.parametrize("how", ["reset", "end"])
+@joined("style", STYLES)
+@joined("events", range(1, 8))
+@joined("how", ["reset", "end"])
 def test_a_stream_in_the_background_goes_on_after_a_break(
     style: str, events: int, how: str
 ) -> None:

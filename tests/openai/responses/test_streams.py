@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from tests.openai.responses.bodies import (
     Outcome,
     custom_call,
@@ -26,6 +27,7 @@ from tests.openai.responses.bodies import (
     response,
     text,
 )
+from tests.property import sample
 from wire.errors import (
     BadRequestError,
     QuotaError,
@@ -303,7 +305,7 @@ def test_every_stream_is_looked_at():
     assert sorted([*EVENTS, *NAMED, "again-from-the-middle"]) == sorted(WHOLE)
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_a_complete_stream_folds_into_what_the_plain_call_gives(name: str):
     outcome = read(STREAMS[name])
     assert outcome.error is None
@@ -312,7 +314,7 @@ def test_a_complete_stream_folds_into_what_the_plain_call_gives(name: str):
     assert outcome.response == parse_response(STREAMS[name])  # events where JSON was requested
 
 
-@pytest.mark.parametrize("name", EVENTS)
+@joined("name", EVENTS)
 def test_the_neutral_events(name: str):
     assert read(STREAMS[name]).neutral == EVENTS[name]
 
@@ -356,21 +358,22 @@ def visible(outcome: Outcome) -> Any:
     )
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_nothing_depends_on_where_the_bytes_are_split(name: str):
     data = STREAMS[name]
     assert visible(read(*(data[at : at + 1] for at in range(len(data))))) == visible(read(data))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["two-messages", "error-flat", "failed", "surrogates"])
 def test_nothing_depends_on_any_one_split(name: str):
     data = STREAMS[name]
     expected = visible(read(data))
-    for cut in range(len(data) + 1):
+    for cut in sample(range(len(data) + 1)):
         assert visible(read(data[:cut], data[cut:])) == expected, cut
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_a_stream_that_is_cut_is_never_taken_for_complete(name: str):
     """Cut before each event, and in the middle of it."""
     data = STREAMS[name]
@@ -385,7 +388,7 @@ def test_a_stream_that_is_cut_is_never_taken_for_complete(name: str):
             assert type(outcome.error) is StreamIncomplete
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_the_text_of_a_cut_stream_is_what_arrived(name: str):
     """The beginning of the text, however the host counts its parts."""
     data = STREAMS[name]
@@ -397,13 +400,13 @@ def test_the_text_of_a_cut_stream_is_what_arrived(name: str):
         assert whole.thought.startswith(reply.thought)
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_of_an_event_its_bytes_are_enough(name: str):
     events = read(STREAMS[name]).events
     assert fold([msgspec.Raw(event.raw or b"") for event in events]).raw == fold(events).raw
 
 
-@pytest.mark.parametrize("name", WHOLE)
+@joined("name", WHOLE)
 def test_what_no_field_holds_is_reported(name: str):
     unknown = {path for path, _ in wire.unknown(read(STREAMS[name]).response)}
     assert unknown == ({"output[0].depth"} if name == "unknown" else set())

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from wire.core.lenient import decoded
 from wire.core.memory import WireStruct, encode
 from wire.openai.common.types.base import OpenAIStruct
@@ -81,7 +82,7 @@ def test_all_is_exported_and_nothing_is_missing():
     assert len(STRUCTS) > 70
 
 
-@pytest.mark.parametrize("cls", STRUCTS, ids=lambda cls: cls.__name__)
+@joined("cls", STRUCTS, ids=lambda cls: cls.__name__)
 def test_every_struct(cls: Any):
     config, needed = cls.__struct_config__, NEEDED.get(cls, {})
     assert (config.frozen, config.omit_defaults, config.forbid_unknown_fields) == (
@@ -257,7 +258,7 @@ ITEMS: list[tuple[dict[str, Any], Item]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "item"),
     ITEMS,
     ids=lambda value: value.get("type", "message") if isinstance(value, dict) else "",

@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, KEY, parts, user
 from wire.testing.emulator import Answer, Emulator, serve
 
@@ -130,8 +131,8 @@ CONTROLS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "name"), CONTROLS)
-@pytest.mark.parametrize("host", FOREIGN)
+@joined(("method", "name"), CONTROLS)
+@joined("host", FOREIGN)
 def test_a_host_that_is_not_this_machine_cannot_steer(method: str, name: str, host: str) -> None:
     """DNS rebinding: the page's own host name leads to this machine."""
     emulator = Emulator([{"say": "kept"}])
@@ -222,7 +223,7 @@ NO_STEPS = [
 ]
 
 
-@pytest.mark.parametrize("steps", NO_STEPS, ids=json.dumps)
+@joined("steps", NO_STEPS, ids=json.dumps)
 def test_values_of_other_types_are_no_steps(steps: Any) -> None:
     emulator = Emulator([{"say": "kept"}])
     status, found = steer(emulator, "POST", "script", steps)

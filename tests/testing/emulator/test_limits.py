@@ -13,6 +13,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, KEY, user
 from wire.testing.emulator import Answer, AsyncEmulatorTransport, Emulator, EmulatorLimits
 from wire.testing.emulator import EmulatorTransport as Transport
@@ -92,8 +93,8 @@ def test_bodies_that_no_decoder_should_see(door: tuple[str, dict[str, str]]) -> 
     assert emulator.requests[0]["body"] == "[" * 1_000_000
 
 
-@pytest.mark.parametrize("door", DOORS, ids=lambda door: door[0])
-@pytest.mark.parametrize("body", NO_JSON.values(), ids=NO_JSON)
+@joined("door", DOORS, ids=lambda door: door[0])
+@joined("body", NO_JSON.values(), ids=NO_JSON)
 def test_bodies_that_are_not_what_they_should_be(
     door: tuple[str, dict[str, str]], body: bytes
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.gemini import refused_contents, refused_rest
 from tests.gemini.refused_nearly import MISSES
+from tests.joined import joined
 from tests.testing.emulator.asks import (
     GEMINI_3,
     GEMINI_25,
@@ -430,7 +431,7 @@ def asked(case: Any, emulator: Emulator) -> Any:
     return post(emulator, f"/{case.version}/models/{name}:{case.endpoint}", case.body)
 
 
-@pytest.mark.parametrize("name", [name for name, case in HITS.items() if case.severity == "error"])
+@joined("name", [name for name, case in HITS.items() if case.severity == "error"])
 def test_what_the_rules_find_is_refused_in_their_words(name: str) -> None:
     case = HITS[name]
     answer = asked(case, Emulator(date=ERA))
@@ -438,9 +439,7 @@ def test_what_the_rules_find_is_refused_in_their_words(name: str) -> None:
     assert case.words in json.loads(answer.body)["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name, case in HITS.items() if case.severity == "warning" and case.words]
-)
+@joined("name", [name for name, case in HITS.items() if case.severity == "warning" and case.words])
 def test_what_was_refused_once_is_refused_in_the_mode_of_that_era_alone(name: str) -> None:
     case = HITS[name]
     assert asked(case, Emulator(warnings_too=True, date=ERA)).status == 400
@@ -448,7 +447,7 @@ def test_what_was_refused_once_is_refused_in_the_mode_of_that_era_alone(name: st
     assert now.status == 200 or now.rule in STATE
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [name for name, case in MISSES.items() if case.host and case.model and "/" not in case.model],
 )

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.response_asks import TEXT
 from wire import AsyncChat, Chat, Client
 from wire.openai.responses import ResponseRequest, stream_response
@@ -91,7 +92,7 @@ def test_a_self_hosted_server_needs_no_key(row: Provider) -> None:
         assert chat.ask("hi").text.endswith("You said: hi")
 
 
-@pytest.mark.parametrize(
+@joined(
     "row",
     [row for wire in ("openai", "openai.responses", "anthropic") for row in rows_of(wire)],
     ids=lambda row: row.name,
@@ -105,7 +106,7 @@ def test_an_address_means_its_row(row: Provider) -> None:
     assert row_of(request, route, row.wire) is row
 
 
-@pytest.mark.parametrize("row", rows_of("openai"), ids=lambda row: row.name)
+@joined("row", rows_of("openai"), ids=lambda row: row.name)
 def test_a_server_on_loopback_has_the_path_of_a_row(row: Provider) -> None:
     body = {"model": MODELS.get(row.family, "a/b"), "messages": [{"role": "user", "content": "hi"}]}
     path = f"{urlsplit(row.base_url or row.base_url_like).path}/chat/completions"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.testing.emulator.values import Hints, example
 
 TREE = {
@@ -16,7 +17,7 @@ TREE = {
 }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("schema", "value"),
     [
         ({"type": "STRING"}, "value"),

@@ -265,9 +265,11 @@ def missing(path: str, rule: str, remedy: str = "", severity: str = "error") -> 
 def supported(values: Iterable[str]) -> str:
     """The end of the server's words for a value outside a list.
 
-    >>> supported(["low", "medium", "high"]), supported(["low", "high"])
-    ("Supported values are: 'low', 'medium', and 'high'.", "Supported values are: 'low' and 'high'.")
-    """  # noqa: E501
+    >>> print(supported(["low", "medium", "high"]))
+    Supported values are: 'low', 'medium', and 'high'.
+    >>> print(supported(["low", "high"]))
+    Supported values are: 'low' and 'high'.
+    """
     quoted = [f"'{each}'" for each in values]
     if len(quoted) > 2:
         listed = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"

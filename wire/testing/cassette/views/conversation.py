@@ -11,74 +11,34 @@ import bisect
 import hashlib
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire import anthropic, gemini, openai
-from wire.anthropic import reader as anthropic_reader
 from wire.core.lenient import Unreadable
-from wire.core.memory import encode
 from wire.errors import WireError, one_line
-from wire.gemini import reader as gemini_reader
-from wire.neutral import messages as neutral
-from wire.openai import responses
-from wire.openai.chat import reader as chat_reader
-from wire.openai.responses import reader as responses_reader
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
 from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url
+from wire.testing.cassette.views.parts import (
+    Turn,
+    joined_turns,
+    named_results,
+    part_of,
+    tool_names,
+)
+from wire.testing.cassette.views.turns import WIRES, Wire
 
-PartKind = Literal["text", "thought", "call", "result", "file", "other"]
-
+_MODEL = re.compile(r"/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
 _MAX_DEPTH = 200
 """Levels of JSON that are shown as JSON. A deeper value is shown as text: each function here that
 walks a value calls itself."""
 
 
-class _Shown(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """Base of the structs here: fields with their default are left out of JSON."""
-
-
-class Part(_Shown, frozen=True, kw_only=True):
-    """One part of a turn."""
-
-    kind: PartKind
-    text: str = ""
-    """The text; of a call, arguments that are not a JSON object."""
-    name: str = ""
-    """Name of the tool or of the file; of another part, the vendor's name of its kind."""
-    id: str = ""
-    """Id of the call."""
-    value: Any = UNSET
-    """Arguments of a call, result of a tool, data of another part: JSON."""
-    media_type: str = ""
-    size: int | UnsetType = UNSET
-    """Bytes of a file."""
-    url: str = ""
-    """Where a file is that is not in the request."""
-    signature: str = ""
-    """The vendor's signature of a thought, a call or a text; or its encrypted content."""
-    error: bool = False
-    """The result reports an error."""
-    refusal: bool = False
-    """With this text the model refuses the request."""
-    files: list[Part] = []
-
-
-class Turn(_Shown, frozen=True, kw_only=True):
-    """One message of a conversation."""
-
-    role: str
-    """As on the wire; the role of a model is `assistant`."""
-    name: str = ""
-    parts: list[Part]
-
-
-class Stop(_Shown, frozen=True, kw_only=True):
+class Stop(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Why the model stopped."""
 
     reason: str
@@ -87,14 +47,14 @@ class Stop(_Shown, frozen=True, kw_only=True):
     message: str = ""
 
 
-class Failure(_Shown, frozen=True, kw_only=True):
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The error that a client raises for a response."""
 
     type: str
     message: str
 
 
-class Times(_Shown, frozen=True, kw_only=True):
+class Times(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """When the pieces of a response arrived, in milliseconds after the request."""
 
     started: int | UnsetType = UNSET
@@ -120,7 +80,7 @@ class Times(_Shown, frozen=True, kw_only=True):
         return max((b - a for a, b in itertools.pairwise(self.chunks)), default=0)
 
 
-class Exchange(_Shown, frozen=True, kw_only=True):
+class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One request and its response."""
 
     number: int
@@ -171,21 +131,11 @@ class Exchange(_Shown, frozen=True, kw_only=True):
         return self.status >= 400 or self.end != "eof" or self.error is not UNSET
 
 
-class Conversation(_Shown, frozen=True, kw_only=True):
+class Conversation(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A cassette as a person reads it."""
 
     name: str
     exchanges: list[Exchange]
-
-
-class _Wire(NamedTuple):
-    path: re.Pattern[str]
-    methods: tuple[str, ...]
-    read: Callable[[bytes], Any]
-    contract: Any
-    turns: Callable[[Mapping[str, Any]], Iterator[Turn]]
-    conversation: tuple[str, ...]
-    """Fields of the request that hold the conversation and the tools."""
 
 
 def conversation(interactions: Sequence[Interaction], name: str = "") -> Conversation:
@@ -220,7 +170,7 @@ def wire_of(method: str, url: str) -> str:
     ''
     """
     path = split_url(url).path
-    for name, wire in _WIRES.items():
+    for name, wire in WIRES.items():
         if method in wire.methods and wire.path.search(path):
             return name
     return ""
@@ -311,7 +261,7 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
             request=readable(request.body, request.headers),
             response=readable(response.body, response.headers),
         )
-    wire, fields = _WIRES[name], sent if isinstance(sent, dict) else {}
+    wire, fields = WIRES[name], sent if isinstance(sent, dict) else {}
     kept = {key: value for key, value in fields.items() if key not in wire.conversation}
     model = ""
     if isinstance(kept.get("model"), str):
@@ -323,8 +273,8 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
         wire=name,
         model=model,
         settings=kept,
-        tools=_tool_names(fields.get("tools")),
-        turns=_named(_joined(wire.turns(fields))),
+        tools=tool_names(fields.get("tools")),
+        turns=named_results(joined_turns(wire.turns(fields))),
         **_reply(wire, interaction, body),
     )
 
@@ -341,7 +291,7 @@ def _event_times(response: Response, times: Sequence[int]) -> list[int]:
     return [times[bisect.bisect_left(ends, end)] for end in itertools.accumulate(events)]
 
 
-def _reply(wire: _Wire, interaction: Interaction, body: bytes) -> dict[str, Any]:
+def _reply(wire: Wire, interaction: Interaction, body: bytes) -> dict[str, Any]:
     """The fields of an exchange that the response has."""
     response = interaction.response
     data = body_bytes(response.body)
@@ -365,7 +315,7 @@ def _reply(wire: _Wire, interaction: Interaction, body: bytes) -> dict[str, Any]
     reply = wire.contract.parse_reply(answer, body=body, error=failed)
     stop, counts = reply.stop, reply.usage
     return {
-        "reply": Turn(role="assistant", parts=[_part(part) for part in reply.message.parts]),
+        "reply": Turn(role="assistant", parts=[part_of(part) for part in reply.message.parts]),
         "stop": Stop(reason=stop.reason, raw=stop.raw or "", message=stop.message),
         "usage": {
             name: value for name in counts.__struct_fields__ if (value := getattr(counts, name))
@@ -425,358 +375,3 @@ def _with_attempts(exchanges: list[Exchange], bodies: list[bytes]) -> list[Excha
         msgspec.structs.replace(each, of_attempts=most[index])
         for index, each in enumerate(exchanges)
     ]
-
-
-# --- parts ----------------------------------------------------------------------------------------
-
-
-def _part(part: neutral.Part) -> Part:
-    """A part that the library parsed."""
-    match part:
-        case neutral.Text():
-            return Part(kind="text", text=part.text, signature=part.signature, refusal=part.refusal)
-        case neutral.Thought():
-            sealed = next((str(each["data"]) for each in part.details if each.get("data")), "")
-            return Part(kind="thought", text=part.text, signature=part.signature or sealed)
-        case neutral.ToolCall():
-            return Part(
-                kind="call",
-                name=part.name,
-                id=part.id,
-                value=part.arguments if part.arguments is not None else UNSET,
-                text=part.text if part.arguments is None else "",
-                signature=part.signature,
-            )
-        case neutral.Media():
-            size = UNSET if part.data is None else len(part.data)
-            return Part(
-                kind="file",
-                media_type=part.media_type,
-                name=part.name,
-                url=part.url or "",
-                size=size,
-            )
-        case neutral.ToolResult():  # no parser makes one of what a model sent
-            return _result(part.id, part.name, part.content, part.error)
-        case neutral.Other():
-            return Part(kind="other", name=part.kind, value=msgspec.json.decode(encode(part.data)))
-
-
-def _other(value: Any, kind: str = "") -> Part:
-    if not kind and isinstance(value, dict):
-        kind = str(value.get("type") or next(iter(value), ""))
-    return Part(kind="other", name=kind, value=value)
-
-
-def _text(value: Any) -> Part:
-    return Part(kind="text", text=value) if isinstance(value, str) else _other(value, "text")
-
-
-def _result(id: Any, name: str, content: Any, error: bool, files: Sequence[Part] = ()) -> Part:
-    id = id if isinstance(id, str) else ""
-    if isinstance(content, str):
-        return Part(kind="result", id=id, name=name, text=content, error=error, files=list(files))
-    return Part(kind="result", id=id, name=name, value=content, error=error, files=list(files))
-
-
-def _file(
-    media_type: Any, data: Any = None, url: Any = None, name: Any = None, *, kind: str = ""
-) -> Part:
-    """A file of a request: base64 or a `data:` URL in `data`, or its address in `url`."""
-    if isinstance(url, str) and url[:5].lower() == "data:":
-        head, _, data = url[5:].partition(",")
-        media_type, url = media_type or head.partition(";")[0], None
-    size: int | UnsetType = UNSET
-    if isinstance(data, str):
-        if data[:5].lower() == "data:":
-            head, _, data = data[5:].partition(",")
-            media_type = media_type or head.partition(";")[0]
-        size = len(data) * 3 // 4 - data[-2:].count("=")
-    return Part(
-        kind="file",
-        media_type=media_type if isinstance(media_type, str) else kind,
-        size=size,
-        url=url if isinstance(url, str) else "",
-        name=name if isinstance(name, str) else "",
-    )
-
-
-def _of_model(contract: Any, wire_json: Any, *, part: bool = False) -> list[Part]:
-    """The parts of a model's message in a request, by the parser of its wire."""
-    try:
-        message = contract.parse_message(encode(wire_json), part=part)[0]
-        return [_part(each) for each in message.parts] or [_other(wire_json, "message")]
-    except (WireError, Unreadable, ValueError, RecursionError):
-        return [_other(wire_json, "message")]
-
-
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
-def _get(value: Any, *names: str) -> Any:
-    """The first of these keys that an object has; Gemini accepts two spellings of each."""
-    if isinstance(value, dict):
-        return next((value[name] for name in names if name in value), None)
-    return None
-
-
-def _tool_names(tools: Any) -> list[str]:
-    names: list[str] = []
-    for tool in _items(tools):
-        declared = _get(tool, "functionDeclarations", "function_declarations")
-        for each in _items(declared) or [_get(tool, "function", "custom") or tool]:
-            name = _get(each, "name", "type")
-            if isinstance(name, str):
-                names.append(name)
-            elif isinstance(each, dict):
-                names += [str(key) for key in each]
-    return names
-
-
-def _joined(turns: Iterator[Turn]) -> list[Turn]:
-    """Turns of the same model in succession become one: Responses sends each item by itself."""
-    joined: list[Turn] = []
-    for turn in turns:
-        if joined and turn.role == joined[-1].role and turn.role in ("assistant", "tool"):
-            joined[-1] = msgspec.structs.replace(turn, parts=[*joined[-1].parts, *turn.parts])
-        else:
-            joined.append(turn)
-    return joined
-
-
-def _named(turns: list[Turn]) -> list[Turn]:
-    """Results get the name of the call that they answer, if they have none of their own."""
-    names = {part.id: part.name for turn in turns for part in turn.parts if part.kind == "call"}
-    return [
-        msgspec.structs.replace(
-            turn,
-            parts=[
-                msgspec.structs.replace(part, name=names.get(part.id, ""))
-                if part.kind == "result" and not part.name
-                else part
-                for part in turn.parts
-            ],
-        )
-        for turn in turns
-    ]
-
-
-# --- Gemini ---------------------------------------------------------------------------------------
-
-
-def _gemini_turns(fields: Mapping[str, Any]) -> Iterator[Turn]:
-    system = _get(fields, "systemInstruction", "system_instruction")
-    if system is not None:
-        yield Turn(role="system", parts=_gemini_parts(system))
-    for content in _items(fields.get("contents")):
-        if _get(content, "role") == "model":
-            parts = [_in_camel_case(part) for part in _items(_get(content, "parts"))]
-            yield Turn(role="assistant", parts=_of_model(gemini, {**content, "parts": parts}))
-        else:
-            parts = _gemini_parts(content)
-            results = parts and all(part.kind == "result" for part in parts)
-            yield Turn(role="tool" if results else "user", parts=parts)
-
-
-def _in_camel_case(part: Any) -> Any:
-    """A part with the keys that responses have. Requests may have keys such as `function_call`."""
-
-    def renamed(value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {re.sub("_([a-z])", lambda m: m[1].upper(), key): value[key] for key in value}
-
-    # The keys inside `args` are those of the tool.
-    part = renamed(part)
-    if not isinstance(part, dict):
-        return part
-    return {key: renamed(inner) for key, inner in part.items()}
-
-
-def _gemini_parts(content: Any) -> list[Part]:
-    if isinstance(content, str):
-        return [_text(content)]
-    parts = _get(content, "parts")
-    return [_gemini_part(part) for part in _items(parts)] or [_other(content)]
-
-
-def _gemini_part(part: Any) -> Part:
-    if isinstance(part, str):
-        return _text(part)
-    result = _get(part, "functionResponse", "function_response")
-    if isinstance(result, dict):
-        files = [_gemini_part(each) for each in _items(result.get("parts"))]
-        response = result.get("response")
-        error = isinstance(response, dict) and "error" in response
-        return _result(result.get("id"), str(result.get("name", "")), response, error, files)
-    inline = _get(part, "inlineData", "inline_data")
-    if isinstance(inline, dict):
-        name = _get(inline, "displayName", "display_name")
-        return _file(_get(inline, "mimeType", "mime_type"), inline.get("data"), name=name)
-    linked = _get(part, "fileData", "file_data")
-    if isinstance(linked, dict):
-        url = _get(linked, "fileUri", "file_uri")
-        return _file(_get(linked, "mimeType", "mime_type"), url=url)
-    if isinstance(part, dict) and "text" in part:
-        return _text(part["text"])
-    return _other(part)
-
-
-# --- chat completions -----------------------------------------------------------------------------
-
-
-def _chat_turns(fields: Mapping[str, Any]) -> Iterator[Turn]:
-    for message in _items(fields.get("messages")):
-        role, content = _get(message, "role"), _get(message, "content")
-        name = _get(message, "name")
-        name = name if isinstance(name, str) else ""
-        if role == "assistant":
-            yield Turn(role="assistant", name=name, parts=_of_model(openai, message))
-        elif role in ("tool", "function"):
-            parts = [_chat_part(each) for each in _items(content)]
-            yield Turn(
-                role="tool", parts=[_joined_result(message.get("tool_call_id"), name, parts)]
-            )
-        else:
-            parts = [_chat_part(each) for each in _items(content)] or [_other(message)]
-            yield Turn(role=role if isinstance(role, str) else "", name=name, parts=parts)
-
-
-def _joined_result(id: Any, name: str, parts: list[Part], error: bool = False) -> Part:
-    """A result whose content is texts and files."""
-    files = [part for part in parts if part.kind == "file"]
-    others = [part.value for part in parts if part.kind == "other"]
-    texts = "\n".join(part.text for part in parts if part.kind == "text")
-    return _result(id, name, [texts, *others] if others else texts, error, files)
-
-
-def _chat_part(part: Any) -> Part:
-    if isinstance(part, str):
-        return _text(part)
-    kind = _get(part, "type")
-    inner = _get(part, str(kind))
-    if kind in ("text", "refusal") and isinstance(inner, str):
-        return Part(kind="text", text=inner, refusal=kind == "refusal")
-    if kind in ("image_url", "video_url", "audio_url"):
-        return _file(None, url=_get(inner, "url") or inner, kind=str(kind).partition("_")[0])
-    if kind == "input_audio":
-        return _file(f"audio/{_get(inner, 'format') or '*'}", _get(inner, "data"))
-    if kind == "file":
-        data, name = _get(inner, "file_data"), _get(inner, "filename")
-        return _file(None, data, _get(inner, "file_id"), name, kind="file")
-    return _other(part)
-
-
-# --- Messages -------------------------------------------------------------------------------------
-
-
-def _messages_turns(fields: Mapping[str, Any]) -> Iterator[Turn]:
-    if fields.get("system"):
-        yield Turn(role="system", parts=[_block(each) for each in _items(fields["system"])])
-    for message in _items(fields.get("messages")):
-        role, content = _get(message, "role"), _get(message, "content")
-        if role == "assistant" and isinstance(content, list):
-            parts = _of_model(anthropic, {"type": "message", "content": content})
-        else:
-            parts = [_block(each) for each in _items(content)] or [_other(message)]
-        if parts and all(part.kind == "result" for part in parts):
-            role = "tool"
-        yield Turn(role=role if isinstance(role, str) else "", parts=parts)
-
-
-def _block(block: Any) -> Part:
-    if isinstance(block, str):
-        return _text(block)
-    kind = _get(block, "type")
-    if kind == "text":
-        return _text(block.get("text"))
-    if kind == "tool_result":
-        parts = [_block(each) for each in _items(block.get("content"))]
-        return _joined_result(block.get("tool_use_id"), "", parts, block.get("is_error") is True)
-    source = _get(block, "source")
-    if kind in ("image", "document", "file") and isinstance(source, dict):
-        url, name = _get(source, "url", "file_id"), block.get("title")
-        if source.get("type") == "text":
-            text = str(source.get("data", ""))
-            part = _file(source.get("media_type"), name=name)
-            return msgspec.structs.replace(part, size=len(text.encode()))
-        return _file(source.get("media_type"), source.get("data"), url, name, kind=str(kind))
-    return _other(block)
-
-
-# --- Responses ------------------------------------------------------------------------------------
-
-
-def _responses_turns(fields: Mapping[str, Any]) -> Iterator[Turn]:
-    if isinstance(fields.get("instructions"), str):
-        yield Turn(role="system", parts=[_text(fields["instructions"])])
-    for item in _items(fields.get("input")):
-        yield _item(item)
-
-
-def _item(item: Any) -> Turn:
-    if isinstance(item, str):
-        return Turn(role="user", parts=[_text(item)])
-    kind, role = _get(item, "type") or "message", _get(item, "role")
-    if kind == "message" and role != "assistant":
-        parts = [_input_part(each) for each in _items(_get(item, "content"))] or [_other(item)]
-        return Turn(role=role if isinstance(role, str) else "", parts=parts)
-    if kind == "message" and isinstance(_get(item, "content"), str):
-        return Turn(role="assistant", parts=[_text(item["content"])])
-    if kind in ("function_call_output", "custom_tool_call_output"):
-        parts = [_input_part(each) for each in _items(item.get("output"))]
-        return Turn(role="tool", parts=[_joined_result(item.get("call_id"), "", parts)])
-    return Turn(role="assistant", parts=_of_model(responses, item, part=True))
-
-
-def _input_part(part: Any) -> Part:
-    if isinstance(part, str):
-        return _text(part)
-    kind = _get(part, "type")
-    if kind in ("input_text", "output_text", "text"):
-        return _text(part.get("text"))
-    if kind in ("input_image", "input_file"):
-        url = _get(part, "image_url", "file_url", "file_id")
-        return _file(
-            None, part.get("file_data"), url, part.get("filename"), kind=kind.removeprefix("input_")
-        )
-    return _other(part)
-
-
-_MODEL = re.compile(r"/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
-
-_WIRES: dict[str, _Wire] = {
-    "gemini": _Wire(
-        re.compile(r":(?:generateContent|streamGenerateContent)$"),
-        ("POST",),
-        gemini_reader.parse_response,
-        gemini,
-        _gemini_turns,
-        ("contents", "systemInstruction", "system_instruction", "tools"),
-    ),
-    "openai": _Wire(
-        re.compile(r"/chat/completions$"),
-        ("POST",),
-        chat_reader.parse_completion,
-        openai,
-        _chat_turns,
-        ("messages", "tools"),
-    ),
-    "openai.responses": _Wire(
-        re.compile(r"/responses(?:/resp_[^/]+)?$"),
-        ("POST", "GET"),
-        responses_reader.parse_response,
-        responses,
-        _responses_turns,
-        ("input", "instructions", "tools"),
-    ),
-    "anthropic": _Wire(
-        re.compile(r"/v1/messages$|/messages$|:(?:rawPredict|streamRawPredict)$"),
-        ("POST",),
-        anthropic_reader.parse_message,
-        anthropic,
-        _messages_turns,
-        ("messages", "system", "tools"),
-    ),
-}

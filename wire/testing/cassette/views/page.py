@@ -23,12 +23,11 @@ from wire.testing.cassette.views.comparison import Comparison, Pair
 from wire.testing.cassette.views.conversation import (
     Conversation,
     Exchange,
-    Part,
-    Turn,
     conversation,
     readable,
     split_url,
 )
+from wire.testing.cassette.views.parts import Part, Turn
 from wire.testing.cassette.views.text import (
     attempt_text,
     file_text,

@@ -13,7 +13,8 @@ from msgspec import UNSET
 
 from wire.core.printable import printable, printable_json, printable_line
 from wire.testing.cassette.views.comparison import Comparison
-from wire.testing.cassette.views.conversation import Conversation, Exchange, Part, Turn
+from wire.testing.cassette.views.conversation import Conversation, Exchange
+from wire.testing.cassette.views.parts import Part, Turn
 
 _LABEL = 11
 """Columns of the label at the left of each part."""

@@ -1,0 +1,196 @@
+"""Parts and turns of a conversation: made of what the library parsed, and of JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from wire.core.lenient import Unreadable
+from wire.core.memory import encode
+from wire.errors import WireError
+from wire.neutral import messages as neutral
+
+PartKind = Literal["text", "thought", "call", "result", "file", "other"]
+
+
+class Part(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One part of a turn."""
+
+    kind: PartKind
+    text: str = ""
+    """The text; of a call, arguments that are not a JSON object."""
+    name: str = ""
+    """Name of the tool or of the file; of another part, the vendor's name of its kind."""
+    id: str = ""
+    """Id of the call."""
+    value: Any = UNSET
+    """Arguments of a call, result of a tool, data of another part: JSON."""
+    media_type: str = ""
+    size: int | UnsetType = UNSET
+    """Bytes of a file."""
+    url: str = ""
+    """Where a file is that is not in the request."""
+    signature: str = ""
+    """The vendor's signature of a thought, a call or a text; or its encrypted content."""
+    error: bool = False
+    """The result reports an error."""
+    refusal: bool = False
+    """With this text the model refuses the request."""
+    files: list[Part] = []
+
+
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One message of a conversation."""
+
+    role: str
+    """As on the wire; the role of a model is `assistant`."""
+    name: str = ""
+    parts: list[Part]
+
+
+def part_of(part: neutral.Part) -> Part:
+    """A part that the library parsed."""
+    match part:
+        case neutral.Text():
+            return Part(kind="text", text=part.text, signature=part.signature, refusal=part.refusal)
+        case neutral.Thought():
+            sealed = next((str(each["data"]) for each in part.details if each.get("data")), "")
+            return Part(kind="thought", text=part.text, signature=part.signature or sealed)
+        case neutral.ToolCall():
+            return Part(
+                kind="call",
+                name=part.name,
+                id=part.id,
+                value=part.arguments if part.arguments is not None else UNSET,
+                text=part.text if part.arguments is None else "",
+                signature=part.signature,
+            )
+        case neutral.Media():
+            size = UNSET if part.data is None else len(part.data)
+            return Part(
+                kind="file",
+                media_type=part.media_type,
+                name=part.name,
+                url=part.url or "",
+                size=size,
+            )
+        case neutral.ToolResult():  # no parser makes one of what a model sent
+            return result_part(part.id, part.name, part.content, part.error)
+        case neutral.Other():
+            return Part(kind="other", name=part.kind, value=msgspec.json.decode(encode(part.data)))
+
+
+def other_part(value: Any, kind: str = "") -> Part:
+    """A part that is shown as JSON. Its kind is the key `type` or the first key of an object."""
+    if not kind and isinstance(value, dict):
+        kind = str(value.get("type") or next(iter(value), ""))
+    return Part(kind="other", name=kind, value=value)
+
+
+def text_part(value: Any) -> Part:
+    """A text; a value that is none is shown as JSON."""
+    return Part(kind="text", text=value) if isinstance(value, str) else other_part(value, "text")
+
+
+def result_part(id: Any, name: str, content: Any, error: bool, files: Sequence[Part] = ()) -> Part:
+    """The result of a tool: a text or JSON."""
+    id = id if isinstance(id, str) else ""
+    if isinstance(content, str):
+        return Part(kind="result", id=id, name=name, text=content, error=error, files=list(files))
+    return Part(kind="result", id=id, name=name, value=content, error=error, files=list(files))
+
+
+def joined_result(id: Any, name: str, parts: list[Part], error: bool = False) -> Part:
+    """A result whose content is texts and files."""
+    files = [part for part in parts if part.kind == "file"]
+    others = [part.value for part in parts if part.kind == "other"]
+    texts = "\n".join(part.text for part in parts if part.kind == "text")
+    return result_part(id, name, [texts, *others] if others else texts, error, files)
+
+
+def file_part(
+    media_type: Any, data: Any = None, url: Any = None, name: Any = None, *, kind: str = ""
+) -> Part:
+    """A file of a request: base64 or a `data:` URL in `data`, or its address in `url`."""
+    if isinstance(url, str) and url[:5].lower() == "data:":
+        head, _, data = url[5:].partition(",")
+        media_type, url = media_type or head.partition(";")[0], None
+    size: int | UnsetType = UNSET
+    if isinstance(data, str):
+        if data[:5].lower() == "data:":
+            head, _, data = data[5:].partition(",")
+            media_type = media_type or head.partition(";")[0]
+        size = len(data) * 3 // 4 - data[-2:].count("=")
+    return Part(
+        kind="file",
+        media_type=media_type if isinstance(media_type, str) else kind,
+        size=size,
+        url=url if isinstance(url, str) else "",
+        name=name if isinstance(name, str) else "",
+    )
+
+
+def parts_of_model(contract: Any, wire_json: Any, *, part: bool = False) -> list[Part]:
+    """The parts of a model's message in a request, by the parser of its wire."""
+    try:
+        message = contract.parse_message(encode(wire_json), part=part)[0]
+        return [part_of(each) for each in message.parts] or [other_part(wire_json, "message")]
+    except (WireError, Unreadable, ValueError, RecursionError):
+        return [other_part(wire_json, "message")]
+
+
+def items_of(value: Any) -> list[Any]:
+    """The items of a list; a value that is none is the only item, `null` is none."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def first_of(value: Any, *names: str) -> Any:
+    """The first of these keys that an object has; Gemini accepts two spellings of each."""
+    if isinstance(value, dict):
+        return next((value[name] for name in names if name in value), None)
+    return None
+
+
+def tool_names(tools: Any) -> list[str]:
+    """The names of the tools that a request declares, on any wire."""
+    names: list[str] = []
+    for tool in items_of(tools):
+        declared = first_of(tool, "functionDeclarations", "function_declarations")
+        for each in items_of(declared) or [first_of(tool, "function", "custom") or tool]:
+            name = first_of(each, "name", "type")
+            if isinstance(name, str):
+                names.append(name)
+            elif isinstance(each, dict):
+                names += [str(key) for key in each]
+    return names
+
+
+def joined_turns(turns: Iterator[Turn]) -> list[Turn]:
+    """Turns of the same model in succession become one: Responses sends each item by itself."""
+    joined: list[Turn] = []
+    for turn in turns:
+        if joined and turn.role == joined[-1].role and turn.role in ("assistant", "tool"):
+            joined[-1] = msgspec.structs.replace(turn, parts=[*joined[-1].parts, *turn.parts])
+        else:
+            joined.append(turn)
+    return joined
+
+
+def named_results(turns: list[Turn]) -> list[Turn]:
+    """Results get the name of the call that they answer, if they have none of their own."""
+    names = {part.id: part.name for turn in turns for part in turn.parts if part.kind == "call"}
+    return [
+        msgspec.structs.replace(
+            turn,
+            parts=[
+                msgspec.structs.replace(part, name=names.get(part.id, ""))
+                if part.kind == "result" and not part.name
+                else part
+                for part in turn.parts
+            ],
+        )
+        for turn in turns
+    ]
