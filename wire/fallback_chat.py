@@ -300,6 +300,9 @@ class FallbackChat(FallbackState[Chat]):
             default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
+        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
+            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` ask for it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """
@@ -321,6 +324,7 @@ class FallbackChat(FallbackState[Chat]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(Chat, locals())
@@ -425,6 +429,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
+        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
+            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` ask for it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """
@@ -446,6 +453,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         effort: str | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
+        caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(AsyncChat, locals())

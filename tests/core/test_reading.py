@@ -516,8 +516,8 @@ def test_any_bytes_end_in_chunks_or_in_a_typed_error(name: str, seed: int) -> No
 @given(body=st.binary(max_size=80))
 def test_any_few_bytes_end_in_a_typed_error(name: str, body: bytes) -> None:
     reader, chunks = read(WIRES[name], body)
-    # An empty object is a chunk that says nothing, and no answer.
-    assert [chunk.raw.strip() for chunk in chunks] in ([], [b"{}"])
+    # An object without a key that is known is a chunk that says nothing, and no answer.
+    assert [set(json.loads(chunk.raw)) for chunk in chunks] in ([], [set()], [{""}])
     assert isinstance(reader.error, WireError)
     with pytest.raises(WireError):
         WIRES[name].parse(body)

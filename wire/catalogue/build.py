@@ -7,6 +7,7 @@ tiers of service and the days on which prices change. Both are MIT; only their f
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -113,8 +114,8 @@ def update(
     data = read_whole(path, ConfigurationError)
     file = os.fsdecode(path)
     try:
-        content = msgspec.json.Decoder(float_hook=Decimal).decode(data)
-    except msgspec.MsgspecError as cause:
+        content = json.loads(data, parse_float=Decimal)
+    except (ValueError, RecursionError) as cause:
         raise ConfigurationError(f"{file}: {cause}") from None
     date = date or datetime.fromtimestamp(os.stat(path).st_mtime, UTC).strftime("%Y-%m-%d")
     is_prices = isinstance(content, list) or (isinstance(content, dict) and "providers" in content)

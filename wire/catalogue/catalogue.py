@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from wire.core.arguments import checked_arguments, suggestion
+from wire.core.decoders import decoder
 from wire.core.files import read_whole, write_whole
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
@@ -196,8 +197,8 @@ class Model(_Facts, frozen=True, kw_only=True):
         """The row of the price list for a request of `tokens` input tokens; `None`: unknown.
 
         >>> import wire
-        >>> wire.model("gemini:gemini-2.5-pro").price(300_000).above
-        200000
+        >>> wire.model("openai:gpt-5.4").price(300_000).above
+        272000
 
         `tier` is the empty text for the standard service. `at` is now by default; without a time
         zone it is UTC.
@@ -355,8 +356,8 @@ def _undated(provider: str, name: str) -> str:
 
     >>> _undated("anthropic", "claude-sonnet-5-20260101")
     'claude-sonnet-5'
-    >>> _undated("gemini", "gemini-2.0-flash-001")
-    'gemini-2.0-flash'
+    >>> _undated("gemini", "gemini-3.8-flash-001")
+    'gemini-3.8-flash'
     """
     name = _DATE.sub("", name)
     return _GEMINI_VERSION.sub("", name) if provider == "gemini" else name
@@ -390,8 +391,8 @@ def load(path: str | os.PathLike[str]) -> Catalogue:
 def parse_file(data: bytes, name: str) -> Catalogue:
     """The catalogue in the bytes of a file; `name` is for errors."""
     try:
-        file = msgspec.json.decode(data, type=_File)
-    except msgspec.MsgspecError as cause:
+        file = decoder(_File).decode(data)
+    except (ValueError, RecursionError) as cause:
         raise ConfigurationError(f"{name}: {cause}") from None
     for position, row in enumerate(file.models):
         path = f"$.models[{position}]"

@@ -31,6 +31,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     """What happens to them, one at random: faults as in a script, such as `503`, `529`
     and `refuse`."""
     seed: int = 0
+    """Of the choice: the same seed fails the same requests."""
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "share", sealed(self.share))

@@ -36,10 +36,13 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     requests: int | None = None
+    """Number of requests."""
     tokens: int | None = None
     """Tokens of requests and answers together."""
     input_tokens: int | None = None
+    """Tokens of requests."""
     output_tokens: int | None = None
+    """Tokens of answers."""
     window: float = 60.0
     """Seconds."""
 
