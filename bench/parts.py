@@ -241,7 +241,7 @@ def _handed_out(
         incoming.feed(packet)
         ready = incoming.ready
         while ready:
-            chars += len(text_of(ready.popleft()))
+            chars += len(text_of(ready.pop()))
     incoming.end()
     return incoming, chars
 

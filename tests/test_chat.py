@@ -718,3 +718,18 @@ def test_an_async_stream_without_a_block_says_how(model: str, backend: str) -> N
                     assert str(caught.value) == f"stream: open it as a block, `{line}`"
 
     anyio.run(main, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_an_async_stream_is_entered_once(backend: str) -> None:
+    async def main() -> None:
+        http = AsyncEmulatorTransport(Emulator([{"say": "Hi."}]))
+        async with AsyncChat(GEMINI, api_key="fake-key", http=http) as chat:
+            block = chat.client.stream(chat.stream_call("Hi"))
+            async with block as events:
+                assert (await events.result()).text == "Hi."
+            with pytest.raises(ConfigurationError, match="the block was entered before"):
+                async with block:
+                    pass
+
+    anyio.run(main, backend=backend)

@@ -73,6 +73,14 @@ def test_headers_of_a_response_are_those_of_httpx(pairs: list[tuple[str, bytes]]
     assert header_texts(prepared)["x-more"] == "1"
 
 
+def test_a_prepared_response_has_all_that_one_of_httpx_has() -> None:
+    """A version of httpx that gives responses one attribute more fails here."""
+    stream = httpx.ByteStream(b"")
+    expected = vars(httpx.Response(200, stream=stream))
+    prepared = PreparedResponse(200, [], stream, {})
+    assert {name: getattr(prepared, name) for name in expected} == expected
+
+
 def add_header(request: httpx.Request) -> None:
     request.headers["x-more"] = "1"
 

@@ -10,6 +10,7 @@ Most chunks of a run are recognised without decoding them: see `_Pattern`.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import re
@@ -78,7 +79,7 @@ class ChunkBytes:
         self.latest: RawValue = msgspec.UNSET
         """The last value that the chunks of the run have beside their texts."""
         self._kind = text_chunk
-        self._decode = None if text_chunk is None else decoder(text_chunk).decode
+        self._decoder = None if text_chunk is None else decoder(text_chunk)
         self._kept: list[msgspec.Raw] = []
         self._run: TextChunk | None = None  # the last item of `_kept`, if text may be joined to it
         self._is_single = True  # nothing was joined to it
@@ -95,9 +96,9 @@ class ChunkBytes:
         run: TextChunk | None = None
         texts: tuple[str, ...] = ()
         latest: RawValue = msgspec.UNSET
-        if self._decode is not None:
+        if self._decoder is not None:
             try:
-                chunk: TextChunk = self._decode(data)
+                chunk: TextChunk = self._decoder.decode(data)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 pass  # it holds more than text
             else:
@@ -214,8 +215,7 @@ class _Pattern:
         opening, closing = (b"[", b"]") if len(types) > 1 else (b"", b"")
         self._begin, self._end = b"[" + opening + quotes[0], quotes[-1] + closing + b"]"
         self._next = quotes[-1] + closing + b",\n" + opening + quotes[0]
-        row: Any = tuple[types] if len(types) > 1 else str  # type: ignore[valid-type]
-        self._decode = decoder(list[row]).decode
+        self._decoder = _decoder_of(types)
         self._text = next(index for index, hole in enumerate(holes) if hole.is_text)
         self._latest = next((index for index, hole in enumerate(holes) if hole.is_latest), None)
         self._raw = next((index for index, each in enumerate(types) if each is msgspec.Raw), None)
@@ -251,36 +251,41 @@ class _Pattern:
         if b"\r" in values:  # it ends a line
             return _NO_REPEATS
         try:
-            rows = self._decode(self._begin + values + self._end)
+            rows = self._decoder.decode(self._begin + values + self._end)
         except (ValueError, RecursionError):
             return _NO_REPEATS
         if len(rows) != len(lines):
             return _NO_REPEATS
         if not self._commas:
             return lines, rows, b""
-        position, latest = self._raw, b""
-        if position is not None:
-            raw = [row[position] for row in rows]
+        columns = tuple(zip(*rows, strict=True))
+        latest = b""
+        if self._raw is not None:
+            raw = columns[self._raw]
             # With brackets of its own, a value could reach into the next chunk.
             if b"\n" in b"".join(raw):
                 return _NO_REPEATS
             if longest > unchecked and self.fixed + max(map(_size, raw)) > unchecked:
                 return _NO_REPEATS
-        position = self._latest
-        if position is not None:
-            for row in reversed(rows):
-                value = row[position]
+        if self._latest is not None:
+            for value in reversed(columns[self._latest]):
                 latest = b"%d" % value if type(value) is int else bytes(value)
                 if latest not in _EMPTY:
                     break
             else:
                 latest = b""
-        position = self._text
-        return lines, [row[position] for row in rows], latest
+        return lines, list(columns[self._text]), latest
 
 
 _EMPTY = (b"{}", b"null")
 """Values that do not replace an earlier one."""
+
+
+@functools.cache  # of the few types that wires have
+def _decoder_of(types: tuple[Any, ...]) -> Any:
+    """Decodes the values in the holes of many chunks."""
+    row: Any = tuple[types] if len(types) > 1 else str  # type: ignore[valid-type]
+    return decoder(list[row])
 
 
 def _size(value: msgspec.Raw) -> int:

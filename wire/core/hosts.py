@@ -101,6 +101,7 @@ def origin_of(url: object) -> Origin:
     return Origin(scheme, _checked_host(host), port)
 
 
+@functools.lru_cache(maxsize=64)  # asked for each new connection; a program has few hosts
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1.
 

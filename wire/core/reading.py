@@ -31,7 +31,7 @@ from wire.core.jsonstream import Cutter
 from wire.core.lenient import Unreadable, decoded, fields_of
 from wire.core.limits import Limits, check_json, over, unchecked_json
 from wire.core.memory import PARTIAL, Note, WireStruct, kept_bytes, with_notes
-from wire.core.sse import Decoder, Event, EventForm, end_of_event
+from wire.core.sse import Decoder, Event, end_of_event, event_form
 from wire.errors import (
     Deferred,
     StreamError,
@@ -87,7 +87,7 @@ class FramedReader(Generic[C]):
         self._gives_texts = False
         self._name = "message"  # of the last event
         self._line_end = b""  # before the line feed that ends a line
-        self._form = EventForm()
+        self._form = event_form("message", b"")
         self._most_held = min(_SLOW_BYTES, limits.event, limits.line)
         self._window = _SLOW_BYTES
         self.reopen()
@@ -103,7 +103,8 @@ class FramedReader(Generic[C]):
         self._framing = Framing()
         self._events = Decoder(self._limits.event, self._limits.line)
         self._tail = b""  # the first bytes of a usual event, which the next ones may complete
-        self._cutter = Cutter(self._limits.event)
+        self._is_usual = False  # the last data ended with a usual event
+        self._cutter: Cutter | None = None  # a stream of events needs none
         self._unused = 0  # bytes since the last chunk
 
     # --- for a wire to define ---------------------------------------------------------------------
@@ -150,7 +151,7 @@ class FramedReader(Generic[C]):
     @property
     def rest(self) -> bytes:
         """A JSON object, or an event, that the end of the body truncated."""
-        return bytes(self._cutter.rest) or self.cut
+        return bytes(self._uncut) or self.cut
 
     def note(self, path: str, message: str) -> None:
         """Report something: the first times only, since a stream may repeat it without end."""
@@ -177,13 +178,19 @@ class FramedReader(Generic[C]):
 
     def feed(self, data: bytes) -> list[C]:
         """Return the chunks that `data` completes; after `keep`, some of them not decoded."""
-        out = self._out = []
+        out: list[C] = []
+        self._out = out
+        if self._is_usual:  # as most networks deliver them, one for each read
+            line = self._form.only_line(data)
+            if line is not None and self._repeat(self._kept, (line,), b""):  # type: ignore[arg-type]
+                return out
+            self._is_usual = False
         if self.error is None and not self.done:
             size = len(data)
             try:
                 data = self._framing.feed(data)
                 if self._framing.as_json:
-                    for value in self._cutter.feed(data):
+                    for value in self._cut(data):
                         self._count_event()
                         self._read(value, "")
                 elif data:
@@ -207,7 +214,7 @@ class FramedReader(Generic[C]):
             try:
                 if not self.done:
                     self._last()
-                if not self.is_whole() or (self.as_json and self._cutter.rest and not self.done):
+                if not self.is_whole() or (self.as_json and self._uncut and not self.done):
                     self.error = self.incomplete()
             except WireError as error:
                 self.error = error
@@ -242,12 +249,23 @@ class FramedReader(Generic[C]):
 
     def _last(self) -> None:
         if self.as_json:
-            self._cutter.check()
+            self._cut(b"")
         else:
             self._decode_events(self._tail)
             self._take(self._events.close())
-        if self._cutter.stray and not self.done:
+        if self._cutter is not None and self._cutter.stray and not self.done:
             self._drop_outside(bytes(self._cutter.stray))
+
+    def _cut(self, data: bytes) -> list[bytes]:
+        """The JSON objects that these bytes complete."""
+        if self._cutter is None:
+            self._cutter = Cutter(self._limits.event)
+        return self._cutter.feed(data)
+
+    @property
+    def _uncut(self) -> bytes | bytearray:
+        """The beginning of a JSON object that has not ended."""
+        return b"" if self._cutter is None else self._cutter.rest
 
     def _take_events(self, data: bytes) -> None:
         """Read the bytes of events.
@@ -269,6 +287,7 @@ class FramedReader(Generic[C]):
                     taken = self._take_usual(kept, data[position : position + self._window])
                     position += taken
                     if position == size:
+                        self._is_usual = True
                         return
                     if size - position < self._most_held and self._form.is_begun(data[position:]):
                         self._tail = data[position:]
@@ -291,7 +310,7 @@ class FramedReader(Generic[C]):
         """Read the events at the beginning that repeat the last one; return their size."""
         form = self._form
         if form.name != self._name or form.line_end != self._line_end:
-            form = self._form = EventForm(self._name, self._line_end)
+            form = self._form = event_form(self._name, self._line_end)
         lines = form.data_lines(data)
         if not lines:
             return 0
@@ -327,15 +346,18 @@ class FramedReader(Generic[C]):
     def _repeat(self, kept: ChunkBytes, lines: Sequence[bytes], line_end: bytes) -> int:
         """Emit the first chunks that repeat the last one with another text; return how many."""
         lines, texts, _ = kept.repeats(lines, line_end, self._limits.events - self._seen)
-        count = len(lines)
+        count = len(texts)
         if not count:
             return 0
         self._seen += count
         self.count += count
         out = self._out
         if not self._gives_texts:
-            inside = slice(len(DATA), -len(line_end) or None)
-            out += [line[inside] for line in lines]
+            if count == 1:
+                out.append(lines[0][len(DATA) : len(lines[0]) - len(line_end)])
+            else:
+                inside = slice(len(DATA), -len(line_end) or None)
+                out += [line[inside] for line in lines]
         elif out and type(out[-1]) is list:
             out[-1] += texts
         else:
@@ -354,7 +376,7 @@ class FramedReader(Generic[C]):
     def _check_unused(self) -> None:
         """Refuse a flood of comments, blank lines or keep-alives. A large event that has not ended
         is none."""
-        held = len(self._cutter.rest) if self.as_json else self._events.held + len(self._tail)
+        held = len(self._uncut) if self.as_json else self._events.held + len(self._tail)
         if self._unused - held > self._limits.unused:
             raise over("unused", f"more than {self._limits.unused} bytes complete no event")
 
@@ -404,10 +426,10 @@ class FramedReader(Generic[C]):
 
     def _outside(self, line: bytes) -> None:
         """Read a line that belongs to no event: a bare JSON error (R-03), perhaps on many lines."""
-        if not (self._cutter.rest or line.lstrip()[:1] in (b"{", b"[")):
+        if not (self._uncut or line.lstrip()[:1] in (b"{", b"[")):
             self._drop_outside(line)
             return
-        for data in self._cutter.feed(line + b"\n"):
+        for data in self._cut(line + b"\n"):
             if self.errors.in_success(data) is not None:
                 self._read(data, "error")
             elif not self.own_keys.isdisjoint(fields_of(data)):

@@ -28,6 +28,7 @@ State between two calls of `feed`:
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NoReturn
 
@@ -241,6 +242,12 @@ def end_of_event(data: bytes, start: int) -> int:
     return len(data)
 
 
+@functools.lru_cache(maxsize=64)  # a vendor has a dozen names of events; all streams share them
+def event_form(name: str, line_end: bytes) -> EventForm:
+    """The form of events with this name and line end."""
+    return EventForm(name, line_end)
+
+
 class EventForm:
     """The lines that vendors send around the data of an event: its name, and a blank line.
 
@@ -254,7 +261,9 @@ class EventForm:
         self.name, self.line_end = name, line_end
         names = [] if name == "message" else [b"event: " + name.encode() + line_end]
         self._lines = len(names) + 2  # of one event
-        self._start = b"".join(line + b"\n" for line in names) + b"data: "
+        self._before = b"".join(line + b"\n" for line in names)
+        self._start = self._before + b"data: "
+        self._after = (line_end + b"\n") * 2
         self._expected = [*enumerate(names), (len(names) + 1, line_end)]
         self.others: int = sum(len(line) + 1 for _, line in self._expected) + 1
         """The bytes of an event beside its data line."""
@@ -269,6 +278,17 @@ class EventForm:
         if data.startswith(start):
             return data.find(b"\n", len(start)) < 0
         return start.startswith(data)
+
+    def only_line(self, data: bytes) -> bytes | None:
+        """The data line of a single complete event of this form, without its line end.
+
+        >>> EventForm("a").only_line(b"event: a\\ndata: 1\\n\\n")
+        b'data: 1'
+        """
+        if not (data.startswith(self._start) and data.endswith(self._after)):
+            return None
+        line = data[len(self._before) : -len(self._after)]
+        return None if b"\n" in line else line
 
     def data_lines(self, data: bytes) -> list[bytes]:
         """The data lines of the complete events at the beginning of `data` that have this form."""

@@ -18,12 +18,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class _Block:
+class Block:
     """Refuses what a context manager cannot do.
 
     Python's own message, `'_GeneratorContextManager' object is not iterable`, names neither the
     call nor the remedy.
     """
+
+    __slots__ = ()
 
     line = ""
     """The line that opens the stream."""
@@ -37,12 +39,12 @@ class _Block:
         raise AttributeError(f"{name}: open the stream as a block, `{self.line}`", name=name)
 
 
-class _SyncBlock(_Block, _GeneratorContextManager[Any]):
-    __aenter__ = __aexit__ = _Block._refuse
+class _SyncBlock(Block, _GeneratorContextManager[Any]):
+    __aenter__ = __aexit__ = Block._refuse
 
 
-class _AsyncBlock(_Block, _AsyncGeneratorContextManager[Any]):
-    __enter__ = __exit__ = _Block._refuse
+class _AsyncBlock(Block, _AsyncGeneratorContextManager[Any]):
+    __enter__ = __exit__ = Block._refuse
 
 
 def stream_block(

@@ -251,7 +251,9 @@ class _Connection(asyncio.Protocol):
         elif reader.size > _MAX_UNREAD and not self._is_paused:
             self._is_paused = True
             self.transport.pause_reading()
-        self._wake()
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
@@ -289,7 +291,8 @@ class _Connection(asyncio.Protocol):
             self.transport.resume_reading()
         reader = self._reader
         assert reader is not None
-        reader.check()
+        if reader.problem is not None:
+            reader.check()
         if (seconds := self._waits.get("read")) is not None:
             return self._arrival_in(seconds)
         self._waiter = self._loop.create_future()
@@ -368,13 +371,24 @@ class _AsyncBody(httpx.AsyncByteStream):
         """Nothing has to be closed: who holds the lane gives it back."""
         return True
 
+    def arrival(self) -> Awaitable[None] | None:
+        """What ends when something has arrived; `None` if `take` has something to return.
+
+        Raises the error of the connection.
+        """
+        reader = self._reader
+        return None if reader.size or reader.is_complete else self._connection.arrival()
+
+    def take(self) -> bytes | None:
+        """The bytes that have arrived; `None` at the end of the body."""
+        return self._reader.take() if self._reader.size else None
+
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        reader = self._reader
-        while not reader.size:
-            if reader.is_complete:
-                raise StopAsyncIteration
-            await self._connection.arrival()
-        return reader.take()
+        while (arrival := self.arrival()) is not None:
+            await arrival
+        if (data := self.take()) is None:
+            raise StopAsyncIteration
+        return data

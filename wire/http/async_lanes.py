@@ -257,6 +257,8 @@ class _AsyncLeased(httpx.AsyncByteStream):
         read is left in them.
         """
         await self.lane.aclose()
+        if self.lane.is_direct:
+            return
         with anyio.CancelScope(shield=True):
             try:
                 while True:

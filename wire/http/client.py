@@ -78,7 +78,7 @@ class Stream(StreamState[Chunk, Answer]):
                 incoming.check()
                 raise StopIteration
             self._read()
-        return incoming.ready.popleft()
+        return incoming.ready.pop()
 
     def result(self) -> Answer:
         """Read to the end and return what the plain call would return; the same object each time.

@@ -67,7 +67,7 @@ class DirectLaneState:
         sessions: Sessions,
     ) -> None:
         self._origin, self._context, self._sessions = origin, context, sessions
-        self._reader: ResponseReader = ResponseReader("GET")
+        self._reader: ResponseReader  # of the last exchange
         self._is_kept = self._is_sent = False
         self._inode: int | None = None
         self.idle_since = 0.0

@@ -184,6 +184,12 @@ def request_head(request: httpx.Request) -> Head:
 class PreparedResponse(httpx.Response):
     """A response of httpx whose `headers` are made when they are read."""
 
+    # What `httpx.Response.__init__` sets besides.
+    _request = next_request = None
+    is_closed = is_stream_consumed = False
+    default_encoding = "utf-8"
+    _num_bytes_downloaded = 0
+
     def __init__(
         self,
         status: int,
@@ -191,7 +197,9 @@ class PreparedResponse(httpx.Response):
         stream: httpx.SyncByteStream | httpx.AsyncByteStream,
         extensions: dict[str, Any],
     ) -> None:
-        super().__init__(status, stream=stream, extensions=extensions)
+        # Not that of httpx, which would make headers and copy the extensions for each response.
+        self.status_code, self.stream, self.extensions = status, stream, extensions
+        self.history = []
         self._raw_headers = raw_headers
         self._headers: httpx.Headers | None = None
 

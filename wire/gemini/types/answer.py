@@ -45,7 +45,11 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
         >>> GenerateContentResponse(candidates=[Candidate(content=content)]).text
         'Hi.'
         """
-        return "".join(part.text for part in self._parts() if part.text and not part.thought)
+        parts = self._parts()
+        if len(parts) == 1:  # nearly every chunk of a stream
+            part = parts[0]
+            return part.text if part.text and not part.thought else ""
+        return "".join(part.text for part in parts if part.text and not part.thought)
 
     def charges(self) -> Charges:
         """What the response says of its price besides token counts.
@@ -89,7 +93,10 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
 
     def _first(self) -> Candidate | None:
         """The candidate of index 0. A chunk of a stream may have any of several candidates."""
-        return next((candidate for candidate in self.candidates or () if not candidate.index), None)
+        for candidate in self.candidates or ():
+            if not candidate.index:
+                return candidate
+        return None
 
     def _parts(self) -> list[Part]:
         first = self._first()
