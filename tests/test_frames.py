@@ -21,7 +21,7 @@ CEILINGS = {
     "neutral result, chat completions": 210,
     "neutral result, Messages": 250,
     "neutral result, Responses": 260,
-    "one text, raw, Gemini": 68,
+    "one text, raw, Gemini": 69,
     "one text, raw, chat completions": 66,
     "one text, raw, Responses": 206,
     "one text, raw, Messages": 60,
