@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
-from typing import Any, Generic, Self, TypeVar, Unpack, overload
+from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
 
@@ -87,8 +87,8 @@ class FallbackState(Generic[AnyChat]):
         if not isinstance(circuit, Circuit):
             raise ConfigurationError(f"circuit: expected a Circuit, not {type_name(circuit)}")
         self._on = _checked_errors(parameters["on"])
-        settings = settings_of(parameters)
-        self._settings = {name: settings[name] for name in settings if settings[name] is not None}  # type: ignore[literal-required]
+        settings = cast(dict[str, Any], settings_of(parameters))
+        self._settings = {name: each for name, each in settings.items() if each is not None}
         self._own: list[AnyChat] = []
         self.chats: tuple[AnyChat, ...] = tuple(
             self._chat(each, position, kind) for position, each in enumerate(models)
@@ -381,17 +381,21 @@ class FallbackChat(FallbackState[Chat]):
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with ExitStack() as stack:
-            with asking:
-                for chat in asking:
-                    try:
-                        call = _noting(chat.stream_call(prompt, **asking.options), asking)
-                        chunks = stack.enter_context(chat.client.stream(call))
-                    except WireError as error:
-                        asking.failed(error)
-                    else:
-                        asking.answered()
-                        break
-            yield ChatStream(chunks)
+            yield self._begun(stack, asking, prompt)
+
+    def _begun(self, stack: ExitStack, asking: Asking[Chat], prompt: Parts | None) -> ChatStream:
+        """The stream of the first model that begins to answer; `stack` closes it."""
+        with asking:
+            for chat in asking:
+                try:
+                    call = _noting(chat.stream_call(prompt, **asking.options), asking)
+                    chunks = stack.enter_context(chat.client.stream(call))
+                except WireError as error:
+                    asking.failed(error)
+                else:
+                    asking.answered()
+                    return ChatStream(chunks)
+        raise AssertionError  # `asking` raises in the end
 
     def close(self) -> None:
         """Close the chats that were made of names. Closing twice has no effect."""
@@ -508,17 +512,23 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         async with AsyncExitStack() as stack:
-            with asking:
-                for chat in asking:
-                    try:
-                        call = _noting(chat.stream_call(prompt, **asking.options), asking)
-                        chunks = await stack.enter_async_context(chat.client.stream(call))
-                    except WireError as error:
-                        asking.failed(error)
-                    else:
-                        asking.answered()
-                        break
-            yield AsyncChatStream(chunks)
+            yield await self._begun(stack, asking, prompt)
+
+    async def _begun(
+        self, stack: AsyncExitStack, asking: Asking[AsyncChat], prompt: Parts | None
+    ) -> AsyncChatStream:
+        """The stream of the first model that begins to answer; `stack` closes it."""
+        with asking:
+            for chat in asking:
+                try:
+                    call = _noting(chat.stream_call(prompt, **asking.options), asking)
+                    chunks = await stack.enter_async_context(chat.client.stream(call))
+                except WireError as error:
+                    asking.failed(error)
+                else:
+                    asking.answered()
+                    return AsyncChatStream(chunks)
+        raise AssertionError  # `asking` raises in the end
 
     async def aclose(self) -> None:
         """Close the chats that were made of names. Closing twice has no effect."""
