@@ -49,12 +49,13 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
     """`make test-lowest` installs what pyproject allows at least."""
     table: Any = project()["project"]
     extras = table["optional-dependencies"]
-    ours = ("tools", "yaml", "fast", "emulator")
+    ours = ("tools", "yaml", "fast", "otel", "emulator")
     bounds = [*table["dependencies"], *(each for name in ours for each in extras[name])]
     lines = (ROOT / "tests" / "lowest.txt").read_text("utf-8").splitlines()
     lowest = [line for line in lines if not line.startswith("#")]
     assert lowest == sorted(each.replace(">=", "==") for each in bounds)
-    assert set(extras["tools"] + extras["yaml"] + extras["fast"]) <= set(extras["dev"])
+    tested = extras["tools"] + extras["yaml"] + extras["fast"] + extras["otel"]
+    assert set(tested) <= set(extras["dev"])
 
 
 def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Path) -> None:

@@ -1,0 +1,339 @@
+"""`wire.otel.tracing`: the spans and metrics of calls, on all clients."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import anyio
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind, StatusCode
+
+from tests.http.drive import Drive
+from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
+from wire import Agent, AsyncChat, Chat, LLMAgent, Message, Reply, Retry, Stop, Usage, errors
+from wire.around import Around, Give, Outgoing, Signal, Wait
+from wire.otel import tracing
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
+
+KEY = "AIza" + "-fake-key-of-tracing-0123456789"  # in two: no file holds a key
+UNAVAILABLE = whole({"error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}, 503)
+BACKENDS = ["sync", "asyncio", "trio"]
+
+
+class Telemetry:
+    """An SDK of OpenTelemetry that exports to memory."""
+
+    def __init__(self) -> None:
+        self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
+        self.tracers = TracerProvider()
+        self.tracers.add_span_processor(SimpleSpanProcessor(self.exporter))
+        self.meters = MeterProvider(metric_readers=[self.reader])
+
+    def tracing(self, **options: Any) -> Any:
+        return tracing(tracer_provider=self.tracers, meter_provider=self.meters, **options)
+
+    @property
+    def spans(self) -> list[Any]:
+        return list(self.exporter.get_finished_spans())
+
+    def points(self, name: str) -> list[Any]:
+        data = self.reader.get_metrics_data()
+        if data is None:
+            return []
+        found = [
+            metric.data.data_points
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+            if metric.name == name
+        ]
+        return [point for points in found for point in points]
+
+
+@pytest.fixture
+def telemetry() -> Telemetry:
+    return Telemetry()
+
+
+def ask(backend: str, script: Any, *, stream: bool = False, model: str = "", **options: Any) -> Any:
+    """The reply of a chat on the emulator, with threads, asyncio or trio."""
+    model = model or "gemini:gemini-3.8-flash"
+    options = {"api_key": KEY, "retry": Retry(base=0), **options}
+    emulator = Emulator(script)
+    if backend == "sync":
+        with Chat(model, http=EmulatorTransport(emulator), **options) as chat:
+            if not stream:
+                return chat.ask("A secret tide?")
+            with chat.stream("A secret tide?") as events:
+                return events.reply()
+
+    async def main() -> Any:
+        async with AsyncChat(model, http=AsyncEmulatorTransport(emulator), **options) as chat:
+            if not stream:
+                return await chat.ask("A secret tide?")
+            async with chat.stream("A secret tide?") as events:
+                return await events.reply()
+
+    return anyio.run(main, backend=backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_call_is_one_span_with_its_attempts(backend: str, telemetry: Telemetry) -> None:
+    script = [{"fault": "503"}, {"say": "At 05:12."}]
+    reply = ask(backend, script, around=telemetry.tracing())
+    (span,) = telemetry.spans
+    assert (span.name, span.kind) == ("generate_content gemini-3.8-flash", SpanKind.CLIENT)
+    assert span.status.status_code is StatusCode.UNSET
+    attributes = dict(span.attributes)
+    cost = attributes.pop("gen_ai.usage.cost")
+    assert cost == float(reply.cost.total)
+    assert attributes == {
+        "gen_ai.operation.name": "generate_content",
+        "gen_ai.provider.name": "gcp.gemini",
+        "gen_ai.request.model": "gemini-3.8-flash",
+        "gen_ai.response.finish_reasons": ("STOP",),
+        "gen_ai.response.id": reply.id,
+        "gen_ai.response.model": "gemini-3.8-flash",
+        "gen_ai.usage.input_tokens": reply.usage.input,
+        "gen_ai.usage.output_tokens": reply.usage.output,
+        "server.address": "generativelanguage.googleapis.com",
+        "server.port": 443,
+        "wire.attempts": 2,
+        "wire.provider": "gemini",
+    }
+    assert [(each.name, dict(each.attributes)) for each in span.events] == [
+        ("wire.attempt", {"wire.attempt": 1}),
+        ("wire.head", {"http.response.status_code": 503}),
+        (
+            "wire.attempt.failed",
+            {
+                "wire.attempt": 1,
+                "error.type": "OverloadedError",
+                "http.response.status_code": 503,
+                "wire.wait": 0.0,
+            },
+        ),
+        ("wire.attempt", {"wire.attempt": 2}),
+        ("wire.head", {"http.response.status_code": 200}),
+    ]
+    (duration,) = telemetry.points("gen_ai.client.operation.duration")
+    assert duration.count == 1
+    assert duration.attributes["gen_ai.response.model"] == "gemini-3.8-flash"
+    assert "error.type" not in duration.attributes
+    counted = {
+        point.attributes["gen_ai.token.type"]: point.sum
+        for point in telemetry.points("gen_ai.client.token.usage")
+    }
+    assert counted == {"input": reply.usage.input, "output": reply.usage.output}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_stream_has_the_time_to_its_first_chunk(backend: str, telemetry: Telemetry) -> None:
+    reply = ask(backend, [{"say": "At 05:12."}], stream=True, around=telemetry.tracing())
+    (span,) = telemetry.spans
+    assert span.attributes["gen_ai.request.stream"] is True
+    seconds = span.attributes["gen_ai.response.time_to_first_chunk"]
+    assert 0 < seconds < (span.end_time - span.start_time) / 1e9
+    assert span.attributes["gen_ai.usage.output_tokens"] == reply.usage.output
+    assert [each.name for each in span.events] == ["wire.attempt", "wire.head", "wire.first_chunk"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_error_sets_status_and_type(backend: str, telemetry: Telemetry) -> None:
+    script = [{"fault": "400"}]
+    with pytest.raises(errors.BadRequestError):
+        ask(backend, script, around=telemetry.tracing())
+    (span,) = telemetry.spans
+    assert span.status.status_code is StatusCode.ERROR
+    assert span.status.description == "BadRequestError"
+    assert span.attributes["error.type"] == "BadRequestError"
+    assert span.attributes["http.response.status_code"] == 400
+    (duration,) = telemetry.points("gen_ai.client.operation.duration")
+    assert duration.attributes["error.type"] == "BadRequestError"
+    assert telemetry.points("gen_ai.client.token.usage") == []
+
+
+def test_a_stream_that_is_left(drive: Drive, telemetry: Telemetry) -> None:
+    with loopback(lambda number, request: GOOD_STREAM) as server:
+        drive.session(
+            lambda door: door.read(most=1), base_url=server.url, around=telemetry.tracing()
+        )
+    (span,) = telemetry.spans
+    assert span.attributes["wire.stream.left"] is True
+    assert span.status.status_code is StatusCode.UNSET
+    assert span.attributes["server.address"] == "127.0.0.1"
+
+
+def test_a_client_has_spans_too(drive: Drive, telemetry: Telemetry) -> None:
+    with loopback(lambda number, request: [whole(ANSWER)]) as server:
+        drive.send(base_url=server.url, around=telemetry.tracing())
+    (span,) = telemetry.spans
+    assert span.name == "generate_content m"
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_call_that_is_cancelled_ends_its_span(backend: str, telemetry: Telemetry) -> None:
+    async def main() -> None:
+        with anyio.CancelScope() as scope:
+
+            def cancelled(outgoing: Outgoing) -> Around:
+                yield
+                scope.cancel()
+                yield Wait(Signal())
+
+            around = [telemetry.tracing(), cancelled]
+            http = AsyncEmulatorTransport(Emulator([]))
+            async with AsyncChat(
+                "gemini:gemini-3.8-flash", api_key=KEY, http=http, around=around
+            ) as chat:
+                await chat.ask("Hi")
+        assert scope.cancelled_caught
+
+    anyio.run(main, backend=backend)
+    (span,) = telemetry.spans
+    assert span.attributes["error.type"] == "_OTHER"
+    assert span.status.status_code is StatusCode.ERROR
+
+
+def everything(telemetry: Telemetry) -> str:
+    return "".join(span.to_json() for span in telemetry.spans)
+
+
+def test_content_is_off_and_keys_are_never_there(telemetry: Telemetry) -> None:
+    script = [{"fault": "400; message=the secret tide"}, {"say": f"A secret answer, {KEY}."}]
+    with pytest.raises(errors.BadRequestError):
+        ask("sync", script[:1], around=telemetry.tracing())
+    ask("sync", script[1:], around=telemetry.tracing())
+    assert "secret" not in everything(telemetry)
+    telemetry.exporter.clear()
+    ask("sync", script[1:], around=telemetry.tracing(content=True))
+    with pytest.raises(errors.BadRequestError):
+        ask("sync", script[:1], around=telemetry.tracing(content=True))
+    answered, failed = telemetry.spans
+    assert json.loads(answered.attributes["wire.request.body"])["contents"][0]["parts"] == [
+        {"text": "A secret tide?"}
+    ]
+    (message,) = json.loads(answered.attributes["gen_ai.output.messages"])
+    assert message["parts"][0]["type"] == "text"
+    assert message["parts"][0]["content"].startswith("A secret answer, ")
+    assert "exception.message" in failed.attributes
+    assert failed.status.description == failed.attributes["exception.message"]
+    assert KEY not in everything(telemetry)
+
+
+def test_a_key_that_a_server_echoes_is_hidden(telemetry: Telemetry) -> None:
+    reply = Reply(Message.assistant(KEY), Stop("end", raw=KEY), id=KEY, model=KEY)
+
+    def echo(outgoing: Outgoing) -> Around:
+        yield Give(reply)
+
+    ask("sync", [], around=[telemetry.tracing(content=True), echo])
+    assert len(telemetry.spans) == 1
+    assert KEY not in everything(telemetry)
+    (duration,) = telemetry.points("gen_ai.client.operation.duration")
+    assert KEY not in str(duration.attributes)
+
+
+def test_names_of_older_conventions(telemetry: Telemetry) -> None:
+    ask(
+        "sync",
+        [{"say": "At 05:12."}],
+        model="xai:grok-4.3",
+        around=telemetry.tracing(conventions="1.36", content=True),
+    )
+    (span,) = telemetry.spans
+    assert span.attributes["gen_ai.system"] == "xai"
+    assert "A secret tide?" in span.attributes["gen_ai.prompt"]
+    assert "At 05:12." in span.attributes["gen_ai.completion"]
+    assert not {"gen_ai.provider.name", "gen_ai.output.messages"} & set(span.attributes)
+    assert span.instrumentation_scope.schema_url == "https://opentelemetry.io/schemas/1.36.0"
+
+
+def test_a_result_that_no_server_sent_costs_nothing(telemetry: Telemetry) -> None:
+    reply = Reply(Message.assistant("Hi."), Stop("end"), Usage(input=10, output=5))
+
+    def cached(outgoing: Outgoing) -> Around:
+        yield Give(reply)
+
+    ask("sync", [], around=[telemetry.tracing(), cached])
+    (span,) = telemetry.spans
+    assert span.attributes["wire.attempts"] == 0
+    assert not {"gen_ai.usage.input_tokens", "gen_ai.usage.cost"} & set(span.attributes)
+    assert telemetry.points("gen_ai.client.token.usage") == []
+
+
+def test_an_unknown_cost_has_its_reason(telemetry: Telemetry) -> None:
+    ask("sync", [{"say": "Hi."}], model="ollama:qwen3:8b", around=telemetry.tracing())
+    (span,) = telemetry.spans
+    assert "gen_ai.usage.cost" not in span.attributes
+    assert span.attributes["wire.cost.unknown"] == "the catalogue has no models of 'ollama'"
+
+
+CALL = {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_spans_of_a_run_and_of_tools_are_parents(backend: str, telemetry: Telemetry) -> None:
+    """Each thread and task of a run has the context of its caller."""
+    tracer = telemetry.tracers.get_tracer("test")
+    inner = Chat(
+        "gemini:gemini-3.8-flash",
+        api_key=KEY,
+        http=EmulatorTransport(Emulator([{"say": "17:40"}])),
+        around=telemetry.tracing(),
+    )
+
+    @tracer.start_as_current_span("execute_tool high_tide")
+    def high_tide(port: str) -> str:
+        """When the tide is high."""
+        return inner.ask(port).text
+
+    emulator = Emulator([{"say": CALL}, {"say": "At 17:40."}])
+    name, options = "gemini:gemini-3.8-flash", {"api_key": KEY, "around": telemetry.tracing()}
+
+    async def main() -> None:
+        chat = AsyncChat(name, http=AsyncEmulatorTransport(emulator), **options)
+        async with LLMAgent(chat, tools=[high_tide]) as agent:
+            await agent.run("When?")
+
+    with tracer.start_as_current_span("invoke_agent tides"), inner:
+        if backend == "sync":
+            chat = Chat(name, http=EmulatorTransport(emulator), **options)
+            with Agent(chat, tools=[high_tide]) as agent:
+                agent.run("When?")
+        else:
+            anyio.run(main, backend=backend)
+    names = {span.context.span_id: span.name for span in telemetry.spans}
+    ask_name = "generate_content gemini-3.8-flash"
+    parents = [span.parent and names[span.parent.span_id] for span in telemetry.spans]
+    assert list(zip((span.name for span in telemetry.spans), parents, strict=True)) == [
+        (ask_name, "invoke_agent tides"),
+        (ask_name, "execute_tool high_tide"),
+        ("execute_tool high_tide", "invoke_agent tides"),
+        (ask_name, "invoke_agent tides"),
+        ("invoke_agent tides", None),
+    ]
+
+
+def test_bad_arguments_are_refused() -> None:
+    for given, words in (
+        ({"content": "yes"}, "content: expected a bool, not str"),
+        ({"conventions": "1.0"}, "conventions: expected 1.41 or 1.36, not '1.0'"),
+        ({"tracer_provider": 5}, "tracer_provider: expected an object with get_tracer, not int"),
+        ({"meter_provider": 5}, "meter_provider: expected an object with get_meter, not int"),
+    ):
+        with pytest.raises(errors.ConfigurationError, match=words):
+            tracing(**given)  # type: ignore[arg-type]
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    with pytest.raises(errors.ConfigurationError, match=r"pip install 'wire-llm\[otel\]'"):
+        tracing()
