@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from wire.neutral.request import Output as Output
     from wire.neutral.request import Request as Request
     from wire.neutral.request import Tool as Tool
+    from wire.pace import Pace as Pace
     from wire.testing.cassette.transports import record as record
     from wire.tools import ToolContext as ToolContext
     from wire.tools import tool as tool
@@ -153,6 +154,7 @@ _NAMES = {
         "Usage",
     ),
     "wire.neutral.request": ("Output", "Request", "Tool"),
+    "wire.pace": ("Pace",),
     "wire.testing.cassette.transports": ("record",),
     "wire.tools": ("ToolContext", "tool"),
 }

@@ -1,0 +1,176 @@
+"""A limiter for the calls of one process to a provider, as a function of `around=`.
+
+>>> from wire import Chat
+>>> from wire.testing.emulator import Emulator, EmulatorTransport
+>>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+>>> pace = Pace(requests=60, tokens=100_000, concurrent=8)
+>>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http, around=pace) as chat:
+...     chat.ask("Hi").text
+'Hello.'
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator, Mapping
+from time import monotonic
+
+from wire.around import (
+    Around,
+    AttemptFailed,
+    AttemptStarted,
+    CallEnded,
+    CallFailed,
+    HeadReceived,
+    Moment,
+    Outgoing,
+    Signal,
+    StreamLeft,
+    Wait,
+)
+from wire.core.account import Account
+from wire.core.pacing import LONGEST, Pacing, Place, amounts, estimated
+from wire.core.secret import quoted
+from wire.errors import ConfigurationError
+from wire.neutral.messages import Usage
+
+_NOTHING = amounts(0, 0)
+
+
+class Pace:
+    """Lets calls wait until the rate limits of a provider allow them, first come first served.
+
+    Args:
+        requests: Requests in a window; `None`: as many as the server reports.
+        tokens: Tokens of requests and replies together in a window; `None` likewise.
+        window: Seconds of the window of `requests` and `tokens`.
+        concurrent: Calls that run at the same time; `None`: no limit.
+
+    One object serves all clients and chats of a process that share a key, on threads, asyncio and
+    trio. Each attempt of a call counts as a request. The limits that responses report hold beside
+    the named ones.
+
+    Raises `ConfigurationError` that names the field with a bad value.
+    """
+
+    def __init__(
+        self,
+        *,
+        requests: int | None = None,
+        tokens: int | None = None,
+        window: float = 60.0,
+        concurrent: int | None = None,
+    ) -> None:
+        counts = {"requests": requests, "tokens": tokens, "concurrent": concurrent}
+        for name, count in counts.items():
+            if count is not None and (type(count) is not int or not 0 < count < 1e15):
+                raise ConfigurationError(
+                    f"pace: {name}: expected a whole number from 1 up, or None, not {quoted(count)}"
+                )
+        if type(window) not in (int, float) or not 0 < window <= LONGEST:
+            raise ConfigurationError(
+                f"pace: window: expected seconds, more than 0 and at most {LONGEST:g}, not "
+                f"{quoted(window)}"
+            )
+        given = {"requests": requests, "tokens": tokens}
+        limits = {unit: count for unit, count in given.items() if count is not None}
+        self._pacing = Pacing(limits, window, concurrent)
+        # The garbage collector may close a generator in the middle of a method, in its thread.
+        self._lock = threading.RLock()
+        self._turns: dict[Place, Signal] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait for their turn."""
+        return self._pacing.waiting
+
+    @property
+    def running(self) -> int:
+        """Calls that were let through and have not ended."""
+        return self._pacing.running
+
+    def __call__(self, outgoing: Outgoing) -> Around:
+        """The function that `around=` takes."""
+        key = f"{outgoing.provider} {outgoing.base_url} {outgoing.model}"
+        estimate = estimated(outgoing.call.body)
+        # The first wait is before the call begins, so that its total time does not run.
+        place: Place | None = self._entered(key, estimate)
+        sent = False
+        used: Mapping[str, float] = _NOTHING
+        try:
+            assert place is not None
+            yield from self._waited(place)
+            while True:
+                moment: Moment = yield None
+                if isinstance(moment, AttemptStarted):
+                    if sent:  # a retry, or a stream that is continued
+                        if place is not None:
+                            self._leave(place, {})
+                        place = self._entered(key, estimate)
+                        yield from self._waited(place)
+                    sent, used = True, _NOTHING
+                elif isinstance(moment, HeadReceived):
+                    if place is not None:
+                        self._learn(place, moment.account, None)
+                elif isinstance(moment, AttemptFailed):
+                    if place is not None:
+                        if moment.error.status is not None:  # else the headers are older ones
+                            self._learn(place, moment.account, moment.error.retry_after)
+                        self._leave(place, _NOTHING)
+                        place = None
+                elif isinstance(moment, CallEnded):
+                    usage = getattr(moment.result, "usage", None)
+                    used = _used(usage) if isinstance(usage, Usage) else {}
+                    return
+                elif isinstance(moment, StreamLeft):
+                    used = {}  # the server may have produced the whole reply
+                    return
+                elif isinstance(moment, CallFailed):
+                    return
+        finally:
+            if place is not None:
+                # A call that was never sent has not used a request either.
+                self._leave(place, used if sent else {**_NOTHING, "requests": 0})
+
+    def _entered(self, key: str, estimate: Mapping[str, float]) -> Place:
+        with self._lock:
+            return self._pacing.enter(key, estimate)
+
+    def _waited(self, place: Place) -> Generator[Wait, None, None]:
+        """Wait until `place` is let through."""
+        while True:
+            with self._lock:
+                seconds = self._pacing.wait(place, monotonic())
+                signal = self._turns[place] = Signal()
+                if seconds == 0:
+                    del self._turns[place]
+            if seconds == 0:
+                self._wake()
+                return
+            yield Wait(signal, seconds)
+
+    def _learn(self, place: Place, account: Account, retry_after: float | None) -> None:
+        now = monotonic()
+        with self._lock:
+            self._pacing.learn(place, account.limits, account.received_at or 0.0, now)
+            if retry_after is not None:
+                self._pacing.hold(retry_after, now)
+        self._wake()
+
+    def _leave(self, place: Place, used: Mapping[str, float]) -> None:
+        with self._lock:
+            self._pacing.leave(place, monotonic(), used)
+            self._turns.pop(place, None)
+        self._wake()
+
+    def _wake(self) -> None:
+        """Have the first in the queue look again."""
+        with self._lock:
+            first = self._pacing.next
+            signal = self._turns.get(first) if first is not None else None
+        if signal is not None:
+            signal.set()
+
+
+def _used(usage: Usage) -> dict[str, float]:
+    return amounts(usage.input, usage.output, cached=usage.cached)
