@@ -57,7 +57,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(builtins|collections|contextlib|datetime|httpx|msgspec|os|pathlib)\..*"),
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
-    ("py:class", r"Context|Facts|Headers|Kind|Path|Random|Token|types\.Annotated"),
+    ("py:class", r"Charges|Context|Facts|Headers|Kind|Path|Random|Token|types\.Annotated"),
 ]
 
 ROOT_PAGES = {

@@ -23,7 +23,7 @@ import httpx
 import pytest
 import respx
 
-from tests.http.drive import CALL, EVERY, Drive
+from tests.http.drive import CALL, EVERY, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, LAST, Serve, loopback, serving, whole
 from wire import AsyncClient, Client, Timeouts, errors, gemini
 from wire.http import network
@@ -582,6 +582,7 @@ def test_on_trio() -> None:
     assert len(server.requests) == 1
 
 
+@not_on_httpx2("a transport of the caller's decides on proxies itself")
 @both_drives
 def test_with_a_proxy(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
     assert described(drive) == "direct"
@@ -617,6 +618,7 @@ def patched_transports(stack: contextlib.ExitStack) -> None:
     patch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", handle_async)
 
 
+@not_on_httpx2("httpx is patched, not httpx2")
 @both_drives
 @pytest.mark.parametrize("mock", [respx_answers, patched_transports])
 def test_while_httpx_is_patched(drive: Drive, mock: Any) -> None:

@@ -654,6 +654,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
     """
     results = items_of("results", results)
     listed(state.messages)
+    started = items_of("state.started", state.started)
     waiting = {call.id for call in state.open_calls}
     for index, result in enumerate(results):
         if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
@@ -673,7 +674,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
     return msgspec.structs.replace(
         state,
         messages=with_results(state.messages, results),
-        started=tuple(id for id in state.started if id not in ids),
+        started=tuple(id for id in started if id not in ids),
         asked=0 if state.reason == "max_steps" else state.asked,
         reason=None if can_continue else state.reason,
     )
