@@ -54,10 +54,10 @@ toc_object_entries_show_parents = "hide"
 default_role = "py:obj"
 nitpick_ignore_regex = [
     ("py:obj", "(?s).*"),
-    ("py:.*", r"(builtins|collections|contextlib|datetime|httpx|msgspec|os|pathlib)\..*"),
+    ("py:.*", r"(builtins|collections|contextlib|datetime|decimal|httpx|msgspec|os|pathlib)\..*"),
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
-    ("py:class", r"Charges|Context|Facts|Headers|Kind|Path|Random|Token|types\.Annotated"),
+    ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers|Kind|Path|Random|Token|types\.Annotated"),
 ]
 
 ROOT_PAGES = {
