@@ -57,7 +57,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(builtins|collections|contextlib|datetime|decimal|httpx|msgspec|os|pathlib)\..*"),
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
-    ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers|Kind|Path|Random|Token|types\.Annotated"),
+    ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
+    ("py:class", r"Kind|Path|Random|Token|types\.Annotated"),
 ]
 
 ROOT_PAGES = {
