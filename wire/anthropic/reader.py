@@ -98,6 +98,8 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
     """Decodes the body of one stream into events."""
 
     done: bool
+    __slots__ = ("_begun", "_stop")
+
     finished: bool
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS

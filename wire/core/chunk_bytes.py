@@ -65,6 +65,22 @@ class TextChunk(Protocol):
 class ChunkBytes:
     """The bytes of all chunks so far."""
 
+    __slots__ = (
+        "_columns",
+        "_decoder",
+        "_is_single",
+        "_kept",
+        "_kind",
+        "_largest",
+        "_pattern",
+        "_patterns_left",
+        "_run",
+        "_unchecked",
+        "count",
+        "latest",
+        "repeating",
+    )
+
     def __init__(
         self,
         text_chunk: type[TextChunk] | None,
@@ -199,26 +215,42 @@ class _Pattern:
     ['a', 'b']
     """
 
+    __slots__ = (
+        "_begin",
+        "_commas",
+        "_decoder",
+        "_end",
+        "_head",
+        "_latest",
+        "_next",
+        "_raw",
+        "_tail",
+        "_text",
+        "column",
+        "fixed",
+    )
+
     def __init__(self, head: bytes, holes: tuple[_Hole, ...], column: int = 0) -> None:
         self.column = column
         """The position of the text in the result of `TextChunk.split`."""
         self._head, self._tail = head, holes[-1].after
         self.fixed = len(head) + sum(len(hole.after) for hole in holes)
         """The number of bytes around the holes."""
-        types = tuple(hole.type for hole in holes)
-        quotes = [b'"' if each is str else b"" for each in types]
+        types = tuple([hole.type for hole in holes])
+        self._begin, self._next, self._end, self._decoder = _list_of(types)
         # A line end cannot be in a text. So a text that lacks its end does not decode.
         self._commas = [
-            (hole.after, before + b",\n" + behind)
-            for hole, before, behind in zip(holes, quotes, quotes[1:], strict=False)
+            (hole.after, _quote(hole.type) + b",\n" + _quote(behind.type))
+            for hole, behind in itertools.pairwise(holes)
         ]
-        opening, closing = (b"[", b"]") if len(types) > 1 else (b"", b"")
-        self._begin, self._end = b"[" + opening + quotes[0], quotes[-1] + closing + b"]"
-        self._next = quotes[-1] + closing + b",\n" + opening + quotes[0]
-        self._decoder = _decoder_of(types)
-        self._text = next(index for index, hole in enumerate(holes) if hole.is_text)
-        self._latest = next((index for index, hole in enumerate(holes) if hole.is_latest), None)
-        self._raw = next((index for index, each in enumerate(types) if each is msgspec.Raw), None)
+        self._text = 0
+        self._latest: int | None = None
+        for index, hole in enumerate(holes):
+            if hole.is_text:
+                self._text = index
+            elif hole.is_latest:
+                self._latest = index
+        self._raw = types.index(msgspec.Raw) if msgspec.Raw in types else None
 
     def read(
         self, lines: Sequence[bytes], line_end: bytes, largest: int, unchecked: int
@@ -282,10 +314,20 @@ _EMPTY = (b"{}", b"null")
 
 
 @functools.cache  # of the few types that wires have
-def _decoder_of(types: tuple[Any, ...]) -> Any:
-    """Decodes the values in the holes of many chunks."""
-    row: Any = tuple[types] if len(types) > 1 else str  # type: ignore[valid-type]
-    return decoder(list[row])
+def _list_of(types: tuple[Any, ...]) -> tuple[bytes, bytes, bytes, Any]:
+    """What is before, between and behind the values of many chunks in a JSON list, and its decoder.
+
+    A chunk with several values is a list in that list.
+    """
+    begin, end = _quote(types[0]), _quote(types[-1])
+    row: Any = str
+    if len(types) > 1:
+        begin, end, row = b"[" + begin, end + b"]", tuple[types]  # type: ignore[valid-type]
+    return b"[" + begin, end + b",\n" + begin, end + b"]", decoder(list[row])
+
+
+def _quote(kind: Any) -> bytes:
+    return b'"' if kind is str else b""
 
 
 def _size(value: msgspec.Raw) -> int:
@@ -311,7 +353,7 @@ def _pattern_of(
     characters = data.decode("latin-1")
     spans: list[tuple[int, int, str]] = []
     for key in types:
-        found = re.compile(rf'"{re.escape(key)}"\s*:\s*').search(characters)
+        found = _key(key).search(characters)
         if found is not None:
             quote = types[key] is str
             end = _end_of_value(characters, found.end())
@@ -340,10 +382,18 @@ def _pattern_of(
     return _Pattern(DATA + literals[0], tuple(holes), column) if is_right else None
 
 
+@functools.cache  # of the few keys that wires have
+def _key(name: str) -> re.Pattern[str]:
+    return re.compile(rf'"{re.escape(name)}"\s*:\s*')
+
+
+_VALUES = json.JSONDecoder()
+
+
 def _end_of_value(text: str, start: int) -> int:
     """Where the JSON value ends that begins at `start`; `start` itself for a malformed one."""
     try:
-        end: int = json.JSONDecoder().raw_decode(text, start)[1]
+        end: int = _VALUES.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
         return start
     return end

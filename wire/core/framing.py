@@ -19,6 +19,8 @@ class Framing:
     `as_json` is valid once `feed` has returned bytes. From then on `feed` returns its input.
     """
 
+    __slots__ = ("_head", "as_json")
+
     def __init__(self) -> None:
         self.as_json: bool = False
         # Undecided: the first bytes of a BOM, or `b" "` for blanks. Decided: `None`. A BOM after a

@@ -33,6 +33,33 @@ _LEFT = "the stream was left before its end: read the rest inside its block, or 
 class Incoming(Generic[Chunk, Answer]):
     """Decodes the bytes of one streamed response: chunks are in `ready`, `over` is its end."""
 
+    __slots__ = (
+        "_broken",
+        "_call",
+        "_chunk_type",
+        "_complete",
+        "_error",
+        "_events",
+        "_feed_texts",
+        "_folding",
+        "_handed_out",
+        "_inflater",
+        "_kept",
+        "_left",
+        "_limits",
+        "_masked",
+        "_most_resumptions",
+        "_reader",
+        "_result",
+        "_resumptions",
+        "_size",
+        "account",
+        "drains",
+        "over",
+        "ready",
+        "resumption",
+    )
+
     def __init__(
         self,
         call: StreamCall[Chunk, Answer],
@@ -248,7 +275,10 @@ class Incoming(Generic[Chunk, Answer]):
             for chunk in chunks:
                 self._kept.add(kept_bytes(chunk))
         if self._events is None:
-            self.ready[:0] = reversed(chunks)
+            if len(chunks) == 1 and not self.ready:  # as most networks deliver them
+                self.ready.append(chunks[0])
+            else:
+                self.ready[:0] = reversed(chunks)
             self._handed_out = True
             return
         items: list[Any] = []
@@ -320,6 +350,8 @@ class _Folding:
     """Folds the kept bytes. Apart from `Incoming`, so that an error with a deferred `partial` and
     the `Incoming` that raises it do not keep each other alive.
     """
+
+    __slots__ = ("_account", "_convert", "_fold", "_kept", "_masked", "notes")
 
     def __init__(
         self,

@@ -191,6 +191,8 @@ class Inflater:
     Raises `LimitError` over the limit, `StreamInvalid` for an unknown encoding or a broken body.
     """
 
+    __slots__ = ("_given", "_kind", "_limits", "_zlib", "taken")
+
     def __init__(self, encoding: str, limits: Limits) -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):

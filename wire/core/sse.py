@@ -82,6 +82,21 @@ class Decoder:
     events before it are returned first.
     """
 
+    __slots__ = (
+        "_after_cr",
+        "_begun",
+        "_event",
+        "_held",
+        "_id",
+        "_joined",
+        "_limit",
+        "_line_limit",
+        "_lines",
+        "_rest",
+        "_retry",
+        "over",
+    )
+
     def __init__(self, limit: int = EVENT_LIMIT, line: int = EVENT_LIMIT) -> None:
         self._limit, self._line_limit = limit, line
         self._rest = bytearray()  # of the line that has not ended

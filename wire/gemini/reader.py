@@ -102,6 +102,8 @@ def parse_plain(kind: type[S], body: bytes) -> S:
 class ChunkReader(FramedReader[GenerateContentResponse]):
     """Decodes the body of one stream into chunks."""
 
+    __slots__ = ("_blocked", "_empty", "_open")
+
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = _VALUE
     ending = "a finish reason"

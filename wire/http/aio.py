@@ -56,6 +56,8 @@ class AsyncStream(StreamState[Chunk, Answer]):
     the result so far.
     """
 
+    __slots__ = ("_body", "_client", "_is_being_read", "_reads")
+
     def __init__(
         self,
         attempt: Attempt,

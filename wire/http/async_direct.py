@@ -223,6 +223,19 @@ class _Resumed:
 class _Connection(asyncio.Protocol):
     """A connection of asyncio: feeds what arrives to the reader of the response."""
 
+    __slots__ = (
+        "_is_full",
+        "_is_lost",
+        "_is_paused",
+        "_loop",
+        "_reader",
+        "_waiter",
+        "_waits",
+        "_when_lost",
+        "is_open",
+        "transport",
+    )
+
     transport: asyncio.Transport
 
     def __init__(self) -> None:

@@ -55,6 +55,8 @@ class Stream(StreamState[Chunk, Answer]):
     the result so far.
     """
 
+    __slots__ = ("_body", "_one_reader", "_reads", "_run")
+
     def __init__(
         self,
         attempt: Attempt,

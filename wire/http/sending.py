@@ -77,6 +77,32 @@ connection is closed during a read."""
 class Attempt:
     """State of one call with all its attempts, shared by both clients. Reads the clock; no I/O."""
 
+    __slots__ = (
+        "_began",
+        "_connect",
+        "_connect_ends",
+        "_continues",
+        "_ends",
+        "_first_byte",
+        "_head",
+        "_head_ends",
+        "_headers",
+        "_http",
+        "_idle",
+        "_opening",
+        "_silent_since",
+        "_waits",
+        "account",
+        "around",
+        "call",
+        "clocks",
+        "half_open",
+        "log",
+        "mask",
+        "target",
+        "watch",
+    )
+
     def __init__(
         self, target: Target, call: AnyCall, http: Any = None, account: Account | None = None
     ) -> None:
@@ -527,6 +553,8 @@ class Attempt:
 
 class StreamState(Generic[Chunk, Answer]):
     """The part of a stream that the sync and the async one share."""
+
+    __slots__ = ("__weakref__", "_attempt", "_incoming")
 
     def __init__(self, attempt: Attempt, incoming: Incoming[Chunk, Answer]) -> None:
         self._attempt, self._incoming = attempt, incoming

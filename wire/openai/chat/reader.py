@@ -62,6 +62,8 @@ def _in_one_piece(choice: Choice) -> bool:
 class ChunkReader(FramedReader[ChatCompletionChunk]):
     """Decodes the body of one stream into chunks."""
 
+    __slots__ = ("_calls", "_dialect", "_finishes", "_unfinished", "_whole")
+
     finished: bool
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS

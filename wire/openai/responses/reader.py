@@ -68,6 +68,8 @@ class ChunkReader(FramedReader[StreamEvent]):
     """Decodes the body of one stream into events."""
 
     done: bool
+    __slots__ = ("_failure", "_in_background", "_whole", "_worded", "last_number", "response_id")
+
     finished: bool
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS
