@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 CHAT, CHATS, AGENT = "wire/chat.py", "wire/chats.py", "wire/agent/agent.py"
+FALLBACK = "wire/fallback_chat.py"
 OPTIONS = {
     "wire/http/target.py": ("Options",),
     CHAT: ("Settings", "RequestOptions"),
@@ -30,6 +31,7 @@ OPTIONS = {
 
 _ASK = [f"{kind}.{how}" for kind in ("Chat", "AsyncChat") for how in ("ask", "stream")]
 _CALL = [f"ChatState.{how}" for how in ("call", "stream_call", "request")]
+_FALLBACKS = ("FallbackChat", "AsyncFallbackChat")
 _CHATS = [f"{kind}.{how}" for kind in ("Chats", "AsyncChats") for how in ("ask", "stream", "chat")]
 _RUN = [
     f"{kind}.{how}"
@@ -46,7 +48,9 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     "request": (
         *((CHAT, name, ("RequestOptions", "Settings")) for name in (*_ASK, *_CALL)),
         *((CHATS, name, ("RequestOptions", "Settings")) for name in _CHATS),
+        *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
     ),
+    "fallback": tuple((FALLBACK, name, ("Settings",)) for name in _FALLBACKS),
     "chats": tuple((CHATS, name, ()) for name in ("Chats", "AsyncChats")),
     "from_env": tuple(
         (CHATS, f"{name}.from_env", ("Options",)) for name in ("Chats", "AsyncChats")

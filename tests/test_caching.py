@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ from wire.sessions import dump_session, load_session
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 LONG = "All about the tides of Brest. " * 300
+UNASKED = ["openai:gpt-5.4", "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"]
 CLAUDE, GPT, OLD_GPT = "anthropic:claude-sonnet-5", "openai:gpt-5.6", "openai:gpt-5.4"
 ROUTED = "openrouter:anthropic/claude-sonnet-5"
 HI, NOW = Message.user("Hi"), ToolCall(id="call_1", name="now", arguments={})
@@ -397,6 +399,38 @@ def test_what_a_host_does_not_have_is_left_out(model: str, words: list[str]) -> 
     assert told(model, Message.user("Hi", cache=True)) == marked_words
 
 
+def test_xai_gets_the_key_in_a_header() -> None:
+    """docs.x.ai (maximizing cache hits): requests with one value go to one server."""
+    name = "x-grok-conv-id"
+
+    def header(*messages: Message, model: str = "xai:grok-4.5", **settings: Any) -> str | None:
+        with Chat(model, api_key="fake-key") as chat:
+            made = [
+                chat.call(messages=messages or (HI,), **settings),
+                chat.stream_call(messages=messages or (HI,), **settings),
+            ]
+            first, second = (chat.client.preview(each).headers.get(name) for each in made)
+        assert first == second
+        return first
+
+    key = header(system="Be brief.", caching="auto")
+    assert key is not None
+    assert re.fullmatch("wire-[0-9a-f]{32}", key)
+    talk = (HI, Message.assistant("At noon."), Message.user("And tomorrow?"))
+    assert header(*talk, system="Be brief.", caching="auto") == key
+    assert header(system="Be brief.", caching="long") == key
+    assert header(system="Be long.", caching="auto") not in (key, None)
+    assert header(*talk, caching="auto") == header(caching="auto") != key
+    assert header(Message.user("Else"), caching="auto") != header(caching="auto")
+    for caching in (None, "off"):
+        assert header(system="Be brief.", caching=caching) is None
+    assert header(system="Be brief.", caching="auto", headers={name: "mine"}) == "mine"
+    assert "prompt_cache_key" not in body("xai:grok-4.5", caching="auto")
+    # Responses have a field for it.
+    assert header(model="xai@responses:grok-4.5", caching="auto") is None
+    assert body("xai@responses:grok-4.5", caching="auto")["prompt_cache_key"]
+
+
 # --- what a vendor then caches --------------------------------------------------------------------
 
 
@@ -457,7 +491,9 @@ def test_without_the_setting_these_read_nothing(style: str, model: str) -> None:
     assert [(each.cached, each.cache_written) for each in usages] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize("model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest"])
+@pytest.mark.parametrize(
+    "model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"]
+)
 def test_models_that_cache_unasked_read_steps_of_128(style: str, model: str) -> None:
     emulator = Emulator([{"say": "At 11:20."}] * 9)
     first, second = asked(style, model, emulator, ("a", "b"), caching="auto")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -325,10 +326,16 @@ def die_at_random(style: str, questions: int, monkeypatch: pytest.MonkeyPatch) -
     now = [0.0]
     monkeypatch.setattr("wire.core.circuits.time.monotonic", lambda: now[0])
     dice = random.Random(7)
+    asked: Counter[tuple[str, str]] = Counter()
 
-    def script(_: Any) -> dict[str, Any]:
-        fault = dice.choice(FAULTS)
-        return {"say": "At 05:12 in the morning."} | ({"fault": fault} if fault else {})
+    def script(name: str) -> Callable[[Any], dict[str, Any]]:
+        def step(request: Any) -> dict[str, Any]:
+            [question] = re.findall(r"Question \d+", request.body.decode())
+            asked[name, question] += 1
+            fault = dice.choice(FAULTS)
+            return {"say": "At 05:12 in the morning."} | ({"fault": fault} if fault else {})
+
+        return step
 
     outcomes: Counter[str] = Counter()
 
@@ -336,8 +343,9 @@ def die_at_random(style: str, questions: int, monkeypatch: pytest.MonkeyPatch) -
         for number in range(questions):
             now[0] += dice.random()
             chat.seen.clear()
+            question = f"Question {number}"
             try:
-                _, reply = chat.read(f"Question {number}") if number % 2 else (0, chat.ask("Hi"))
+                _, reply = chat.read(question) if number % 2 else (0, chat.ask(question))
             except errors.FallbackError as error:
                 assert chat.seen == []
                 named = [name for name in NAMES if f"{name} " in str(error)]
@@ -350,7 +358,8 @@ def die_at_random(style: str, questions: int, monkeypatch: pytest.MonkeyPatch) -
                 assert reply.text == "At 05:12 in the morning."
                 outcomes[reply.message.origin.provider] += 1
 
-    run(style, emulators(script, script, script), work, circuit=Circuit(3, 5))
+    run(style, emulators(*map(script, NAMES)), work, circuit=Circuit(3, 5))
+    assert set(asked.values()) == {1}  # no model gets a question twice
     return outcomes
 
 

@@ -13,7 +13,19 @@ import pytest
 from tests import options
 from tests.joined import joined
 from tests.test_public import SECTIONS
-from wire import Agent, AsyncChat, AsyncChats, AsyncClient, Chat, Chats, Client, LLMAgent, gemini
+from wire import (
+    Agent,
+    AsyncChat,
+    AsyncChats,
+    AsyncClient,
+    AsyncFallbackChat,
+    Chat,
+    Chats,
+    Client,
+    FallbackChat,
+    LLMAgent,
+    gemini,
+)
 from wire.agent.steps import MAX_CALLS_PER_TURN
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS
 from wire.core import retry
@@ -105,6 +117,9 @@ CHATS = Chats({"gemini": CHAT.client})
         (lambda **misspelt: CHAT.request("Hi", **misspelt), "effort", "setting"),
         (lambda **misspelt: ASYNC_CHAT.stream("Hi", **misspelt), "tools", "setting"),
         (lambda **misspelt: CHATS.ask("Hi", model="m", **misspelt), "system", "setting"),
+        (lambda **misspelt: FallbackChat([CHAT], **misspelt), "temperature", "setting"),
+        (lambda **misspelt: AsyncFallbackChat([ASYNC_CHAT], **misspelt), "circuit", "setting"),
+        (lambda **misspelt: FallbackChat([CHAT]).ask("Hi", **misspelt), "effort", "setting"),
         (lambda **misspelt: CHATS.chat("m", **misspelt), "search_grounding", "setting"),
     ],
 )

@@ -1059,6 +1059,9 @@ def test_how_hosts_keep_the_beginnings_of_prompts():
         *("openai", "openai@chat", "openai@responses", "azure", "azure@responses", "mistral"),
         *("kimi", "kimi@cn", "kimi@coding", "xai@responses", "chatgpt@responses"),
     }
+    assert {name: each.key_header for name, each in of.items() if each.key_header} == {
+        "xai": "x-grok-conv-id"
+    }
     assert {name for name, each in of.items() if each.breakpoints} == {
         "openai",
         "openai@chat",

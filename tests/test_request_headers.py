@@ -8,7 +8,20 @@ from typing import Any
 import anyio
 import pytest
 
-from wire import AsyncChat, AsyncChats, Chat, Chats, Reply, answer_account
+from wire import (
+    Agent,
+    AsyncChat,
+    AsyncChats,
+    AsyncFallbackChat,
+    Chat,
+    Chats,
+    FallbackChat,
+    LLMAgent,
+    Message,
+    Reply,
+    answer_account,
+)
+from wire.agent.steps import RunResult, begun
 from wire.errors import ConfigurationError, WireError
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
@@ -46,6 +59,58 @@ def test_one_request_has_headers_of_its_own(style: str, stream: bool) -> None:
     first, second = (each["headers"] for each in emulator.requests)
     assert (first["x-team"], first["x-site"], first["x-trace"]) == ("waves", "brest", "00-1")
     assert (second["x-team"], "x-trace" in second) == ("tides", False)
+
+
+def high_tide(port: str) -> str:
+    """When the tide is high."""
+    return "05:12"
+
+
+CALL = {"say": {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}}
+
+
+def run(style: str, emulator: Emulator, how: str, **settings: Any) -> RunResult:
+    """A run of an agent with two requests, then the same resumed: three requests."""
+    options = {"api_key": KEY, "headers": {"x-team": "tides", "x-site": "brest"}, "retry": None}
+
+    async def asked() -> RunResult:
+        chat = AsyncChat(MODEL, http=AsyncEmulatorTransport(emulator), **options)
+        async with LLMAgent(chat, tools=[high_tide]) as agent:
+            if how == "stream":
+                async with agent.stream("Hi", max_steps=1, **settings) as events:
+                    assert [each async for each in events]
+                state = events.result.state
+                async with agent.resume_stream(state, **settings) as events:
+                    assert [each async for each in events]
+                return events.result
+            first = await agent.run("Hi", max_steps=1, **settings)
+            return await agent.resume(first.state, **settings)
+
+    if style != "threads":
+        return anyio.run(asked, backend=style)
+    chat = Chat(MODEL, http=EmulatorTransport(emulator), **options)
+    with Agent(chat, tools=[high_tide]) as agent:
+        if how == "stream":
+            with agent.stream("Hi", max_steps=1, **settings) as events:
+                assert list(events)
+            with agent.resume_stream(events.result.state, **settings) as events:
+                assert list(events)
+            return events.result
+        first = agent.run("Hi", max_steps=1, **settings)
+        return agent.resume(first.state, **settings)
+
+
+@pytest.mark.parametrize("how", ["run", "stream"])
+@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
+def test_a_run_of_an_agent_has_headers_of_its_own(style: str, how: str) -> None:
+    emulator = Emulator([CALL, CALL, {"say": "At 05:12."}, CALL, CALL, {"say": "At 05:12."}])
+    given = {"X-Team": "waves", "x-trace": "00-1", "x-auth-token": KEY}
+    assert run(style, emulator, how, headers=given).text == "At 05:12."
+    run(style, emulator, how)
+    sent = [each["headers"] for each in emulator.requests]
+    teams = [(each["x-team"], each["x-site"], "x-trace" in each) for each in sent]
+    assert teams == [("waves", "brest", True)] * 3 + [("tides", "brest", False)] * 3
+    assert [each["x-auth-token"] for each in sent[:3]] == ["***"] * 3  # the emulator hides it
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -89,6 +154,7 @@ def test_a_quota_in_a_body_is_a_limit_of_its_attempt_only() -> None:
 CHAT = Chat(MODEL, api_key=KEY)
 ASYNC_CHAT = AsyncChat(MODEL, api_key=KEY)
 CHATS, ASYNC_CHATS = Chats({"openai": CHAT.client}), AsyncChats({"openai": ASYNC_CHAT.client})
+STOPPED = begun([Message.user("Hi")])
 DOORS = {
     "ask": lambda given: CHAT.ask("Hi", headers=given),
     "stream": lambda given: CHAT.stream("Hi", headers=given),
@@ -97,7 +163,34 @@ DOORS = {
     "chats": lambda given: CHATS.ask("Hi", model="m", headers=given),
     "async ask": lambda given: anyio.run(lambda: ASYNC_CHAT.ask("Hi", headers=given)),
     "async chats": lambda given: anyio.run(lambda: ASYNC_CHATS.ask("Hi", model="m", headers=given)),
+    "fallback": lambda given: FallbackChat([CHAT]).ask("Hi", headers=given),
+    "fallback stream": lambda given: entered(FallbackChat([CHAT]).stream("Hi", headers=given)),
+    "async fallback": lambda given: anyio.run(
+        lambda: AsyncFallbackChat([ASYNC_CHAT]).ask("Hi", headers=given)
+    ),
+    "async fallback stream": lambda given: anyio.run(
+        AsyncFallbackChat([ASYNC_CHAT]).stream("Hi", headers=given).__aenter__
+    ),
+    "agent": lambda given: Agent(CHAT).run("Hi", headers=given),
+    "agent stream": lambda given: entered(Agent(CHAT).stream("Hi", headers=given)),
+    "agent resume": lambda given: Agent(CHAT).resume(STOPPED, headers=given),
+    "async agent": lambda given: anyio.run(lambda: LLMAgent(ASYNC_CHAT).run("Hi", headers=given)),
+    "async agent stream": lambda given: anyio.run(
+        LLMAgent(ASYNC_CHAT).stream("Hi", headers=given).__aenter__
+    ),
 }
+
+
+def entered(block: Any) -> None:
+    with block:
+        pass
+
+
+def test_headers_that_are_refused_leave_the_history_as_it_was() -> None:
+    agent = Agent(CHAT)
+    with pytest.raises(ConfigurationError):
+        agent.run("Hi", headers={"x team": "a"})
+    assert list(agent.history.messages) == []
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -329,6 +329,7 @@ class FallbackChat(FallbackState[Chat]):
     ) -> None:
         super().__init__(Chat, locals())
 
+    @checked_names("setting")
     def ask(
         self,
         prompt: Parts | None = None,
@@ -337,16 +338,16 @@ class FallbackChat(FallbackState[Chat]):
         output: Any = None,
         **options: Unpack[RequestOptions],
     ) -> Reply:
-        """Return the reply of the first model that answers. The arguments are those of `Chat.ask`.
+        """Return the reply of the first model that answers.
 
-        Raises `FallbackError`, which names all attempts, if no model answers.
+        Further keywords are those of `Chat.ask`. Raises `FallbackError`, which names all attempts,
+        if no model answers.
 
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -361,6 +362,7 @@ class FallbackChat(FallbackState[Chat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
+    @checked_names("setting")
     @stream_block("with chat.stream(...) as events:")
     def stream(
         self,
@@ -370,14 +372,14 @@ class FallbackChat(FallbackState[Chat]):
         output: Any = None,
         **options: Unpack[RequestOptions],
     ) -> Iterator[ChatStream]:
-        """Stream the reply of the first model that begins to answer. As `Chat.stream`.
+        """Stream the reply of the first model that begins to answer. Further keywords are those of
+        `Chat.stream`.
 
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with ExitStack() as stack:
@@ -462,6 +464,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
     ) -> None:
         super().__init__(AsyncChat, locals())
 
+    @checked_names("setting")
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -477,7 +480,6 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -492,6 +494,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
+    @checked_names("setting")
     @async_stream_block("async with chat.stream(...) as events:")
     async def stream(
         self,
@@ -508,7 +511,6 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            options: Settings of this request, `timeouts` and `retry`; see `Chat.ask`.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         async with AsyncExitStack() as stack:

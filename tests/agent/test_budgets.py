@@ -5,19 +5,20 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 import wire
 from tests.agent.agents import Talk, talk
 from tests.catalogue.conftest import TEST, price, row
-from wire import Agent, AsyncChat, Chat, LLMAgent, Usage
+from wire import Agent, AsyncChat, AsyncFallbackChat, Chat, FallbackChat, LLMAgent, Usage
 from wire.agent.saved_runs import dump_run, load_run
 from wire.agent.steps import Steps, begun
 from wire.catalogue import Catalogue, use
 from wire.errors import ConfigurationError
 from wire.neutral.messages import Message, Reply, Stop, ToolCall
-from wire.testing.emulator import Emulator, EmulatorTransport
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport, Outage
 from wire.tools import Toolbox, ToolRun
 
 MODEL = "anthropic:claude-sonnet-5"
@@ -200,6 +201,73 @@ def test_a_price_must_be_known_before_the_run() -> None:
         agent.provider = other
     # OpenRouter sends the cost of each call.
     agent_of(model="openrouter:acme/acme-1", max_cost=1).close()
+
+
+CHEAP = "openai@chat:gpt-5.4"
+
+
+def stand_ins(kind: Any, *names: str) -> list[Any]:
+    """The first model is down, the others call the tool again and again."""
+    http = EmulatorTransport if kind is Chat else AsyncEmulatorTransport
+    down = Emulator(outage=Outage(faults=["503"]))
+    servers = [down, *(Emulator(SCRIPT) for _ in names[1:])]
+    return [
+        kind(name, api_key="fake-key", http=http(server), retry=None)
+        for name, server in zip(names, servers, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_fallback_costs_what_the_model_that_answered_costs(style: str) -> None:
+    of_claude = row("anthropic", "claude-sonnet-5", price(input=2, output=10))
+    of_gpt = row("openai", "gpt-5.4", price(input=1, output=4))
+    use(Catalogue((of_claude, of_gpt), {"t": TEST}, "2026-11-23"))
+
+    def limited(chat: Any, kind: Any) -> Any:
+        return kind(chat, tools=[high_tide], max_cost=0.0005)
+
+    if style == "threads":
+        with limited(FallbackChat(stand_ins(Chat, MODEL, CHEAP)), Agent) as agent:
+            result = agent.run("When?")
+    else:
+
+        async def main() -> Any:
+            chat = AsyncFallbackChat(stand_ins(AsyncChat, MODEL, CHEAP))
+            async with limited(chat, LLMAgent) as agent:
+                return await agent.run("When?")
+
+        result = anyio.run(main, backend=style)
+    assert result.reason == "max_cost"
+    replies = [step.reply for step in result.steps]
+    assert {each.message.origin.provider for each in replies} == {"openai@chat"}
+    usages = [each.usage for each in replies]
+    millionths = sum(usage.input + 4 * usage.output for usage in usages)
+    assert result.state.spent == result.cost.total == Decimal(millionths).scaleb(-6)
+    before = millionths - usages[-1].input - 4 * usages[-1].output
+    assert before < 500 <= millionths
+
+
+@pytest.mark.parametrize("style", ["threads", "async"])
+def test_each_model_of_a_fallback_has_a_price(style: str) -> None:
+    names = (MODEL, "openrouter:acme/acme-1", "anthropic:claude-4711", "gemini:gemini-3.8-flash")
+    with pytest.raises(ConfigurationError) as caught:
+        if style == "threads":
+            Agent(FallbackChat(stand_ins(Chat, *names)), max_cost=1)
+        else:
+            LLMAgent(AsyncFallbackChat(stand_ins(AsyncChat, *names)), max_cost=1)
+    assert caught.value.message == (
+        "max_cost: the price of models[2] anthropic:claude-4711 is unknown: the catalogue of "
+        "2026-11-23 has no model 'claude-4711' of anthropic; the price of models[3] "
+        "gemini:gemini-3.8-flash is unknown: the catalogue has no models of 'gemini'"
+    )
+
+
+def test_the_price_of_a_provider_of_a_config() -> None:
+    config = wire.LLMConfig("fake-key", provider="anthropic", model="claude-sonnet-5")
+    assert LLMAgent.from_config(config, max_cost=1).max_cost == 1
+    config = wire.LLMConfig("fake-key", provider="anthropic", model="claude-4711")
+    with pytest.raises(ConfigurationError, match="max_cost: the price of the model is unknown"):
+        LLMAgent.from_config(config, max_cost=1)
 
 
 def test_a_model_of_ones_own_has_no_price() -> None:

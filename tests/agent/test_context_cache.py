@@ -153,6 +153,7 @@ def test_an_error_of_the_block_deletes_the_cache_and_is_the_callers(kept: Any) -
 
 MODEL = "gemini-2.5-flash"
 SYSTEM = "All about tides. " * 2000
+CALL = {"name": "high_tide", "args": {"port": "Brest"}}
 PARENT = "projects/my-project/locations/global"
 
 
@@ -248,8 +249,7 @@ def style(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize("stream", [False, True], ids=["ask", "stream"])
 def test_s3_27_s3_28_an_agent_with_a_cache_in_one_object(style: str, stream: bool) -> None:
     """Created before the first request, refreshed at half its time, deleted at the end."""
-    call = {"name": "high_tide", "args": {"port": "Brest"}}
-    cached = Cached(style, [{"say": {"calls": [call]}}, {"say": "At 17:40."}, {"say": "Bye."}])
+    cached = Cached(style, [{"say": {"calls": [CALL]}}, {"say": "At 17:40."}, {"say": "Bye."}])
     first, _, second = cached.run("When?", cached.later(301), "Thanks.", stream=stream)
     assert (first.text, second.text) == ("At 17:40.", "Bye.")
     assert [run.result.answer for run in first.runs] == [{"result": "17:40"}]
@@ -316,7 +316,7 @@ def test_s3_26_a_cache_that_is_not_made_is_reported_in_the_reply_once(style: str
 
 def test_a_refused_cache_is_reported_and_tried_again_if_that_can_help(style: str) -> None:
     """A busy server may have time later; a beginning that is too short for a model stays so."""
-    server = Vertex(busy=1)
+    server = Vertex(1)
     cached = Cached(style, **server.options)
     first, _, second, _, third = cached.run("1", cached.later(59), "2", cached.later(1), "3")
     assert [note.path for note in told(first)] == ["contextCache.create"]
@@ -331,12 +331,75 @@ def test_a_refused_cache_is_reported_and_tried_again_if_that_can_help(style: str
     assert short.asked.count("POST cachedContents") == 1
 
 
-class Vertex:
-    """A server of Vertex with one cache, which it refuses to make `busy` times."""
+UNSUPPORTED = "Model gemini-2.5-flash is not found, or is not supported for createCachedContent."
+REFUSALS = ((400, "INVALID_ARGUMENT"), (403, "PERMISSION_DENIED"), (404, "NOT_FOUND"))
 
-    def __init__(self, busy: int = 0) -> None:
+
+@pytest.mark.parametrize("provider", ["gemini", "gemini@vertex"])
+@pytest.mark.parametrize(("status", "word"), REFUSALS)
+def test_a_cache_that_the_server_refuses_is_told_and_used_when_it_is_there(
+    style: str, provider: str, status: int, word: str
+) -> None:
+    """After `ttl`, then after twice as long. The notes tell each refusal once, with the wait."""
+    server = Vertex(2, status, word, UNSUPPORTED)
+    options = server.options if "@" in provider else {"transport": server.options["transport"]}
+    cached = Cached(style, **options)
+    steps = ("1", cached.later(599), "2", cached.later(1), "3", cached.later(1199), "4")
+    runs = cached.run(*steps, cached.later(1), "5", "6")
+    notes = [[str(note) for note in told(each)] for each in runs if each is not None]
+    named = f"contextCache.create: {provider}: {status} {word}: {UNSUPPORTED}; tried again in"
+    assert notes == [[f"{named} 600 s"], [], [f"{named} 1200 s"], [], [], []]
+    bodies = [body for line, body in server.requests if line.endswith(":generateContent")]
+    assert ["cachedContent" in body for body in bodies] == [False] * 4 + [True] * 2
+    assert ["systemInstruction" in body for body in bodies] == [True] * 4 + [False] * 2
+
+
+@pytest.mark.parametrize("provider", ["gemini", "gemini@vertex"])
+def test_an_agent_names_a_cache_that_exists(style: str, provider: str) -> None:
+    """The server refuses a request with a system prompt or tools beside a cache (G62)."""
+    emulator = Emulator([{"say": {"calls": [CALL]}}, {"say": "At 17:40."}])
+    where: dict[str, Any] = {"api_key": "fake-key"}
+    if "@" in provider:
+        where = {"project": "p", "location": "global", "token": lambda: "fake-token"}
+    model = f"{provider}:{MODEL}"
+    beginning = gemini.contents(SYSTEM)[0]
+    tools = [gemini.Tool(function_declarations=[gemini.FunctionDeclaration(name="high_tide")])]
+    made = gemini.CachedContent(model=MODEL, system_instruction=beginning, tools=tools)
+    with Chat(model, http=EmulatorTransport(emulator), **where) as chat:
+        name = chat.client.send(gemini.create_cached_content(made)).name
+    options = {"options": {"gemini": {"cachedContent": name}}, "caching": "auto", **where}
+    if style == "threads":
+        chat = Chat(model, http=EmulatorTransport(emulator), **options)
+        with Agent(chat, "Be brief.", tools=[high_tide]) as agent:
+            result = agent.run("When?")
+    else:
+
+        async def main() -> Any:
+            http = AsyncEmulatorTransport(emulator)
+            async with AsyncChat(model, http=http, **options) as chat:
+                return await LLMAgent(chat, "Be brief.", tools=[high_tide]).run("When?")
+
+        result = anyio.run(main, backend=style)
+    assert (result.text, [run.result.content for run in result.runs]) == ("At 17:40.", ["17:40"])
+    bodies = [each["body"] for each in emulator.requests[1:]]
+    assert [sorted(body) for body in bodies] == [["cachedContent", "contents"]] * 2
+    assert all(step.reply.usage.cached > 2000 for step in result.steps)
+    assert [note.path for note in result.reply.notes] == ["system", "tools"]
+
+
+class Vertex:
+    """A server with one cache, which it refuses to make `times` times."""
+
+    def __init__(
+        self,
+        times: int = 0,
+        status: int = 503,
+        word: str = "UNAVAILABLE",
+        message: str = "overloaded",
+    ) -> None:
         self.requests: list[tuple[str, Any]] = []
-        self._busy = busy
+        self._times = times
+        self._error: dict[str, Any] = {"code": status, "message": message, "status": word}
         self.options: dict[str, Any] = {
             "model": f"gemini@vertex:{MODEL}",
             "transport": httpx.MockTransport(self.answer),
@@ -349,10 +412,9 @@ class Vertex:
         self.requests.append((f"{request.method} {path}", json.loads(request.content or b"{}")))
         if path.endswith(":countTokens"):
             return httpx.Response(200, json={"totalTokens": 5000})
-        if path.endswith("/cachedContents") and self._busy:
-            self._busy -= 1
-            error = {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}
-            return httpx.Response(503, json={"error": error})
+        if path.endswith("/cachedContents") and self._times:
+            self._times -= 1
+            return httpx.Response(self._error["code"], json={"error": self._error})
         if "cachedContents" in path:
             return httpx.Response(200, json={"name": f"{PARENT}/cachedContents/77"})
         content = {"role": "model", "parts": [{"text": "Hello."}]}

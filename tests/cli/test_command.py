@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import MODELS, Command, at
+from wire import Chat, answer_account
 from wire.core.version import VERSION
-from wire.testing.emulator import Emulator, Server, serve
+from wire.errors import RateLimitError, WireError
+from wire.testing.emulator import Emulator, EmulatorTransport, Server, serve
 
 ECHO = "This is an emulator, and no model. You said: "
 WIRES = pytest.mark.parametrize("name", MODELS)
@@ -340,6 +342,16 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("emulate", "--script", "cut.json"), "wire emulate: --script: cut.json: "),
     (("emulate", "--provider", "nobody"), "wire emulate: "),
     (("emulate", "--date", "someday"), "wire emulate: --date: "),
+    (("emulate", "--quota", "60"), "wire emulate: --quota: expected NAME=NUMBER, each of requests"),
+    (("emulate", "--quota", "tokens=1,tokens=2"), "wire emulate: --quota: expected NAME=NUMBER"),
+    (
+        ("emulate", "--quota", "requests=many"),
+        "wire emulate: --quota: requests: expected a positive whole number, not 'many'",
+    ),
+    (("emulate", "--quota", "window=0"), "wire emulate: --quota: window: expected a positive"),
+    (("emulate", "--outage", "2"), "wire emulate: --outage: share: expected 0 to 1, not 2"),
+    (("emulate", "--outage", "half"), "wire emulate: --outage: share: expected 0 to 1"),
+    (("emulate", "--fault", "mood"), "wire emulate: --fault: "),
     (("completion", "csh"), "wire completion: shell: invalid choice: 'csh'"),
     (("chat", *MODEL, "--tool", "weather"), "wire chat: --tool: expected MODULE:FUNCTION"),
     (("chat", *MODEL, "--tool", "gone:f"), "wire chat: --tool: gone:f: gone cannot be imported"),
@@ -365,6 +377,53 @@ def test_bad_input_is_one_line_and_status_2(
     assert (said.status, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err.startswith(problem)
     assert "secret" not in said.err
+
+
+def emulated(wire: Command, monkeypatch: pytest.MonkeyPatch, *options: str) -> Emulator:
+    """The emulator that `wire emulate` would serve."""
+    served: list[Emulator] = []
+    monkeypatch.setattr(
+        "wire.cli.serving.serve_until_stopped", lambda emulator, _: served.append(emulator) or 0
+    )
+    assert wire("emulate", *options) == (0, "", "")
+    return served[0]
+
+
+def statuses(emulator: Emulator, count: int) -> list[int | None]:
+    """The status of each of so many questions; `None` for a connection that was reset."""
+    found: list[int | None] = []
+    with Chat(MODELS["openai"], http=EmulatorTransport(emulator), retry=None) as chat:
+        for _ in range(count):
+            try:
+                chat.ask("Hi")
+                found.append(200)
+            except WireError as error:
+                found.append(error.status)
+    return found
+
+
+def test_emulate_with_a_quota(wire: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    emulator = emulated(wire, monkeypatch, "--quota", "requests=2, tokens=9000,window=3600")
+    assert statuses(emulator, 4) == [200, 200, 429, 429]
+    with Chat(MODELS["openai"], http=EmulatorTransport(emulator), retry=None) as chat:
+        with pytest.raises(RateLimitError) as caught:
+            chat.ask("Hi")
+    account = answer_account(caught.value)
+    assert account is not None
+    limits = {each.unit: each.limit for each in account.limits}
+    assert limits == {"requests": 2, "tokens": 9000}
+
+
+def test_emulate_with_an_outage(wire: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--outage", "0.5", "--fault", "529", "--fault", "refuse")
+    first = statuses(emulated(wire, monkeypatch, *options, "--seed", "4"), 40)
+    assert set(first) == {200, 529, None}
+    assert 10 < first.count(200) < 30
+    assert statuses(emulated(wire, monkeypatch, *options, "--seed", "4"), 40) == first
+    assert statuses(emulated(wire, monkeypatch, *options, "--seed", "5"), 40) != first
+    assert statuses(emulated(wire, monkeypatch, "--outage", "1"), 3) == [503] * 3
+    assert statuses(emulated(wire, monkeypatch, "--fault", "500"), 3) == [500] * 3
+    assert statuses(emulated(wire, monkeypatch), 3) == [200] * 3
 
 
 def test_a_missing_key_names_its_variable(wire: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,12 @@ import pytest
 
 from wire.errors import (
     AccessDeniedError,
+    APIError,
     BadRequestError,
     ConfigurationError,
     ConnectionLost,
     NotFoundError,
+    QuotaError,
     RuleError,
     ServerError,
     WireError,
@@ -160,14 +162,16 @@ def test_making_that_fails(error: WireError, due: float | None):
     cache = ContextCache(MODEL, SHARED, ttl=600)
     played = play(cache.tick(0), COUNTED, error)
     assert (played.error, cache.name, cache.due) == (None, None, due)
-    assert [note.path for note in cache.notes] == ["contextCache.create"]
+    then = "not tried again" if due is None else "tried again in 300 s"
+    assert [str(note) for note in cache.notes] == [f"contextCache.create: {error}; {then}"]
     if due is not None:
         assert play(cache.tick(due), MADE).asked == ["POST /cachedContents"]
 
 
-def test_a_refused_cache_is_tried_again_later_and_less_often_each_time():
+@pytest.mark.parametrize("kind", [BadRequestError, AccessDeniedError, NotFoundError, QuotaError])
+def test_a_refused_cache_is_tried_again_later_and_less_often_each_time(kind: type[APIError]):
     """The model may have caches one day; that a beginning is too small stays so."""
-    refusal = BadRequestError("Model gemini-2.5-flash does not support cached content.", status=400)
+    refusal = kind("Model gemini-2.5-flash does not support cached content.", status=400)
     cache = ContextCache(MODEL, SHARED, ttl=600)
     play(cache.tick(0), COUNTED, refusal)
     dues = [cache.due]
@@ -176,7 +180,10 @@ def test_a_refused_cache_is_tried_again_later_and_less_often_each_time():
         assert play(cache.tick(dues[-1] or 0), refusal).asked == ["POST /cachedContents"]
         dues.append(cache.due)
     assert dues == [600.0, 1800.0, 4200.0]
-    assert [note.path for note in cache.notes] == ["contextCache.create"] * 3
+    assert [str(note) for note in cache.notes] == [
+        f"contextCache.create: {refusal}; tried again in {seconds} s"
+        for seconds in (600, 1200, 2400)
+    ]
     play(cache.tick(4200), MADE)
     assert (cache.name, cache.due) == ("cachedContents/abc", 4500.0)
 
@@ -192,7 +199,8 @@ def test_a_failure_that_may_pass_is_tried_again_soon(
     cache = ContextCache(MODEL, SHARED, ttl=600)
     play(cache.tick(100), *([busy] if step == "count" else [COUNTED, busy]))
     assert (cache.name, cache.due) == (None, due)
-    assert [note.path for note in cache.notes] == [f"contextCache.{step}"]
+    [note] = cache.notes
+    assert str(note) == f"contextCache.{step}: {busy}; tried again in {due - 100:g} s"
     play(cache.tick(due), *([COUNTED] if step == "count" else []), MADE)
     assert cache.name == "cachedContents/abc"
 

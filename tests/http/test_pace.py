@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from typing import Any
 
 import anyio
@@ -197,6 +198,92 @@ def test_a_cancelled_call_leaves_the_queue(backend: str) -> None:
 
     anyio.run(main, backend=backend)
     assert (pace.running, pace.waiting) == (0, 0)
+
+
+class Busy:
+    """Emulated answers for three threads: one of plain calls, and an event loop in each other.
+
+    All begin together and share one `Pace`. Each makes `calls`, eight at a time, and in the loops
+    every fifth is cancelled where it waits.
+    """
+
+    def __init__(self, pace: Pace, calls: int) -> None:
+        self.pace, self.calls, self.most = pace, calls, 0
+        self.answered: Counter[str] = Counter()
+        self._together, self._lock = threading.Barrier(3), threading.Lock()
+
+    def run(self) -> None:
+        threads = [
+            threading.Thread(target=self._in_threads),
+            *(threading.Thread(target=self._in_a_loop, args=[each]) for each in BACKENDS),
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _count(self, outgoing: Outgoing) -> Around:
+        with self._lock:
+            self.most = max(self.most, self.pace.running)
+        yield
+
+    def _options(self, kind: Any) -> dict[str, Any]:
+        http = kind(Emulator(lenient=True))
+        return {"api_key": "fake-key", "http": http, "around": [self.pace, self._count]}
+
+    def _in_threads(self) -> None:
+        with Chat("openai:gpt-5.4", **self._options(EmulatorTransport)) as chat:
+
+            def some(count: int) -> None:
+                for _ in range(count):
+                    chat.ask("Hi")
+                    with self._lock:
+                        self.answered["threads"] += 1
+
+            threads = [threading.Thread(target=some, args=[self.calls // 8]) for _ in range(8)]
+            self._together.wait()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+    def _in_a_loop(self, backend: str) -> None:
+        async def main() -> None:
+            async with AsyncChat("openai:gpt-5.4", **self._options(AsyncEmulatorTransport)) as chat:
+
+                async def some(count: int) -> None:
+                    for number in range(count):
+                        with anyio.CancelScope() as scope:
+                            if number % 5 == 4:
+                                scope.cancel()
+                            await chat.ask("Hi")
+                        self.answered[backend] += not scope.cancelled_caught
+
+                self._together.wait()
+                async with anyio.create_task_group() as tasks:
+                    for _ in range(8):
+                        tasks.start_soon(some, self.calls // 8)
+
+        anyio.run(main, backend=backend)
+
+
+BACKENDS = ("asyncio", "trio")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"concurrent": 1}, {"concurrent": 3}, {"requests": 100, "window": 0.2}, {}],
+    ids=["one", "three", "a-limit", "none"],
+)
+def test_threads_and_two_event_loops_share_one(options: dict[str, Any]) -> None:
+    """Who waits in one loop is woken by a call that ends in another, or in a thread."""
+    busy = Busy(Pace(**options), 24)
+    busy.run()
+    assert busy.answered["threads"] == 24
+    # A cancelled call that does not wait is answered.
+    assert all(16 <= busy.answered[backend] <= 24 for backend in BACKENDS)
+    assert busy.most <= options.get("concurrent", 24)
+    assert (busy.pace.running, busy.pace.waiting) == (0, 0)
 
 
 def paced(pace: Pace, quota: Quota, times: int, monkeypatch: pytest.MonkeyPatch) -> Any:

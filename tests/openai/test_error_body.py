@@ -631,6 +631,56 @@ def test_retry_info_of_gemini(details, seconds):
     )
 
 
+QUOTA_OF_GOOGLE = (
+    "You exceeded your current quota, please check your plan and billing details. For more "
+    "information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits."
+)
+MINUTE = "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"
+DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
+
+
+def google_quota(*ids: str, **fields: object) -> dict[str, object]:
+    retry_info = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.4s"}
+    failure = {
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [{"quotaId": id} for id in ids],
+    }
+    return {
+        "code": 429,
+        "message": QUOTA_OF_GOOGLE,
+        "status": "RESOURCE_EXHAUSTED",
+        "details": [failure, retry_info],
+        **fields,
+    }
+
+
+@joined(
+    ("error", "cls"),
+    [
+        (google_quota(MINUTE), RateLimitError),
+        (google_quota("GenerateContentPaidTierInputTokensPerModelPerMinute"), RateLimitError),
+        (google_quota("GenerateRequestsPerHour"), RateLimitError),
+        (google_quota(DAY), QuotaError),
+        (google_quota(MINUTE, DAY), QuotaError),
+        (google_quota(), RateLimitError),
+        (google_quota(details=None), RateLimitError),
+        (google_quota(details=["PerDay"]), RateLimitError),
+        (google_quota(details=[{"violations": ["PerDay", {"quotaId": 1}]}]), RateLimitError),
+        (google_quota(details={"violations": []}), RateLimitError),
+        # no word of Google's: the message counts
+        (google_quota(MINUTE, status=None), QuotaError),
+    ],
+)
+def test_the_ids_of_quotas_decide_at_gemini(error: dict[str, object], cls: type) -> None:
+    raw = json.dumps({"error": error})
+    routed = {"code": 429, "message": "Provider returned error", "metadata": {"raw": raw}}
+    for body in ([{"error": error}], {"error": error}, {"error": routed}):
+        found = parse_error(429, {}, json.dumps(body).encode())
+        assert (type(found), found.retryable) == (cls, cls is RateLimitError)
+        assert found.retry_after == (34.4 if "34.4s" in raw else None)
+        assert QUOTA_OF_GOOGLE in found.message
+
+
 def test_fields_of_hosts_are_kept():
     error = parse_error(
         400, {}, body(message="No.", failed_generation="{", n_ctx=4, n_prompt_tokens=9, status="S")

@@ -51,7 +51,7 @@ from wire.config import LLMConfig
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.exchange import Pause
 from wire.core.retry import RESUME_AGENT, Retry
-from wire.core.secret import sealed_object, type_name, unsealed
+from wire.core.secret import Headers, sealed_object, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.errors import ConfigurationError, StreamIncomplete
 from wire.history import HistoryManager
@@ -130,8 +130,9 @@ class LLMAgent(AgentState):
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
         max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
-            replies cost that much, or after a reply whose cost is unknown. The catalogue must have
-            the model's price, unless its provider sends the cost. No limit by default.
+            replies cost that much, or after a reply whose cost is unknown. A reply of a
+            `FallbackChat` costs what the model that answered costs. The catalogue must have the
+            price of each model, unless its provider sends the cost. No limit by default.
         max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its next
             request, once its requests and replies have that many, or after a reply without counts.
             No limit by default.
@@ -194,8 +195,9 @@ class LLMAgent(AgentState):
         if isinstance(unsealed(provider), str):
             provider = AsyncChat(cast(str, provider))
         given = cast(AsyncModel | ChatProvider, provider)
-        self._check_price(given)
-        self.model: AsyncModel = self._cached(as_model(given))
+        model = as_model(given)
+        self._check_price(model)
+        self.model: AsyncModel = self._cached(model)
         """The model that gets the requests: the provider itself, or the adapter of a
         `ChatProvider`; with `cache=`, and on Gemini with `caching=`, an `AsyncCachedChat`.
         """
@@ -269,9 +271,9 @@ class LLMAgent(AgentState):
             max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
                 gets an error for each further call.
             max_cost: USD. The run ends with the reason `max_cost`, before its next request, once
-                its replies cost that much, or after a reply whose cost is unknown. The catalogue
-                must have the model's price, unless its provider sends the cost. No limit by
-                default.
+                its replies cost that much, or after a reply whose cost is unknown. A reply of a
+                `FallbackChat` costs what the model that answered costs. The catalogue must have the
+                price of each model, unless its provider sends the cost. No limit by default.
             max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its
                 next request, once its requests and replies have that many, or after a reply without
                 counts. No limit by default.
@@ -304,12 +306,15 @@ class LLMAgent(AgentState):
         return cls(provider, system_prompt, **options)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     async def run(
         self,
         user_input: Parts | Message | None = None,
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
+        *,
+        headers: Headers | None = None,
     ) -> RunResult:
         """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
@@ -331,10 +336,13 @@ class LLMAgent(AgentState):
                 the reason `max_steps`.
             stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
             on_stream_delta: A function or an async function that gets each delta as it arrives.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        return await self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
+        return await self._run(self._begin(user_input, max_steps, headers), stream, on_stream_delta)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     async def resume(
         self,
         state: RunState,
@@ -344,6 +352,7 @@ class LLMAgent(AgentState):
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
+        headers: Headers | None = None,
     ) -> RunResult:
         """Continue a stopped run, here or in another process.
 
@@ -359,15 +368,22 @@ class LLMAgent(AgentState):
                 the reason `max_steps`.
             stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
             on_stream_delta: A function or an async function that gets each delta as it arrives.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
         return await self._run(
-            self._resume(state, results, verdicts, max_steps), stream, on_stream_delta
+            self._resume(state, results, verdicts, max_steps, headers), stream, on_stream_delta
         )
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     @async_stream_block("async with agent.stream(...) as events:")
     async def stream(
-        self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
+        self,
+        user_input: Parts | Message | None = None,
+        max_steps: int | None = MAX_STEPS,
+        *,
+        headers: Headers | None = None,
     ) -> AsyncIterator[AsyncRunStream]:
         """A run as an iterator of events: `async with agent.stream("Hi") as events:`.
 
@@ -378,12 +394,15 @@ class LLMAgent(AgentState):
             user_input: A text, other parts, or a message. `None` continues from the history.
             max_steps: The most requests to the model; `None`: no limit. The run then returns with
                 the reason `max_steps`.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        steps = self._begin(user_input, max_steps)
+        steps = self._begin(user_input, max_steps, headers)
         async with aclosing(self._events(steps, True)) as events:
             yield AsyncRunStream(steps, events)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     @async_stream_block("async with agent.resume_stream(...) as events:")
     async def resume_stream(
         self,
@@ -392,6 +411,7 @@ class LLMAgent(AgentState):
         results: Iterable[ToolResult] = (),
         verdicts: Mapping[str, Verdict] | None = None,
         max_steps: int | None = MAX_STEPS,
+        headers: Headers | None = None,
     ) -> AsyncIterator[AsyncRunStream]:
         """Continue a stopped run, as `resume`, with its events, as `stream`.
 
@@ -402,8 +422,10 @@ class LLMAgent(AgentState):
                 refuses it.
             max_steps: The most requests to the model; `None`: no limit. The run then returns with
                 the reason `max_steps`.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        steps = self._resume(state, results, verdicts, max_steps)
+        steps = self._resume(state, results, verdicts, max_steps, headers)
         async with aclosing(self._events(steps, True)) as events:
             yield AsyncRunStream(steps, events)
 
@@ -572,8 +594,9 @@ class Agent(AgentState):
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
         max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
-            replies cost that much, or after a reply whose cost is unknown. The catalogue must have
-            the model's price, unless its provider sends the cost. No limit by default.
+            replies cost that much, or after a reply whose cost is unknown. A reply of a
+            `FallbackChat` costs what the model that answered costs. The catalogue must have the
+            price of each model, unless its provider sends the cost. No limit by default.
         max_tokens_total: Tokens. The run ends with the reason `max_tokens_total`, before its next
             request, once its requests and replies have that many, or after a reply without counts.
             No limit by default.
@@ -630,12 +653,15 @@ class Agent(AgentState):
         self.model: Model = model if policy is None else CachedChat(cast(Chat, model), policy)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     def run(
         self,
         user_input: Parts | Message | None = None,
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
+        *,
+        headers: Headers | None = None,
     ) -> RunResult:
         """Ask the model, run its tool calls, send it the results, until it answers without a call.
 
@@ -647,10 +673,13 @@ class Agent(AgentState):
                 the reason `max_steps`.
             stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
             on_stream_delta: A function or an async function that gets each delta as it arrives.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        return self._run(self._begin(user_input, max_steps), stream, on_stream_delta)
+        return self._run(self._begin(user_input, max_steps, headers), stream, on_stream_delta)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     def resume(
         self,
         state: RunState,
@@ -660,6 +689,7 @@ class Agent(AgentState):
         max_steps: int | None = MAX_STEPS,
         stream: bool = False,
         on_stream_delta: OnDelta | None = None,
+        headers: Headers | None = None,
     ) -> RunResult:
         """Continue a stopped run. As `LLMAgent.resume`.
 
@@ -672,13 +702,22 @@ class Agent(AgentState):
                 the reason `max_steps`.
             stream: True asks for a streamed reply, whose deltas `on_stream_delta` gets.
             on_stream_delta: A function or an async function that gets each delta as it arrives.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        return self._run(self._resume(state, results, verdicts, max_steps), stream, on_stream_delta)
+        return self._run(
+            self._resume(state, results, verdicts, max_steps, headers), stream, on_stream_delta
+        )
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     @stream_block("with agent.stream(...) as events:")
     def stream(
-        self, user_input: Parts | Message | None = None, max_steps: int | None = MAX_STEPS
+        self,
+        user_input: Parts | Message | None = None,
+        max_steps: int | None = MAX_STEPS,
+        *,
+        headers: Headers | None = None,
     ) -> Iterator[RunStream]:
         """A run as an iterator of events: `with agent.stream("Hi") as events:`.
 
@@ -688,12 +727,15 @@ class Agent(AgentState):
             user_input: A text, other parts, or a message. `None` continues from the history.
             max_steps: The most requests to the model; `None`: no limit. The run then returns with
                 the reason `max_steps`.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        steps = self._begin(user_input, max_steps)
+        steps = self._begin(user_input, max_steps, headers)
         with closing(self._events(steps, True)) as events:
             yield RunStream(steps, events)
 
     @checked_arguments(ConfigurationError)
+    @checked_names()
     @stream_block("with agent.resume_stream(...) as events:")
     def resume_stream(
         self,
@@ -702,6 +744,7 @@ class Agent(AgentState):
         results: Iterable[ToolResult] = (),
         verdicts: Mapping[str, Verdict] | None = None,
         max_steps: int | None = MAX_STEPS,
+        headers: Headers | None = None,
     ) -> Iterator[RunStream]:
         """Continue a stopped run, as `resume`, with its events, as `stream`.
 
@@ -712,8 +755,10 @@ class Agent(AgentState):
                 refuses it.
             max_steps: The most requests to the model; `None`: no limit. The run then returns with
                 the reason `max_steps`.
+            headers: Further headers of the requests of this run; they replace those of the client.
+                Values that look like keys are shown nowhere.
         """
-        steps = self._resume(state, results, verdicts, max_steps)
+        steps = self._resume(state, results, verdicts, max_steps, headers)
         with closing(self._events(steps, True)) as events:
             yield RunStream(steps, events)
 

@@ -29,7 +29,7 @@ from wire.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
 from wire.core.retry import Retry
-from wire.core.secret import type_name
+from wire.core.secret import Headers, checked_headers, type_name
 from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
@@ -83,8 +83,9 @@ class AgentOptions(TypedDict, total=False):
     """
     max_cost: Decimal | float | None
     """USD. The run ends with the reason `max_cost`, before its next request, once its replies cost
-    that much, or after a reply whose cost is unknown. The catalogue must have the model's price,
-    unless its provider sends the cost. No limit by default."""
+    that much, or after a reply whose cost is unknown. A reply of a `FallbackChat` costs what the
+    model that answered costs. The catalogue must have the price of each model, unless its provider
+    sends the cost. No limit by default."""
     max_tokens_total: int | None
     """Tokens. The run ends with the reason `max_tokens_total`, before its next request, once its
     requests and replies have that many, or after a reply without counts. No limit by default."""
@@ -225,12 +226,15 @@ class AgentState:
         made = tool(func, name=name, description=description, parameters=schema)
         self.tools.register(made, replace=replace)
 
-    def _begin(self, user_input: Parts | Message | None, max_steps: int | None) -> Steps:
+    def _begin(
+        self, user_input: Parts | Message | None, max_steps: int | None, headers: Headers | None
+    ) -> Steps:
+        headers = _checked(headers)  # before the history has the message
         if user_input is not None:
             self.history.add_message(
                 user_input if isinstance(user_input, Message) else Message.user(user_input)
             )
-        return self._steps(begun(self.history.messages), max_steps)
+        return self._steps(begun(self.history.messages), max_steps, headers)
 
     def _resume(
         self,
@@ -238,18 +242,21 @@ class AgentState:
         results: Iterable[ToolResult],
         verdicts: Mapping[str, Verdict] | None,
         max_steps: int | None,
+        headers: Headers | None,
     ) -> Steps:
         """Continue a run; its messages replace the history."""
+        headers = _checked(headers)
         state = resumed(state, results)
         self.history.clear()
         for message in state.messages:
             self.history.add_message(message, allow_incomplete=True)
-        return self._steps(state, max_steps, verdicts)
+        return self._steps(state, max_steps, headers, verdicts)
 
     def _steps(
         self,
         state: RunState,
         max_steps: int | None,
+        headers: Headers | None,
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
         self._in_history = state.messages
@@ -257,6 +264,7 @@ class AgentState:
             state,
             self.tools,
             max_steps=max_steps,
+            headers=headers,
             max_calls_per_turn=self._max_calls_per_turn,
             max_cost=self.max_cost,
             max_tokens_total=self.max_tokens_total,
@@ -313,13 +321,20 @@ class AgentState:
         from wire.catalogue.cost import unpriced  # loads a file at its first use
 
         chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
-        if not isinstance(chat, Chat | AsyncChat):
-            raise ConfigurationError(
-                f"max_cost: the price of {type_name(chat)} is unknown; expected a chat of one model"
-            )
-        reason = unpriced(f"{chat.provider}:{chat.model}")
-        if reason:
-            raise ConfigurationError(f"max_cost: the price of the model is unknown: {reason}")
+        several = getattr(model, "chats", None)  # of a fallback: each of them may answer
+        chats = {"the model": chat}
+        if isinstance(several, tuple):
+            chats = {f"models[{n}] {_name(each)}": each for n, each in enumerate(several)}
+        unknown = []
+        for name, each in chats.items():
+            if not isinstance(each, Chat | AsyncChat):
+                raise ConfigurationError(
+                    f"max_cost: the price of {type_name(each)} is unknown; expected a chat"
+                )
+            if reason := unpriced(_name(each)):
+                unknown.append(f"the price of {name} is unknown: {reason}")
+        if unknown:
+            raise ConfigurationError(f"max_cost: {'; '.join(unknown)}")
 
     def _settings(self, model: object, request: Ask) -> dict[str, Any]:
         """The settings of a request.
@@ -333,6 +348,8 @@ class AgentState:
             policy = chat.client.retry
             attempts = min(policy.attempts, request.attempts)
             settings["retry"] = msgspec.structs.replace(policy, attempts=attempts)
+        if request.headers is not None:
+            settings["headers"] = request.headers
         if self.tools.definitions:
             settings["tools"] = self.tools.definitions
         if self.system_prompt:
@@ -346,6 +363,14 @@ class AgentState:
         elif self._caching is not None:
             settings["caching"] = self._caching
         return settings
+
+
+def _checked(headers: Headers | None) -> Headers | None:
+    return headers if headers is None else checked_headers(headers)
+
+
+def _name(chat: object) -> str:
+    return f"{getattr(chat, 'provider', '')}:{getattr(chat, 'model', '')}"
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from wire.core.arguments import checked_arguments, items_of
 from wire.core.exchange import Pause
 from wire.core.memory import MetadataStruct
 from wire.core.retry import Retry
-from wire.core.secret import quoted
+from wire.core.secret import Headers, quoted
 from wire.errors import (
     ConfigurationError,
     HistoryError,
@@ -83,6 +83,8 @@ class Ask(msgspec.Struct, frozen=True):
     attempts: int | None = None
     """The attempts of the policy that are left, after empty replies; `None` for the first request
     of a step, which has all attempts of the client's policy."""
+    headers: Headers | None = None
+    """Further headers of the request."""
 
 
 class RunCalls(msgspec.Struct, frozen=True):
@@ -219,6 +221,7 @@ class Steps:
     'Hello.'
 
     - `max_steps`: the maximum number of requests to the model; `None` for no limit.
+    - `headers`: further headers of the requests to the model.
     - `view`: returns the messages to send, given all messages.
     - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
     - `max_calls_per_turn`: further calls of a turn are not run; the model gets an error for each.
@@ -239,6 +242,7 @@ class Steps:
         toolbox: Toolbox,
         *,
         max_steps: int | None = 20,
+        headers: Headers | None = None,
         max_calls_per_turn: int = MAX_CALLS_PER_TURN,
         max_cost: Decimal | float | None = None,
         max_tokens_total: int | None = None,
@@ -262,6 +266,7 @@ class Steps:
         self._max_steps, self._max_calls_per_turn = max_steps, max_calls_per_turn
         self._max_cost = checked_budget(max_cost, max_tokens_total, max_calls)
         self._max_tokens_total, self._max_calls = max_tokens_total, max_calls
+        self._headers = headers
         self._exhausted: Reason | None = None
         """The budget that ends the run after this turn."""
         self._view = view
@@ -316,7 +321,7 @@ class Steps:
         if violations:
             raise HistoryError(violations=violations)
         left = self._retry.attempts - self._attempt if self._attempt else None
-        return Ask(tuple(self._view(self.state.messages)), left)
+        return Ask(tuple(self._view(self.state.messages)), left, self._headers)
 
     def _ends(self) -> Reason | None:
         """Why the run ends after this turn, whose calls all have results; `None` if it does not."""

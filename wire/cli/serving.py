@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import Command, json_option, whole
 from wire.cli.terminal import report, write_json
 
 if TYPE_CHECKING:
-    from wire.testing.emulator import Emulator
+    from wire.testing.emulator import Emulator, Outage, Quota
 
 
 def address_options(command: argparse.ArgumentParser) -> None:
@@ -66,7 +67,7 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
         "--seed",
         type=whole(0),
         default=0,
-        help="seed of generated ids and signatures (default: %(default)s)",
+        help="seed of generated ids and signatures, and of --outage (default: %(default)s)",
     )
     command.add_argument(
         "--provider",
@@ -80,6 +81,64 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
         help="the day to play, as 2026-03-09; models shut down by then are refused (default: "
         "the day of the list of models)",
     )
+    command.add_argument(
+        "--quota",
+        metavar="LIMITS",
+        help="rate limits, as requests=60,tokens=100000; also input_tokens, output_tokens, and "
+        "window, their seconds (default: 60)",
+    )
+    command.add_argument(
+        "--outage",
+        metavar="SHARE",
+        help="share of the requests that fail, from 0 to 1: all (default: 1 with --fault, else 0)",
+    )
+    command.add_argument(
+        "--fault",
+        action="append",
+        metavar="FAULT",
+        help="what happens to those that fail, such as 529, refuse or 'cut; after=2'; of several "
+        "one at random (default: 503)",
+    )
+
+
+def _quota(text: str | None) -> Quota | None:
+    """The rate limits of `--quota`."""
+    from wire.core.secret import quoted
+    from wire.errors import ConfigurationError
+    from wire.testing.emulator import Quota
+
+    if text is None:
+        return None
+    limits: dict[str, Any] = {}
+    for each in text.split(","):
+        name, _, number = (part.strip() for part in each.partition("="))
+        if name not in Quota.__struct_fields__ or name in limits:
+            names = ", ".join(Quota.__struct_fields__)
+            raise ConfigurationError(
+                f"quota: expected NAME=NUMBER, each of {names} once, not {quoted(each)}"
+            )
+        limits[name] = _number(number)
+    return Quota(**limits)
+
+
+def _number(text: str) -> Any:
+    """The number in a text; any other text as it is, which no number is expected to be."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def _outage(chosen: argparse.Namespace) -> Outage | None:
+    """What `--outage` and `--fault` ask for."""
+    from wire.testing.emulator import Outage
+
+    given: dict[str, Any] = {}
+    if chosen.outage is not None:
+        given["share"] = _number(chosen.outage)
+    if chosen.fault is not None:
+        given["faults"] = chosen.fault
+    return Outage(seed=chosen.seed, **given) if given else None
 
 
 def _emulate(chosen: argparse.Namespace) -> int:
@@ -91,6 +150,8 @@ def _emulate(chosen: argparse.Namespace) -> int:
         lenient=chosen.lenient,
         seed=chosen.seed,
         provider=chosen.provider,
+        quota=_quota(chosen.quota),
+        outage=_outage(chosen),
         **({"date": chosen.date} if chosen.date else {}),
     )
     return serve_until_stopped(emulator, chosen)

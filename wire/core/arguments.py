@@ -257,14 +257,15 @@ def checked_names(
     Python's own `TypeError` would be of another type than all other refusals, and would not list
     the names. `seal` replaces what may be a key in the keywords, in place, before the function
     runs: tracebacks show the arguments of its frame (R-28). Values of `headers` that may be one are
-    always replaced.
+    always replaced. A function with `**options` takes any keyword.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        code = function.__code__
+        code: types.CodeType = inspect.unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         keywords = names[code.co_argcount :]
         known = frozenset(names)
+        takes_any = bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
         if inspect.iscoroutinefunction(function):
 
@@ -275,7 +276,7 @@ def checked_names(
                         seal(options)
                     if options.get("headers") is not None:
                         options["headers"] = sealed_headers(options["headers"])
-                    if not options.keys() <= known:
+                    if not (takes_any or options.keys() <= known):
                         raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
                     return await function(*args, **options)
                 finally:
@@ -291,7 +292,7 @@ def checked_names(
                     seal(options)
                 if options.get("headers") is not None:
                     options["headers"] = sealed_headers(options["headers"])
-                if not options.keys() <= known:
+                if not (takes_any or options.keys() <= known):
                     raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
                 return function(*args, **options)
             finally:

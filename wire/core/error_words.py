@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -29,6 +29,7 @@ from wire.errors import (
     AuthenticationError,
     BadRequestError,
     LimitError,
+    QuotaError,
     RequestTimeoutError,
     ServerError,
     class_of_status,
@@ -178,6 +179,19 @@ class Words(msgspec.Struct, frozen=True):
         if self.pattern is not None and status < 400:
             return True  # the error names no status, so the words decide alone
         return self.statuses is None or status in self.statuses
+
+
+# The id of a daily quota contains PerDay. Its RetryInfo must not be obeyed: after that wait the
+# quota is still used up (G74).
+_DAILY = lazy_pattern(r"^quota: .*PerDay", re.MULTILINE)
+DAILY_QUOTA = Words(QuotaError, _DAILY, frozenset({429}))
+"""Row for the errors of Google, whose words have the lines of `quota_lines`. Any other quota of
+Google is one that a wait brings back, such as one of a minute."""
+
+
+def quota_lines(ids: Iterable[object]) -> list[str]:
+    """A line for each id of a quota in a google.rpc QuotaFailure."""
+    return [f"quota: {id}" for id in ids]
 
 
 _CLASSES = (

@@ -11,7 +11,7 @@ provider, and all limits must allow a call.
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,12 @@ _USED = 0.5
 """The part of a limit that must be used up before its reset tells how quickly it comes back:
 `remaining` is rounded, and so are many resets."""
 
+_MOST_MODELS = 1_000
+"""Of so many models is kept what their servers report; the one that was asked longest ago is
+forgotten first."""
+_MOST_LIMITS = 16
+"""Of so many limits of a model; a server that invents names must not fill the memory."""
+
 Amounts = Mapping[str, float]
 """What a call uses of each unit."""
 
@@ -44,13 +50,52 @@ Amounts = Mapping[str, float]
 class Place:
     """The place of one attempt: first in the queue, then among the calls that run."""
 
-    __slots__ = ("amounts", "at", "key", "number", "reported")
+    __slots__ = ("amounts", "at", "model", "number", "reported", "responded", "sent")
 
-    def __init__(self, key: str, amounts: Amounts) -> None:
-        self.key, self.amounts = key, amounts
+    def __init__(self, model: _Model, amounts: Amounts) -> None:
+        self.model, self.amounts = model, amounts
         self.number = 0  # when it was let through; 0: not yet
         self.at = 0.0
         self.reported = False  # whether the server has responded
+        self.sent: Amounts = {}  # `_Model.sent` and `.responded` when it was let through
+        self.responded: Amounts = {}
+
+
+class _Model:
+    """One model at one server: the limits that it reported, and what calls to it use.
+
+    The sums over all calls replace a search among those that run: what was let through after a
+    call is the difference between two sums.
+    """
+
+    __slots__ = ("is_known", "limits", "open", "pending", "responded", "sent")
+
+    def __init__(self) -> None:
+        self.limits: OrderedDict[tuple[str, str, float | None], _Limit] = OrderedDict()
+        self.is_known = False  # whether a server has responded
+        self.pending = 0  # calls that run without a response
+        self.open: defaultdict[str, float] = defaultdict(int)  # what these use
+        self.sent: defaultdict[str, float] = defaultdict(int)  # all that were ever let through
+        self.responded: defaultdict[str, float] = defaultdict(int)  # of these, with a response
+
+    def let_through(self, place: Place) -> None:
+        self.pending += 1
+        for unit, amount in place.amounts.items():
+            self.sent[unit] += amount
+            self.open[unit] += amount
+        place.sent, place.responded = dict(self.sent), dict(self.responded)
+
+    def ended(self, place: Place) -> None:
+        """`place` runs no more, or has its response."""
+        self.pending -= 1
+        for unit, amount in place.amounts.items():
+            self.open[unit] -= amount
+
+    def has_response(self, place: Place) -> None:
+        place.reported = self.is_known = True
+        self.ended(place)
+        for unit, amount in place.amounts.items():
+            self.responded[unit] += amount
 
 
 class _Limit:
@@ -92,17 +137,16 @@ class Pacing:
     ) -> None:
         self._given, self._window, self._concurrent = dict(limits), window, concurrent
         self._own: dict[str, _Limit] = {}
-        self._learned: dict[str, dict[tuple[str, str, float | None], _Limit]] = {}
-        self._queue: deque[Place] = deque()
-        self._running: dict[Place, None] = {}  # the first let through comes first
-        self._responded: deque[tuple[float, Place]] = deque()  # since the oldest of them
+        self._models: OrderedDict[str, _Model] = OrderedDict()  # the one asked last comes last
+        self._queue: OrderedDict[Place, None] = OrderedDict()
+        self._running: set[Place] = set()
         self._until = -math.inf
         self._count = 0
 
     @property
     def next(self) -> Place | None:
         """Whose turn it is."""
-        return self._queue[0] if self._queue else None
+        return next(iter(self._queue), None)
 
     @property
     def waiting(self) -> int:
@@ -116,8 +160,14 @@ class Pacing:
 
     def enter(self, key: str, amounts: Amounts) -> Place:
         """Join the queue at its end; `key` names the server and the model."""
-        place = Place(key, amounts)
-        self._queue.append(place)
+        model = self._models.get(key)
+        if model is None:
+            model = self._models[key] = _Model()
+        self._models.move_to_end(key)
+        if len(self._models) > _MOST_MODELS:
+            self._models.popitem(last=False)
+        place = Place(model, amounts)
+        self._queue[place] = None
         return place
 
     def wait(self, place: Place, now: float) -> float | None:
@@ -125,36 +175,39 @@ class Pacing:
 
         `None`: until something changes: another call goes first, or one must end.
         """
-        if self._queue[0] is not place:
+        if self.next is not place:
             return None
         if self._concurrent is not None and len(self._running) >= self._concurrent:
             return None
-        if not self._given and place.key not in self._learned and self._probed(place.key):
-            return None
+        model = place.model
+        if not (self._given or model.is_known) and model.pending:
+            return None  # one call finds out whether the server reports limits
         limits = self._limits(place, now)
-        waits = [limit.wait(amount) for limit, amount in limits]
+        waits = [limit.wait(place.amounts[unit]) for unit, limit in limits]
         longest = max([self._until - now, *waits])
         if longest > 0:
             return max(longest, _SHORTEST)
-        self._queue.popleft()
+        del self._queue[place]
         self._count += 1
         place.number, place.at = self._count, now
-        self._running[place] = None
-        for limit, amount in limits:
-            limit.left -= amount
+        self._running.add(place)
+        model.let_through(place)
+        for unit, limit in limits:
+            limit.left -= place.amounts[unit]
         return 0.0
 
     def leave(self, place: Place, now: float, used: Amounts) -> None:
         """End the wait or the run of `place`; `used` replaces its estimate, unit by unit."""
         if place not in self._running:
-            if place in self._queue:
-                self._queue.remove(place)
+            self._queue.pop(place, None)
             return
-        del self._running[place]
-        for unit, amount in place.amounts.items():
-            for limit in self._limits_of(place.key, unit, now):
-                if limit.latest < place.number:  # else its server has counted what was used
-                    limit.left += amount - used.get(unit, amount)
+        self._running.discard(place)
+        if not place.reported:
+            place.model.ended(place)
+        for unit, limit in self._limits(place, now):
+            if limit.latest < place.number:  # else its server has counted what was used
+                amount = place.amounts[unit]
+                limit.left += amount - used.get(unit, amount)
 
     def hold(self, seconds: float, now: float) -> None:
         """A server wants all to wait."""
@@ -165,22 +218,27 @@ class Pacing:
         self, place: Place, reported: Iterable[RateLimit], received_at: float, now: float
     ) -> None:
         """Take over what a response to `place` reports; it came at `received_at` of the epoch."""
-        beside = self._beside(place)
-        later = [each for each in beside if each.number > place.number and not each.reported]
-        is_first, place.reported = not place.reported, True
-        limits = self._learned.setdefault(place.key, {})
+        model = place.model
+        if not place.reported:
+            model.has_response(place)
         for report in reported:
+            unit = report.unit
+            if unit not in place.amounts:
+                continue  # nothing is known of what a call uses of it
             if report.limit is None or report.remaining is None or report.limit <= 0:
                 continue
             if report.window is not None and report.window > LONGEST:
                 continue
-            key = report.unit, report.scope, report.window
-            limit = limits.get(key)
+            key = unit, report.scope, report.window
+            limit = model.limits.get(key)
             is_new = limit is None
             if limit is None:
-                limit = limits[key] = _Limit(report.limit, report.window or _MINUTE, now)
+                limit = model.limits[key] = _Limit(report.limit, report.window or _MINUTE, now)
             if place.number < limit.latest:
                 continue  # a later call has told more
+            model.limits.move_to_end(key)
+            if len(model.limits) > _MOST_LIMITS:
+                model.limits.popitem(last=False)
             limit.latest = place.number
             limit.refill(now)
             limit.limit = report.limit * _SHARE
@@ -192,45 +250,22 @@ class Pacing:
             left = report.remaining - report.limit * (1 - _SHARE)
             # At best the server has counted this call when it was let through, and all before it.
             came_back = (now - place.at) * limit.limit / limit.window
-            most = left + came_back - sum(each.amounts.get(report.unit, 0) for each in later)
-            # At worst it has counted it just now, and before all that ran at the same time.
-            least = left - sum(each.amounts.get(report.unit, 0) for each in beside)
+            most = left + came_back - (model.sent[unit] - place.sent[unit])
+            # At worst it has counted it just now, and before all that ran at the same time: those
+            # without a response, and those whose response came after it was let through.
+            others = model.responded[unit] - place.amounts[unit] - place.responded.get(unit, 0)
+            least = left - others - model.open[unit]
             known = least if is_new else max(min(limit.left, most), least)
             limit.left = min(limit.limit, known)
-        if is_first:
-            self._responded.append((now, place))
 
-    def _probed(self, key: str) -> bool:
-        """Whether a call runs whose response may tell the limits."""
-        return any(each.key == key and not each.reported for each in tuple(self._running))
-
-    def _beside(self, place: Place) -> list[Place]:
-        """The calls that the server may have counted after `place`: those without a response, and
-        those whose response came after `place` was let through.
-        """
-        oldest = next(iter(self._running), place).at
-        while self._responded and self._responded[0][0] < oldest:
-            self._responded.popleft()
-        beside = [each for at, each in self._responded if at >= place.at]
-        beside += [each for each in tuple(self._running) if not each.reported]
-        return [each for each in beside if each is not place and each.key == place.key]
-
-    def _limits(self, place: Place, now: float) -> list[tuple[_Limit, float]]:
-        return [
-            (limit, amount)
-            for unit, amount in place.amounts.items()
-            for limit in self._limits_of(place.key, unit, now)
-        ]
-
-    def _limits_of(self, key: str, unit: str, now: float) -> list[_Limit]:
-        """The limits that count `unit`, as they are now."""
-        if unit in self._given and unit not in self._own:
-            self._own[unit] = _Limit(self._given[unit], self._window, now)
-        learned = self._learned.get(key, {})
-        found = [limit for (counted, _, _), limit in learned.items() if counted == unit]
-        if unit in self._own:
-            found.append(self._own[unit])
-        for limit in found:
+    def _limits(self, place: Place, now: float) -> list[tuple[str, _Limit]]:
+        """The limits that count what `place` uses, as they are now, each with its unit."""
+        for unit, most in self._given.items():
+            if unit in place.amounts and unit not in self._own:
+                self._own[unit] = _Limit(most, self._window, now)
+        learned = [(unit, limit) for (unit, _, _), limit in place.model.limits.items()]
+        found = [each for each in (*learned, *self._own.items()) if each[0] in place.amounts]
+        for _, limit in found:
             limit.refill(now)
         return found
 

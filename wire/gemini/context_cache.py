@@ -24,7 +24,7 @@ from wire.core.decoders import decoder
 from wire.core.flow import Flow, ask
 from wire.core.memory import Note, encode
 from wire.core.secret import quoted
-from wire.errors import APIError, BadRequestError, ConfigurationError, WireError
+from wire.errors import APIError, ConfigurationError, WireError
 from wire.gemini.caches import (
     create_cached_content,
     delete_cached_content,
@@ -132,8 +132,9 @@ class ContextCache:
     def tick(self, now: float) -> Flow[None]:
         """A flow that counts, creates or prolongs the cache if that is due at `now`.
 
-        It raises no error of a call: a failure is added to `notes`. The next tick tries again; if
-        the failure may pass, it is due after `RETRY_SECONDS`, or the time that the server names.
+        It raises no error of a call: a failure is added to `notes`, with the time until the next
+        tick, which tries again. If the failure may pass, that is `RETRY_SECONDS`, or the time that
+        the server names.
         A refused cache is due again after `ttl`, and after twice as long each further time, but
         never if it is too small. A cache that cannot be prolonged is created anew by the next tick.
         """
@@ -174,8 +175,7 @@ class ContextCache:
         try:
             response = yield from ask(count_tokens(self.model, self._countable()))
         except WireError as error:
-            self._note("count", error)
-            self._try_again(error, now)
+            self._try_again("count", error, now)
         else:
             self.tokens = response.total_tokens or 0
 
@@ -194,11 +194,19 @@ class ContextCache:
         turns = [*first, *(shared.contents or ())] or [Content(role="user", parts=[Part(text=".")])]
         return GenerateContentRequest(contents=turns, tools=shared.tools)
 
-    def _try_again(self, error: WireError, now: float) -> None:
-        """Bring the next tick forward if the failure may pass."""
+    def _try_again(self, action: str, error: WireError, now: float) -> None:
+        """Choose the next tick after a failure, and note the failure with it."""
         if error.retryable:
             wait = RETRY_SECONDS if error.retry_after is None else error.retry_after
             self.due = now + min(max(wait, 1.0), self.ttl / 2)
+        elif action == "create" and isinstance(error, APIError):
+            # The wait doubles, because the same request is most likely refused again. One that is
+            # too small for the model (G63) always is.
+            self._refusals += 1
+            too_small = "too small" in error.message
+            self.due = None if too_small else now + self.ttl / 2 * 2**self._refusals
+        words = "not tried again" if self.due is None else f"tried again in {self.due - now:g} s"
+        self.notes.append(Note(f"contextCache.{action}", f"{error}; {words}"))
 
     def _create(self, now: float) -> Flow[None]:
         fields = _fields(self.shared)
@@ -212,14 +220,7 @@ class ContextCache:
         try:
             cache = yield from ask(create_cached_content(request))
         except WireError as error:
-            self._note("create", error)
-            if isinstance(error, BadRequestError):
-                # The wait doubles, because the same request is most likely refused again. One that
-                # is too small for the model (G63) always is.
-                self._refusals += 1
-                too_small = "too small" in error.message
-                self.due = None if too_small else now + self.ttl / 2 * 2**self._refusals
-            self._try_again(error, now)
+            self._try_again("create", error, now)
             return
         self.name, self._refusals = cache.name, 0
 

@@ -12,16 +12,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
-from wire.core.error_words import ErrorReader, Words
+from wire.core.error_words import DAILY_QUOTA, ErrorReader, Words, quota_lines
 from wire.core.lazy import lazy_pattern
-from wire.errors import APIError, AuthenticationError, ContextLengthError, QuotaError
+from wire.errors import APIError, AuthenticationError, ContextLengthError
 from wire.gemini.types import ErrorDetail, Status
 
 _KEY = lazy_pattern(r"^reason: API_KEY_INVALID$", re.MULTILINE)
 _CONTEXT = lazy_pattern(r"input token count .*exceeds the maximum number of tokens", re.IGNORECASE)
-# The id of a daily quota contains PerDay. Its RetryInfo must not be obeyed: after that wait the
-# quota is still used up (G74).
-_DAILY = lazy_pattern(r"^quota: .*PerDay", re.MULTILINE)
 
 RPC_CODES = {
     1: ("CANCELLED", 499),
@@ -51,7 +48,7 @@ class _Errors(ErrorReader[Status]):
     classes: ClassVar[tuple[Words, ...]] = (
         Words(AuthenticationError, _KEY),
         Words(ContextLengthError, _CONTEXT),
-        Words(QuotaError, _DAILY, frozenset({429})),
+        DAILY_QUOTA,
     )
 
     def fields(self, received: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +70,7 @@ class _Errors(ErrorReader[Status]):
             [
                 self.message(error),
                 *(f"reason: {detail.reason}" for detail in details),
-                *(f"quota: {each.quota_id}" for one in details for each in one.violations or ()),
+                *quota_lines(each.quota_id for one in details for each in one.violations or ()),
             ]
         )
 

@@ -403,17 +403,16 @@ class AsyncClient(ClientState):
         self, steps: Steps, receive: Callable[[Attempt, httpx.Response], Awaitable[Any]]
     ) -> Any:
         """Carry out the steps of a call with `around`."""
-        with contextlib.closing(steps):
-            outcome = None
-            while True:
+        from wire.http.surrounding import StepsRun
+
+        with StepsRun(steps) as running:
+            while running.step is not None:
                 try:
-                    step = steps.send(outcome)
-                except StopIteration as end:
-                    return end.value
-                try:
-                    outcome = await self._carried_out(step, receive)
+                    outcome = await self._carried_out(running.step, receive)
                 except WireError as error:
                     outcome = error
+                running.tell(outcome)
+        return running.answer
 
     async def _carried_out(
         self, step: Action, receive: Callable[[Attempt, httpx.Response], Awaitable[Any]]

@@ -7,7 +7,6 @@ same client for asyncio and trio.
 from __future__ import annotations
 
 import collections
-import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -331,17 +330,16 @@ class Client(ClientState):
 
     def _surrounded(self, steps: Steps, receive: Callable[[Attempt, httpx.Response], Any]) -> Any:
         """Carry out the steps of a call with `around`."""
-        with contextlib.closing(steps):
-            outcome = None
-            while True:
+        from wire.http.surrounding import StepsRun
+
+        with StepsRun(steps) as running:
+            while running.step is not None:
                 try:
-                    step = steps.send(outcome)
-                except StopIteration as end:
-                    return end.value
-                try:
-                    outcome = self._carried_out(step, receive)
+                    outcome = self._carried_out(running.step, receive)
                 except WireError as error:
                     outcome = error
+                running.tell(outcome)
+        return running.answer
 
     def _carried_out(self, step: Action, receive: Callable[[Attempt, httpx.Response], Any]) -> Any:
         from wire.http.surrounding import Given

@@ -8,7 +8,7 @@ back: the result, or the `WireError`. What cannot wait is told by the `Attempt` 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from wire.around import (
     AttemptFailed,
@@ -25,6 +25,7 @@ from wire.around import (
 )
 from wire.core.call import Call, StreamCall
 from wire.core.exchange import Pause, Step
+from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
 from wire.errors import WireError
 from wire.http.sending import AnyCall, Attempt, ClientState
@@ -44,6 +45,22 @@ class Given:
 
 Action: TypeAlias = Pause | Wait | Call[Any] | Attempt | Given
 Steps: TypeAlias = Generator[Action, Any, Any]
+
+
+class StepsRun(FlowRun[Any]):
+    """Runs steps as `FlowRun` runs a flow; an error that `tell` gets is sent as any outcome."""
+
+    step: Any
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__(cast(Flow[Any], steps))
+
+    def tell(self, outcome: Any) -> None:
+        """Send the outcome of `step`: its result, or the `WireError`. Raises what the steps do."""
+        try:
+            self.step = self._flow.send(outcome)
+        except StopIteration as end:
+            self.step, self.answer = None, end.value
 
 
 class SurroundedCall:

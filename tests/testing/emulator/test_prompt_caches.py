@@ -81,6 +81,19 @@ def test_another_key_is_another_server() -> None:
     assert read == [False, True, False, True]
 
 
+def test_the_key_of_xai_is_a_header() -> None:
+    emulator = Emulator()
+    body = json.dumps({"model": "grok-4.5", "messages": [{"role": "user", "content": LONG}]})
+    read = []
+    for key in ("a", "a", "b", "a", None, None):
+        headers = {"authorization": "Bearer fake-key", "content-type": "application/json"}
+        headers |= {} if key is None else {"x-grok-conv-id": key}
+        answer = emulator.answer("POST", f"https://api.x.ai{CHAT}", headers, body.encode())
+        details = json.loads(answer.body)["usage"]["prompt_tokens_details"]
+        read.append(details["cached_tokens"] > 0)
+    assert read == [False, True, False, True, False, True]
+
+
 def test_gpt_5_6_reads_what_ends_at_a_breakpoint() -> None:
     emulator = Emulator()
     model = {"model": "gpt-5.6", "reasoning_effort": "none"}

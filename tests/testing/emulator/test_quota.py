@@ -22,7 +22,12 @@ from wire.testing.emulator import (
 
 BEGIN = 1_795_262_400.0
 KEY = "fake-key-123456"
-MODELS = ["openai:gpt-5.2", "anthropic:claude-sonnet-5", "gemini:gemini-3.8-flash"]
+MODELS = [
+    "openai:gpt-5.2",
+    "anthropic:claude-sonnet-5",
+    "gemini:gemini-3.8-flash",
+    "gemini@openai:gemini-3.8-flash",
+]
 
 
 class Clock:

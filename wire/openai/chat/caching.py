@@ -7,13 +7,14 @@ keep the beginnings of prompts on their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from wire.core.memory import Note
-from wire.neutral.caching import MAX_BREAKPOINTS, breakpoint_paths
+from wire.neutral.caching import MAX_BREAKPOINTS, prefix_key
 from wire.neutral.messages import Message
 from wire.neutral.request import Request
 from wire.openai.chat.types import (
@@ -23,7 +24,12 @@ from wire.openai.chat.types import (
     PromptCacheBreakpoint,
 )
 from wire.openai.chat.types import Message as WireMessage
-from wire.openai.common.caching import IMPLICIT_BREAKPOINTS, NOT_MARKABLE, UNKNOWN, cache_fields
+from wire.openai.common.caching import (
+    IMPLICIT_BREAKPOINTS,
+    Breakpoints,
+    breakpoints,
+    cache_fields,
+)
 from wire.openai.common.dialect import Caching, Dialect, matches_model
 
 Mark = dict[str, Any]
@@ -33,46 +39,21 @@ _MARKABLE = ("text", "image_url", "input_audio", "file")
 _INSTRUCTIONS = ("system", "developer")
 
 
-class Breakpoints(msgspec.Struct):
-    """The messages that get a breakpoint, by path, and how it is written."""
-
-    paths: frozenset[str]
-    mark: Mark
-    notes: list[Note]
-
-    def marked(self, path: str, turns: Iterable[WireMessage]) -> list[WireMessage]:
-        """The messages that the neutral message at `path` became, the last one with a breakpoint
-        if it gets one.
-        """
-        turns = list(turns)
-        if path not in self.paths:
-            return turns
-        last = with_mark(turns[-1], self.mark) if turns else None
-        if last is None:
-            self.notes.append(Note(f"{path}.cache", NOT_MARKABLE))
-            return turns
-        return [*turns[:-1], last]
-
-
 def breakpoints_of(
     request: Request,
     conversation: Sequence[tuple[str, Message]],
     model: str,
     dialect: Dialect,
     notes: list[Note],
-) -> Breakpoints | None:
-    """The breakpoints of messages with `cache`; `None` if there are none on this host.
-
-    A host that caches prompts on its own needs none, and gets no note.
-    """
+) -> Breakpoints[WireMessage] | None:
+    """The breakpoints of messages with `cache`; `None` if there are none on this host."""
     how = dialect.caching
     mark = _mark(how, model, request.caching)
     if mark is None:
-        if not how.unasked and request.caching != "off":
-            notes += [Note(f"{path}.cache", UNKNOWN) for path, each in conversation if each.cache]
-        return None
+        return breakpoints(request, conversation, how, None, notes)
     most = MAX_BREAKPOINTS if "cache_control" in mark else IMPLICIT_BREAKPOINTS
-    return Breakpoints(breakpoint_paths(request, conversation, notes, most), mark, notes)
+    marking = functools.partial(with_mark, mark=mark)
+    return breakpoints(request, conversation, how, marking, notes, most)
 
 
 def with_mark(message: WireMessage, mark: Mark) -> WireMessage | None:
@@ -109,15 +90,9 @@ def cached(
     the one before.
     """
     model, how = built.model or "", dialect.caching
-    messages = list(built.messages)
-    count = next(
-        (at for at, each in enumerate(messages) if each.role not in _INSTRUCTIONS), len(messages)
-    )
-    beginning: list[Any] = [built.tools, messages[:count]]
-    if not built.tools and not count:
-        beginning = messages[:1]
+    messages, count = list(built.messages), _instructions(built)
     fields = cache_fields(
-        caching, model, how, key_refused=key_refused, beginning=beginning, notes=notes
+        caching, model, how, key_refused=key_refused, beginning=_beginning(built), notes=notes
     )
     mark = _mark(how, model, caching)
     if mark is not None:
@@ -134,6 +109,34 @@ def cached(
             if left > 0 and made is not None:
                 messages[at], left = made, left - 1
     return msgspec.structs.replace(built, messages=messages, **fields)
+
+
+def key_headers(built: ChatCompletionRequest, dialect: Dialect) -> dict[str, str]:
+    """The header with the key of the request's beginning, for a host that reads it there.
+
+    >>> request = ChatCompletionRequest(messages=[WireMessage(role="user", content="Hi")])
+    >>> how = Caching(key_header="x-key")
+    >>> key_headers(request, Dialect(caching=how))["x-key"][:5]
+    'wire-'
+    """
+    name = dialect.caching.key_header
+    key = prefix_key(_beginning(built)) if name else ""
+    return {name: key} if key else {}
+
+
+def _instructions(built: ChatCompletionRequest) -> int:
+    """How many messages with instructions come first."""
+    roles = (each.role for each in built.messages)
+    first = (at for at, role in enumerate(roles) if role not in _INSTRUCTIONS)
+    return next(first, len(built.messages))
+
+
+def _beginning(built: ChatCompletionRequest) -> list[Any]:
+    """What all requests of a conversation have: tools and instructions, else the first message."""
+    count = _instructions(built)
+    if not built.tools and not count:
+        return list(built.messages[:1])
+    return [built.tools, built.messages[:count]]
 
 
 def _is_marked(message: WireMessage) -> bool:

@@ -55,7 +55,7 @@ from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
 from wire.openai.common.rows import provider_row
 
 if TYPE_CHECKING:  # few requests have breakpoints
-    from wire.openai.chat.caching import Breakpoints
+    from wire.openai.common.caching import Breakpoints
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -69,7 +69,7 @@ def wire_messages(
     custom_tools: Container[str],
     dialect: Dialect,
     notes: list[Note],
-    breakpoints: Breakpoints | None = None,
+    breakpoints: Breakpoints[WireMessage] | None = None,
 ) -> list[WireMessage]:
     """The messages in their order, with the results of a turn directly after its calls (O2).
 
@@ -200,7 +200,7 @@ def _results(
     ids: Mapping[str, str],
     dialect: Dialect,
     notes: list[Note],
-    breakpoints: Breakpoints | None,
+    breakpoints: Breakpoints[WireMessage] | None,
 ) -> Iterator[WireMessage]:
     """The messages after the calls of a message: the results, in the order of the calls, then their
     media, then the system messages that came between the results.

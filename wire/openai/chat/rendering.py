@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Container
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -170,13 +170,20 @@ def _wire_call(
     `stream` is the value in its body, which the rules need (O5): the rendered struct has none.
     """
     row = provider_row(provider)
-    return wire_call(
-        render_request(request, model, row),
+    built = render_request(request, model, row)
+    raw = wire_call(
+        built,
         request.options,
         row,
         functools.partial(make, checked=False),
         functools.partial(_check, model, stream),
     )
+    if request.caching is not None and request.caching != "off":
+        from wire.openai.chat.caching import key_headers
+
+        if headers := key_headers(built, row.dialect):
+            return cast(AnyCall, raw.replace(headers=headers))
+    return raw
 
 
 def _check(

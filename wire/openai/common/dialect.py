@@ -72,6 +72,8 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
     """The host keeps beginnings of prompts without being asked."""
     key: bool = False
     """The host reads `prompt_cache_key`, and sends requests with one key to one server."""
+    key_header: str = ""
+    """Name of the header that carries the key in its place, in lower case."""
     breakpoints: str = ""
     """Regular expression of the models whose parts may have `prompt_cache_breakpoint`."""
     marks: str = ""

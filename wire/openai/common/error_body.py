@@ -7,11 +7,11 @@ of `wire.core.error_words`. In streams Groq sends an error in `x_groq`, OpenRout
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from wire.core.arguments import checked_arguments
-from wire.core.error_words import ErrorReader, Words
+from wire.core.error_words import DAILY_QUOTA, ErrorReader, Words, quota_lines
 from wire.core.lazy import lazy_pattern
 from wire.core.lenient import plain
 from wire.errors import APIError, ContextLengthError, NotFoundError, QuotaError
@@ -30,6 +30,9 @@ _QUOTA = lazy_pattern(
     re.IGNORECASE,
 )
 
+_EXHAUSTED = "RESOURCE_EXHAUSTED"
+"""The google.rpc code of a quota. Google sends it as `status`, no other host does."""
+
 
 class _Errors(ErrorReader[ErrorObject]):
     kind = ErrorObject
@@ -42,6 +45,7 @@ class _Errors(ErrorReader[ErrorObject]):
     quota = Words(QuotaError, _QUOTA)
     classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
+        DAILY_QUOTA,
         # Chat completions answer 404, Responses 400.
         Words(NotFoundError, _MODEL, frozenset({400, 404})),
         Words(QuotaError, _QUOTA, frozenset({429})),
@@ -56,6 +60,26 @@ class _Errors(ErrorReader[ErrorObject]):
         """The message; from a gateway, followed by the message of the host behind it."""
         message, upstream = super().message(error), upstream_message(error)
         return f"{message}: {upstream}" if upstream and upstream not in message else message
+
+    def words(self, error: ErrorObject) -> str:
+        """The text that `classes` search.
+
+        Of a quota of Google, the codes and the ids: its message is the same for the quota of a
+        minute, which comes back, and for that of a day.
+        """
+        for each in (error, upstream_error(error)):
+            if each is not None and each.status == _EXHAUSTED:
+                return "\n".join([_EXHAUSTED, *quota_lines(_quota_ids(each.details))])
+        return super().words(error)
+
+
+def _quota_ids(details: object) -> Iterator[object]:
+    """The ids in the google.rpc details of an error."""
+    for detail in details if isinstance(details, list) else ():
+        violations = detail.get("violations") if isinstance(detail, dict) else None
+        for each in violations if isinstance(violations, list) else ():
+            if isinstance(each, dict):
+                yield each.get("quotaId")
 
 
 ERRORS = _Errors()
@@ -75,10 +99,15 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
     return ERRORS.parse(status, body)
 
 
-def upstream_message(error: ErrorObject) -> str | None:
-    """The message of the host behind a gateway. OpenRouter sends that host's JSON as a text."""
+def upstream_error(error: ErrorObject) -> ErrorObject | None:
+    """The error of the host behind a gateway. OpenRouter sends that host's JSON as a text."""
     raw = error.metadata.get("raw") if error.metadata is not None else None
     if not isinstance(raw, str):
         return None
-    upstream = ERRORS.error_in(plain(raw.encode("utf-8", "replace")), certain=True)
+    return ERRORS.error_in(plain(raw.encode("utf-8", "replace")), certain=True)
+
+
+def upstream_message(error: ErrorObject) -> str | None:
+    """The message of `upstream_error`."""
+    upstream = upstream_error(error)
     return upstream.message if upstream is not None else None

@@ -367,7 +367,7 @@ _XAI = Dialect(
     ),
     reasoning_slots=("reasoning_content",),
     reasoning_outside_output=True,
-    caching=CACHES_UNASKED,
+    caching=Caching(unasked=True, key_header="x-grok-conv-id"),
 )
 
 _CEREBRAS = Dialect(

@@ -6,16 +6,15 @@ end of the request. Earlier models keep the beginnings of prompts without breakp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from wire.core.memory import Note
-from wire.neutral.caching import breakpoint_paths
 from wire.neutral.messages import Message
 from wire.neutral.request import Request
-from wire.openai.common.caching import IMPLICIT_BREAKPOINTS, NOT_MARKABLE, UNKNOWN, cache_fields
+from wire.openai.common.caching import Breakpoints, breakpoints, cache_fields
 from wire.openai.common.dialect import matches_model
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.types import ContentPart, Item, PromptCacheBreakpoint, ResponseRequest
@@ -24,43 +23,16 @@ _MARKABLE = ("input_text", "input_image", "input_file")
 _INSTRUCTIONS = ("system", "developer")
 
 
-class Breakpoints(msgspec.Struct):
-    """The messages that get a breakpoint, by path."""
-
-    paths: frozenset[str]
-    notes: list[Note]
-
-    def marked(self, path: str, items: Iterable[Item]) -> list[Item]:
-        """The items that the neutral message at `path` became, the last one with a breakpoint if it
-        gets one.
-        """
-        items = list(items)
-        if path not in self.paths:
-            return items
-        last = with_mark(items[-1]) if items else None
-        if last is None:
-            self.notes.append(Note(f"{path}.cache", NOT_MARKABLE))
-            return items
-        return [*items[:-1], last]
-
-
 def breakpoints_of(
     request: Request,
     conversation: Sequence[tuple[str, Message]],
     model: str,
     dialect: Dialect,
     notes: list[Note],
-) -> Breakpoints | None:
-    """The breakpoints of messages with `cache`; `None` if there are none on this host.
-
-    A host that caches prompts on its own needs none, and gets no note.
-    """
-    if not _has_breakpoints(dialect, model):
-        if not dialect.caching.unasked and request.caching != "off":
-            notes += [Note(f"{path}.cache", UNKNOWN) for path, each in conversation if each.cache]
-        return None
-    paths = breakpoint_paths(request, conversation, notes, IMPLICIT_BREAKPOINTS)
-    return Breakpoints(paths, notes)
+) -> Breakpoints[Item] | None:
+    """The breakpoints of messages with `cache`; `None` if there are none on this host."""
+    marking = with_mark if _has_breakpoints(dialect, model) else None
+    return breakpoints(request, conversation, dialect.caching, marking, notes)
 
 
 def _has_breakpoints(dialect: Dialect, model: str) -> bool:

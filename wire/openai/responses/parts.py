@@ -43,7 +43,7 @@ from wire.openai.responses.parse import CALLS, WIRE, parse_reply, parts_of
 from wire.openai.responses.types import ContentPart, Item, Response
 
 if TYPE_CHECKING:  # few requests have breakpoints
-    from wire.openai.responses.caching import Breakpoints
+    from wire.openai.common.caching import Breakpoints
 
 SentMessage: TypeAlias = tuple[str, Message]
 """Path of a message in the neutral request, and the message."""
@@ -85,7 +85,7 @@ def input_items(
     accepted: Accepted,
     dialect: Dialect,
     notes: list[Note],
-    breakpoints: Breakpoints | None = None,
+    breakpoints: Breakpoints[Item] | None = None,
 ) -> list[Item]:
     """The items of a conversation that `wire.history.check` accepts.
 

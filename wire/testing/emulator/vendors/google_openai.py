@@ -70,7 +70,8 @@ class GoogleOpenAI(OpenAI):
             return {"extra_content": {"google": {"thought_signature": signed}}}
 
         thinking = thinking_of(None, None) if model.thinks else 0
-        prompt = prompt_of(body, PROVIDERS["gemini@openai"].dialect, self._cache)
+        dialect = PROVIDERS["gemini@openai"].dialect
+        prompt = prompt_of(body, dialect, self._cache, request.headers)
         return Generation(body, wish_of(body, thinking), model.name, prompt, signature)
 
     def _model(self, name: str, route: Route) -> Traits:

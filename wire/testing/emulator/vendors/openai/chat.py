@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -284,19 +284,26 @@ class Generation:
 
 
 def prompt_of(
-    request: ChatCompletionRequest, dialect: Dialect, cache: PromptCache
+    request: ChatCompletionRequest,
+    dialect: Dialect,
+    cache: PromptCache,
+    headers: Mapping[str, str],
 ) -> Callable[[], PromptTokens]:
     """The function that counts the tokens of a prompt, with what a cache has of it."""
     plain = msgspec.to_builtins(request)
-    return cache.counter(plain, prompt_pieces(request), dialect.caching)
+    return cache.counter(plain, prompt_pieces(request), dialect.caching, headers)
 
 
 def generation_of(
-    request: ChatCompletionRequest, host: Provider | None, cache: PromptCache
+    request: ChatCompletionRequest,
+    host: Provider | None,
+    cache: PromptCache,
+    headers: Mapping[str, str],
 ) -> Generation:
     """The generation of a decoded request, with thoughts where the host demands them back (O14)."""
     dialect = provider_row(host or "").dialect
-    key, prompt = required_reasoning(request, dialect), prompt_of(request, dialect, cache)
+    key = required_reasoning(request, dialect)
+    prompt = prompt_of(request, dialect, cache, headers)
     wish = wish_of(request)
     if key:
         wish = replace(wish, thinking=count(thoughts_on(wish.question)))

@@ -5,7 +5,8 @@
   and its own at the end; with the mode `explicit`, the last four that the request has.
 - OpenRouter keeps the prompts of some models up to `cache_control`.
 
-A beginning is read under the same `prompt_cache_key` only: another key leads to another server.
+A beginning is read under the same `prompt_cache_key` only, at some hosts under the same value of a
+header: another key leads to another server.
 """
 
 from __future__ import annotations
@@ -55,19 +56,24 @@ class PromptCache:
     prefixes: Prefixes
 
     def counter(
-        self, request: Mapping[str, Any], pieces: list[Piece], how: Caching
+        self,
+        request: Mapping[str, Any],
+        pieces: list[Piece],
+        how: Caching,
+        headers: Mapping[str, str],
     ) -> Callable[[], PromptTokens]:
         """A function that counts the tokens of a request and keeps its beginnings, once.
 
         A request that is answered with an error is not counted, so that nothing of it is kept.
         """
-        return functools.cache(lambda: self._counted(request, pieces, how))
+        key = headers.get(how.key_header) if how.key_header else request.get("prompt_cache_key")
+        return functools.cache(lambda: self._counted(request, pieces, how, key))
 
     def _counted(
-        self, request: Mapping[str, Any], pieces: list[Piece], how: Caching
+        self, request: Mapping[str, Any], pieces: list[Piece], how: Caching, key: object
     ) -> PromptTokens:
         model = str(request.get("model") or "")
-        prefixes = prefixes_of(f"{model} {request.get('prompt_cache_key')}", pieces)
+        prefixes = prefixes_of(f"{model} {key}", pieces)
         total = prefixes[-1].tokens if prefixes else 0
         long = [each for each in prefixes if each.tokens >= MIN_CACHED_TOKENS]
         has_breakpoints, has_marks = (

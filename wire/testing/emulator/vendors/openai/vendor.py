@@ -139,7 +139,7 @@ class OpenAI:
             with refusals_of(responses_host):
                 return self._responses.read(request, responses_host, host)
         body = decoded(request.body, host, self._settings)
-        return generation_of(body, host, self._cache)
+        return generation_of(body, host, self._cache, request.headers)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for embeddings, files, models and what Responses store."""

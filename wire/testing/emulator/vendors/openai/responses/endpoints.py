@@ -76,7 +76,7 @@ class Responses:
             host = replace(host, obfuscates=False)
         asked = self._conversed(request, body, host)
         how = provider_row(row or "").dialect.caching
-        prompt = self._cache.counter(body, prompt_pieces(asked), how)
+        prompt = self._cache.counter(body, prompt_pieces(asked), how, request.headers)
         writer = ResponseWriter(body, host, _owner(request, host), self._contents, prompt)
 
         def keep(response: Mapping[str, Any]) -> None:
