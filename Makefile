@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the exporter for collectors in .venv-otlp, a server that takes its spans in .venv-phoenix, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations faults soak check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp faults soak check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -78,6 +78,9 @@ test-browser: .venv/.dev
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/bin/python -m pytest -q -c examples/integrations/pytest.ini --benchmark-disable examples/integrations
 
+test-otlp: .venv-otlp/.ready .venv-phoenix/.ready
+	.venv-otlp/bin/python -m pytest -q -m otlp tests/otlp
+
 # Writes docs/reliability.md with the table that it prints.
 faults: .venv/.dev
 	$(BIN)/python -m tests.faults
@@ -101,7 +104,7 @@ docs: .venv/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .venv-bench .clis
+	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .venv-otlp .venv-phoenix .venv-bench .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -138,3 +141,13 @@ clean:
 	@$(PYTHON) -m venv .venv-integrations
 	@.venv-integrations/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e '.[tools]'
 	@touch $@
+
+# OpenTelemetry's exporter for collectors, for test-otlp alone.
+.venv-otlp/.ready: tests/otlp/requirements.txt pyproject.toml | .venv/bin/python
+	@$(PYTHON) -m venv .venv-otlp
+	@.venv-otlp/bin/python -m pip install --quiet --disable-pip-version-check -r $< -e '.[dev]' && touch $@
+
+# Phoenix, a server that takes OTLP, for test-otlp alone: 860 MB on disk.
+.venv-phoenix/.ready: tests/otlp/phoenix.txt | .venv/bin/python
+	@$(PYTHON) -m venv .venv-phoenix
+	@.venv-phoenix/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@

@@ -726,6 +726,7 @@ EXCLUDED = {
     "wire.AsyncLanes.handle_async_request": "opens a connection",
     "agent.keep": "runs until it is left, on a clock",
     "agent.run_calls": "is the async half of a run, which `LLMAgent.run` covers",
+    "otel.Tracing": "`tracing` makes it, of objects of OpenTelemetry",
     "wire.Secret.reveal": "is meant to show the secret",
 }
 """Callables that are not called, each with the reason."""

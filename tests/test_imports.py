@@ -89,8 +89,10 @@ RARE_TYPES = tuple(
     )
 )  # fmt: skip
 ABOVE = ("wire.agent", "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing", "wire.tools")
-NOT_FOR_THREADS = ("asyncio", "anyio", *ERRORS_ONLY, *ABOVE)
-NOT_FOR_ASYNC = ("asyncio", "anyio._core", "wire.http.client", *ERRORS_ONLY, *ABOVE)
+AROUND = ("opentelemetry", "wire.around", "wire.otel", "wire.pace", "wire.http.surrounding")
+"""What hangs around a call, which a program without `around=` and `tracing=` does not need."""
+NOT_FOR_THREADS = ("asyncio", "anyio", *ERRORS_ONLY, *ABOVE, *AROUND)
+NOT_FOR_ASYNC = ("asyncio", "anyio._core", "wire.http.client", *ERRORS_ONLY, *ABOVE, *AROUND)
 """A program that runs a loop of asyncio has imported asyncio itself."""
 ROWS = {
     "gemini": "wire.gemini.rows",
@@ -151,6 +153,12 @@ ENTRIES = {
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",
         45,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
+    ),
+    "Agent('gemini:...')": (
+        "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
+        "import wire; wire.Agent('gemini:gemini-3.8-flash')",
+        112,
+        (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (
         FIRST_CALL,

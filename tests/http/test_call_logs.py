@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import re
@@ -13,9 +14,11 @@ from typing import Any
 
 import pytest
 
+import wire
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, STREAM, event, loopback, text, whole
-from wire import AsyncClient, Chat, Client, Retry, errors, gemini
+from wire import AsyncClient, Chat, Client, Message, Reply, Retry, Stop, Usage, errors, gemini
+from wire.around import Around, CallEnded, CallFailed, Give, Outgoing
 from wire.core.masking import Mask
 from wire.core.secret import Secret
 from wire.http.call_logs import BODY_CHARACTERS, StderrHandler, shown_body
@@ -49,10 +52,11 @@ def test_tokens_of_a_neutral_call_are_logged(caplog: pytest.LogCaptureFixture) -
     caplog.set_level(logging.INFO, "wire")
     http = EmulatorTransport(Emulator([{"say": "At 05:12."}] * 2))
     with Chat("openai:gpt-5.2", api_key=KEY, http=http) as chat:
-        usage = chat.ask("When is high tide?").usage
+        reply = chat.ask("When is high tide?")
+        usage = reply.usage
         with chat.stream("When is high tide?") as stream:
             list(stream)
-    tokens = f"{usage.input} tokens in, {usage.output} out"
+    tokens = f"{usage.input} tokens in, {usage.output} out, {reply.cost}"
     assert usage.input > 0
     assert len(caplog.records) == 2
     assert all(line.endswith(tokens) for line in lines(caplog))
@@ -215,6 +219,7 @@ def test_each_record_has_its_facts_as_fields(
         "request_id": "req_1",
         "input_tokens": None,
         "output_tokens": None,
+        "cost": None,
     }
     assert call["received"] > 0
 
@@ -243,7 +248,147 @@ def test_tokens_are_fields(caplog: pytest.LogCaptureFixture) -> None:
     (call,) = json_lines(caplog)
     assert (call["input_tokens"], call["output_tokens"]) == (usage.input, usage.output)
     assert (call["outcome"], call["model"]) == ("answered", "gpt-5.2")
+    assert call["cost"] == float(wire.cost(usage, "openai:gpt-5.2").total) > 0
     assert 0 < call["first_byte"] <= call["first_event"] <= call["seconds"]
+
+
+def test_an_unknown_cost_is_no_field(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    with Chat("ollama:qwen3:8b", http=EmulatorTransport(Emulator([{"say": "Hi."}]))) as chat:
+        usage = chat.ask("Hi").usage
+    (call,) = json_lines(caplog)
+    assert call["cost"] is None
+    assert call["message"].endswith(f"{usage.input} tokens in, {usage.output} out")
+
+
+# --- calls with `around=`, and calls that are not sent --------------------------------------------
+
+
+RAW = Give("whole", events=[gemini.GenerateContentResponse()])
+
+
+def given(outgoing: Outgoing) -> Around:
+    yield RAW
+
+
+def given_reply(outgoing: Outgoing) -> Around:
+    yield Give(Reply(Message.assistant("Not now."), Stop("end"), Usage(input=10, output=5)))
+
+
+def given_for_an_error(outgoing: Outgoing) -> Around:
+    while not isinstance((yield), CallFailed):
+        pass
+    yield RAW
+
+
+def given_for_an_answer(outgoing: Outgoing) -> Around:
+    while not isinstance((yield), CallEnded):
+        pass
+    yield RAW
+
+
+def refuses(outgoing: Outgoing) -> Around:
+    raise errors.RuleError("no more money")
+    yield
+
+
+def refuses_answers(outgoing: Outgoing) -> Around:
+    while not isinstance((yield), CallEnded):
+        pass
+    raise errors.BlockedError("not on our watch")
+
+
+UNAVAILABLE = [whole({"error": {"code": 503, "message": "x"}}, 503, retry_after="0")]
+"""What stands around a call and what its server sends, to what the only line has."""
+AROUND: dict[str, tuple[Any, Any, tuple[str, str | None, int]]] = {
+    "given before": (given, None, ("given", None, 0)),
+    "given for an error": (given_for_an_error, UNAVAILABLE, ("given", None, 1)),
+    "refused before": (refuses, None, ("failed", "RuleError", 0)),
+    "refused by the server": ((lambda _: (yield)), UNAVAILABLE, ("failed", "OverloadedError", 1)),
+}
+WHOLE_ONLY: dict[str, tuple[Any, Any, tuple[str, str | None, int]]] = {
+    "a reply given before": (given_reply, None, ("given", None, 0)),
+    "given for an answer": (given_for_an_answer, [whole(ANSWER)], ("given", None, 1)),
+    "an answer refused": (refuses_answers, [whole(ANSWER)], ("failed", "BlockedError", 1)),
+    "answered": ((lambda _: (yield)), [whole(ANSWER)], ("answered", None, 1)),
+}
+STREAMED_ONLY: dict[str, tuple[Any, Any, tuple[str, str | None, int]]] = {
+    "an answer refused": (refuses_answers, GOOD_STREAM, ("failed", "BlockedError", 1)),
+    "answered": ((lambda _: (yield)), GOOD_STREAM, ("answered", None, 1)),
+    "broken": (
+        (lambda _: (yield)),
+        [STREAM, event(text("Hel")), "reset"],
+        ("failed", "ConnectionLost", 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*AROUND, *WHOLE_ONLY])
+def test_a_call_with_around_is_one_record(
+    name: str, drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    one_record({**AROUND, **WHOLE_ONLY}[name], drive.send, caplog)
+
+
+@pytest.mark.parametrize("name", [*AROUND, *STREAMED_ONLY])
+def test_a_stream_with_around_is_one_record(
+    name: str, drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    one_record({**AROUND, **STREAMED_ONLY}[name], drive.read, caplog)
+
+
+def one_record(case: Any, send: Any, caplog: pytest.LogCaptureFixture) -> None:
+    around, script, wanted = case
+    caplog.set_level(logging.INFO, "wire")
+    with loopback(script or []) as server:
+        with contextlib.suppress(errors.WireError):
+            send(base_url=server.url, around=around, retry=None)
+    (call,) = (each for each in json_lines(caplog) if each["logger"] == "wire")
+    assert (call["outcome"], call["error"], call["attempts"]) == wanted
+    assert (call["model"], call["method"], call["input_tokens"]) == ("m", "POST", None)
+    assert ("given by around=" in call["message"]) is (wanted[0] == "given")
+    assert "no more money" not in caplog.text  # a message may quote the prompt (R-33)
+
+
+def test_a_stream_with_around_that_is_left_is_one_record(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    with loopback([STREAM, event(text("Hel")), "hold"]) as server:
+        session = {"base_url": server.url, "around": lambda _: (yield)}
+        drive.session(lambda door: door.read(STREAM_CALL, most=1), **session)
+    (call,) = json_lines(caplog)
+    assert (call["outcome"], call["events"]) == ("left", 1)
+
+
+def test_a_call_that_is_refused_before_its_first_attempt_is_one_record(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    for send in (drive.send, drive.read):
+        with pytest.raises(errors.ConfigurationError, match="no API key"):
+            send(api_key=None, base_url="http://127.0.0.1:9")
+    url = "POST http://HOST/v1beta/models/m"
+    shown = [each.replace("127.0.0.1:9", "HOST") for each in lines(caplog)]
+    assert shown == [
+        f"INFO {url}:{method}: model m, failed: ConfigurationError, no status, T, 0 attempts"
+        for method in ("generateContent", "streamGenerateContent")
+    ]
+    with pytest.raises(errors.ConfigurationError, match="expected a Call"):
+        drive.send(5, base_url="http://127.0.0.1:9")
+    assert len(caplog.records) == 2  # what is no call has no record
+
+
+def test_a_retried_and_changed_call_with_around_has_one_number(
+    drive: Drive, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "wire")
+    steps = lambda number, _: UNAVAILABLE if number == 0 else [whole(ANSWER)]  # noqa: E731
+    with loopback(steps) as server:
+        drive.send(base_url=server.url, around=lambda _: (yield), retry=Retry(base=0))
+    failed, pause, call = json_lines(caplog)
+    assert failed["call"] == pause["call"] == call["call"]
+    assert (call["outcome"], call["attempts"]) == ("answered", 2)
 
 
 def test_the_guide_lists_each_field(caplog: pytest.LogCaptureFixture) -> None:
@@ -272,8 +417,9 @@ def test_bodies_need_the_level_of_one_of_the_loggers(
 
 def test_a_tool_that_raises_prints_nothing_without_configuration() -> None:
     code = """
-from wire import Agent, Chat
-from wire.testing.emulator import Emulator, EmulatorTransport
+import anyio
+from wire import Agent, AsyncChat, Chat, LLMAgent
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 def tide(port: str) -> str:
     "When the tide is high."
@@ -283,11 +429,20 @@ script = [{"say": {"calls": [{"name": "tide", "args": {"port": "Brest"}}]}}, {"s
 http = EmulatorTransport(Emulator(script))
 with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
     print(Agent(chat, tools=[tide]).run("When?").text)
+
+async def main():
+    http = AsyncEmulatorTransport(Emulator(script))
+    chat = AsyncChat("gemini:gemini-3.8-flash", api_key="fake-key", http=http)
+    async with LLMAgent(chat, tools=[tide]) as agent:
+        print((await agent.run("When?")).text)
+
+for backend in ("asyncio", "trio"):
+    anyio.run(main, backend=backend)
 """
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, timeout=60, text=True
     )
-    assert (result.returncode, result.stdout, result.stderr) == (0, "No idea.\n", "")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "No idea.\n" * 3, "")
 
 
 # --- WIRE_LOG -------------------------------------------------------------------------------------

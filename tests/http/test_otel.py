@@ -8,16 +8,12 @@ from typing import Any
 
 import anyio
 import pytest
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.http.drive import Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
-from wire import Agent, AsyncChat, Chat, LLMAgent, Message, Reply, Retry, Stop, Usage, errors
+from tests.telemetry import Telemetry
+from wire import AsyncChat, Chat, Message, Reply, Retry, Stop, Usage, errors
 from wire.around import Around, Give, Outgoing, Signal, Wait
 from wire.otel import tracing
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -25,36 +21,6 @@ from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTran
 KEY = "AIza" + "-fake-key-of-tracing-0123456789"  # in two: no file holds a key
 UNAVAILABLE = whole({"error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}, 503)
 BACKENDS = ["sync", "asyncio", "trio"]
-
-
-class Telemetry:
-    """An SDK of OpenTelemetry that exports to memory."""
-
-    def __init__(self) -> None:
-        self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
-        self.tracers = TracerProvider()
-        self.tracers.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.meters = MeterProvider(metric_readers=[self.reader])
-
-    def tracing(self, **options: Any) -> Any:
-        return tracing(tracer_provider=self.tracers, meter_provider=self.meters, **options)
-
-    @property
-    def spans(self) -> list[Any]:
-        return list(self.exporter.get_finished_spans())
-
-    def points(self, name: str) -> list[Any]:
-        data = self.reader.get_metrics_data()
-        if data is None:
-            return []
-        found = [
-            metric.data.data_points
-            for resource in data.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-            if metric.name == name
-        ]
-        return [point for points in found for point in points]
 
 
 @pytest.fixture
@@ -202,16 +168,12 @@ def test_a_call_that_is_cancelled_ends_its_span(backend: str, telemetry: Telemet
     assert span.status.status_code is StatusCode.ERROR
 
 
-def everything(telemetry: Telemetry) -> str:
-    return "".join(span.to_json() for span in telemetry.spans)
-
-
 def test_content_is_off_and_keys_are_never_there(telemetry: Telemetry) -> None:
     script = [{"fault": "400; message=the secret tide"}, {"say": f"A secret answer, {KEY}."}]
     with pytest.raises(errors.BadRequestError):
         ask("sync", script[:1], around=telemetry.tracing())
     ask("sync", script[1:], around=telemetry.tracing())
-    assert "secret" not in everything(telemetry)
+    assert "secret" not in telemetry.text
     telemetry.exporter.clear()
     ask("sync", script[1:], around=telemetry.tracing(content=True))
     with pytest.raises(errors.BadRequestError):
@@ -225,7 +187,7 @@ def test_content_is_off_and_keys_are_never_there(telemetry: Telemetry) -> None:
     assert message["parts"][0]["content"].startswith("A secret answer, ")
     assert "exception.message" in failed.attributes
     assert failed.status.description == failed.attributes["exception.message"]
-    assert KEY not in everything(telemetry)
+    assert KEY not in telemetry.text
 
 
 def test_a_key_that_a_server_echoes_is_hidden(telemetry: Telemetry) -> None:
@@ -236,7 +198,7 @@ def test_a_key_that_a_server_echoes_is_hidden(telemetry: Telemetry) -> None:
 
     ask("sync", [], around=[telemetry.tracing(content=True), echo])
     assert len(telemetry.spans) == 1
-    assert KEY not in everything(telemetry)
+    assert KEY not in telemetry.text
     (duration,) = telemetry.points("gen_ai.client.operation.duration")
     assert KEY not in str(duration.attributes)
 
@@ -274,52 +236,6 @@ def test_an_unknown_cost_has_its_reason(telemetry: Telemetry) -> None:
     (span,) = telemetry.spans
     assert "gen_ai.usage.cost" not in span.attributes
     assert span.attributes["wire.cost.unknown"] == "the catalogue has no models of 'ollama'"
-
-
-CALL = {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_spans_of_a_run_and_of_tools_are_parents(backend: str, telemetry: Telemetry) -> None:
-    """Each thread and task of a run has the context of its caller."""
-    tracer = telemetry.tracers.get_tracer("test")
-    inner = Chat(
-        "gemini:gemini-3.8-flash",
-        api_key=KEY,
-        http=EmulatorTransport(Emulator([{"say": "17:40"}])),
-        around=telemetry.tracing(),
-    )
-
-    @tracer.start_as_current_span("execute_tool high_tide")
-    def high_tide(port: str) -> str:
-        """When the tide is high."""
-        return inner.ask(port).text
-
-    emulator = Emulator([{"say": CALL}, {"say": "At 17:40."}])
-    name, options = "gemini:gemini-3.8-flash", {"api_key": KEY, "around": telemetry.tracing()}
-
-    async def main() -> None:
-        chat = AsyncChat(name, http=AsyncEmulatorTransport(emulator), **options)
-        async with LLMAgent(chat, tools=[high_tide]) as agent:
-            await agent.run("When?")
-
-    with tracer.start_as_current_span("invoke_agent tides"), inner:
-        if backend == "sync":
-            chat = Chat(name, http=EmulatorTransport(emulator), **options)
-            with Agent(chat, tools=[high_tide]) as agent:
-                agent.run("When?")
-        else:
-            anyio.run(main, backend=backend)
-    names = {span.context.span_id: span.name for span in telemetry.spans}
-    ask_name = "generate_content gemini-3.8-flash"
-    parents = [span.parent and names[span.parent.span_id] for span in telemetry.spans]
-    assert list(zip((span.name for span in telemetry.spans), parents, strict=True)) == [
-        (ask_name, "invoke_agent tides"),
-        (ask_name, "execute_tool high_tide"),
-        ("execute_tool high_tide", "invoke_agent tides"),
-        (ask_name, "invoke_agent tides"),
-        ("invoke_agent tides", None),
-    ]
 
 
 def test_bad_arguments_are_refused() -> None:

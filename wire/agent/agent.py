@@ -43,6 +43,7 @@ from wire.agent.provider import (
     as_model,
     create_provider,
 )
+from wire.agent.spans import Spans
 from wire.agent.state import MAX_STEPS, AgentState, agent_options, seal_agent, without_groups
 from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
@@ -58,6 +59,7 @@ from wire.history import HistoryManager
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import Tool
+from wire.providers import FACTORIES
 from wire.tools import ToolRun
 
 OnDelta = Callable[[StreamDelta], Awaitable[None] | None]
@@ -147,6 +149,10 @@ class LLMAgent(AgentState):
         caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
             chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
             nothing. By default, as the chat.
+        tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool that
+            runs, the parents of the spans of their calls. A chat that the agent makes from a name
+            gets it as `around=`; another one has its own. By default, there are no spans.
+        name: Name of the agent in the spans of its runs.
     """
 
     @checked_arguments(ConfigurationError)
@@ -174,6 +180,8 @@ class LLMAgent(AgentState):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        tracing: Spans | None = None,
+        name: str = "",
     ) -> None:
         options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
@@ -193,7 +201,7 @@ class LLMAgent(AgentState):
     @provider.setter
     def provider(self, provider: AsyncModel | ChatProvider | str) -> None:
         if isinstance(unsealed(provider), str):
-            provider = AsyncChat(cast(str, provider))
+            provider = AsyncChat(cast(str, provider), around=self._tracing)
         given = cast(AsyncModel | ChatProvider, provider)
         model = as_model(given)
         self._check_price(model)
@@ -234,6 +242,8 @@ class LLMAgent(AgentState):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        tracing: Spans | None = None,
+        name: str = "",
     ) -> Self:
         """An agent whose provider is created from a config and closed with the agent.
 
@@ -288,6 +298,11 @@ class LLMAgent(AgentState):
             caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for
                 a chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks
                 for nothing. By default, as the chat.
+            tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool
+                that runs, the parents of the spans of their calls. A chat that the agent makes from
+                a name gets it as `around=`; another one has its own. By default, there are no
+                spans.
+            name: Name of the agent in the spans of its runs.
         """
         max_tokens = config.max_tokens if max_tokens is None else max_tokens
         temperature = config.temperature if temperature is None else temperature
@@ -300,6 +315,8 @@ class LLMAgent(AgentState):
             given["token"] = config.token_source
         if http != "auto":
             given["http"] = http
+        if tracing is not None and config.provider.strip().lower() not in FACTORIES:
+            given["around"] = tracing
         provider = create_provider(
             config.provider, config.api_key, config.model, config.api_base, **given
         )
@@ -456,8 +473,14 @@ class LLMAgent(AgentState):
                         await returned
         return steps.result
 
-    async def _events(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
-        """Take all steps of the run; yield their events, those of replies only if `stream`."""
+    def _events(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
+        """The events of the run, those of replies only if `stream`."""
+        events = self._taken(steps, stream)
+        run = self._traced_run(steps)
+        return events if run is None else run.async_events(events)
+
+    async def _taken(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
+        """Take all steps of the run; yield their events."""
         with self._driven(steps):
             while True:
                 step = steps.next()
@@ -477,6 +500,7 @@ class LLMAgent(AgentState):
                         messages=steps.state.messages,
                         progress=steps,
                         max_parallel=self._max_parallel,
+                        tracing=self._tracing,
                     )
                     continue
                 done, handed_out = None, False
@@ -611,6 +635,10 @@ class Agent(AgentState):
         caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
             chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
             nothing. By default, as the chat.
+        tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool that
+            runs, the parents of the spans of their calls. A chat that the agent makes from a name
+            gets it as `around=`; another one has its own. By default, there are no spans.
+        name: Name of the agent in the spans of its runs.
     """
 
     @checked_arguments(ConfigurationError)
@@ -638,13 +666,15 @@ class Agent(AgentState):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        tracing: Spans | None = None,
+        name: str = "",
     ) -> None:
         options = agent_options(locals())
         # Before anything can raise: tracebacks show the arguments of this frame (R-28).
         model = sealed_object(model, "ask", "stream")
         super().__init__(system_prompt, options)
         if isinstance(unsealed(model), str):
-            model = Chat(cast(str, model))
+            model = Chat(cast(str, model), around=self._tracing)
         if not is_model(model):
             remedy = "LLMAgent takes async models and providers"
             raise ConfigurationError(f"model: expected a Chat, not {type_name(model)}; {remedy}")
@@ -796,6 +826,12 @@ class Agent(AgentState):
 
     def _events(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
         """As `LLMAgent._events`."""
+        events = self._taken(steps, stream)
+        run = self._traced_run(steps)
+        return events if run is None else run.events(events)
+
+    def _taken(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
+        """As `LLMAgent._taken`."""
         with self._driven(steps):
             while True:
                 step = steps.next()
@@ -814,6 +850,7 @@ class Agent(AgentState):
                         messages=steps.state.messages,
                         progress=steps,
                         max_parallel=self._max_parallel,
+                        tracing=self._tracing,
                     )
                     continue
                 done, handed_out = None, False

@@ -12,6 +12,7 @@ import msgspec
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
+from wire.agent.spans import Spans, TracedRun, checked_spans
 from wire.agent.steps import (
     MAX_CALLS_PER_TURN,
     Ask,
@@ -105,6 +106,12 @@ class AgentOptions(TypedDict, total=False):
     """`auto` or `long` asks the vendor to keep the beginning of each request, as for a chat; on
     Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for nothing. By
     default, as the chat."""
+    tracing: Spans | None
+    """What `wire.otel.tracing()` returns: makes a span of each run and of each tool that runs, the
+    parents of the spans of their calls. A chat that the agent makes from a name gets it as
+    `around=`; another one has its own. By default, there are no spans."""
+    name: str
+    """Name of the agent in the spans of its runs."""
 
 
 def agent_options(parameters: Mapping[str, Any]) -> AgentOptions:
@@ -124,6 +131,7 @@ _OWN = ("model", "provider", "system_prompt", "config", "http")
 class AgentState:
     """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
+    model: Any
     max_tokens: int | None
     temperature: float | None
     max_cost: Decimal | None
@@ -156,6 +164,8 @@ class AgentState:
         self._on_change = options.get("on_change")
         self._retry = options.get("retry", presets.RESUME_AGENT)
         self._cache, self._caching = options.get("cache"), options.get("caching")
+        self._tracing = checked_spans(options.get("tracing"))
+        self.name: str = options.get("name", "")
         check_caching(self._caching, ConfigurationError)
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
         self._max_calls_per_turn = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
@@ -313,6 +323,12 @@ class AgentState:
         finally:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
+
+    def _traced_run(self, steps: Steps) -> TracedRun | None:
+        """The run with its span; `None` without `tracing=`."""
+        if self._tracing is None:
+            return None
+        return TracedRun(self._tracing, self.name, self.model, steps)
 
     def _check_price(self, model: object) -> None:
         """Raise `ConfigurationError` if `max_cost` could not be kept with this model."""

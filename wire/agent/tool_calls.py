@@ -23,7 +23,8 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 
 from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
-from wire.agent.steps import Verdict, check_verdict, checked_count, refused
+from wire.agent.spans import Span, Spans, run_inside
+from wire.agent.steps import INTERRUPTED, Verdict, check_verdict, checked_count, refused
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
 from wire.core.arguments import checked_arguments
 from wire.core.logs import logger
@@ -67,6 +68,7 @@ async def run_calls(
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
     max_parallel: int = MAX_PARALLEL_TOOLS,
+    tracing: Spans | None = None,
 ) -> list[ToolRun]:
     """Run calls at the same time, plain functions in threads; returns the runs in call order.
 
@@ -84,7 +86,7 @@ async def run_calls(
     without a function, and `ConfigurationError` for a `max_parallel` below 1.
     """
     checked_count("max_parallel", max_parallel)
-    turn = _Turn(calls, progress, DaemonThreads(max_parallel))
+    turn = _Turn(calls, progress, DaemonThreads(max_parallel), toolbox, tracing)
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
     questions = _Questions()
     exits: list[BaseException] = []
@@ -187,7 +189,7 @@ async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -
 async def _value(ready: Ready, turn: _Turn, position: int) -> Any:
     if ready.is_async:
         turn.begin(position)
-        value = ready.run()
+        value = turn.run(position, ready)
     else:
         value = await _in_thread(ready, turn, position)
     return await value if inspect.isawaitable(value) else value
@@ -199,7 +201,7 @@ async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
     def work() -> None:
         try:
             if turn.begin(position):
-                outcome.append((ready.run(), None))
+                outcome.append((turn.run(position, ready), None))
         except BaseException as raised:
             outcome.append((None, raised))
 
@@ -240,6 +242,7 @@ def run_calls_in_threads(
     messages: Sequence[Message] = (),
     progress: Progress | None = None,
     max_parallel: int = MAX_PARALLEL_TOOLS,
+    tracing: Spans | None = None,
 ) -> list[ToolRun]:
     """As `run_calls`, in threads; each async function gets its own event loop.
 
@@ -248,7 +251,7 @@ def run_calls_in_threads(
     keep the process from ending.
     """
     checked_count("max_parallel", max_parallel)
-    turn = _Turn(calls, progress, DaemonThreads(max_parallel))
+    turn = _Turn(calls, progress, DaemonThreads(max_parallel), toolbox, tracing)
     prepared = [_prepared(toolbox, call, model, messages) for call in calls]
     timeouts = [each.timeout for each in prepared if isinstance(each, Ready)]
     shortest = min((each for each in timeouts if each is not None), default=math.inf)
@@ -326,17 +329,17 @@ def _work(
     exit: BaseException | None = None
     try:
         if turn.begin(position):
-            turn.add(position, _run_to_end(toolbox, ready))
+            turn.add(position, _run_to_end(toolbox, ready, turn, position))
     except BaseException as raised:
         exit = raised
     ended.put((position, exit))
 
 
-def _run_to_end(toolbox: Toolbox, ready: Ready) -> ToolRun:
+def _run_to_end(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> ToolRun:
     value: Any = None
     error: Exception | None = None
     try:
-        value = ready.run()
+        value = turn.run(position, ready)
         if inspect.isawaitable(value):
             # The context of the caller is copied for the tool. Where a loop runs in the caller's
             # thread, sniffio's variable in it says that one runs here too.
@@ -367,9 +370,17 @@ class _Turn:
     """
 
     def __init__(
-        self, calls: Sequence[ToolCall], progress: Progress | None, threads: DaemonThreads
+        self,
+        calls: Sequence[ToolCall],
+        progress: Progress | None,
+        threads: DaemonThreads,
+        toolbox: Toolbox,
+        tracing: Spans | None,
     ) -> None:
         self._calls, self._progress = calls, progress
+        self._toolbox, self._tracing = toolbox, tracing
+        self._spans: dict[int, Span] = {}
+        """The spans of the tools that run."""
         self.threads = threads
         """The threads of plain functions."""
         self._runs: dict[int, ToolRun] = {}
@@ -389,8 +400,17 @@ class _Turn:
                 return False
             if self.failure is not None:
                 raise self.failure
-            self._report(lambda progress: progress.started(self._calls[position]))
+            call = self._calls[position]
+            self._report(lambda progress: progress.started(call))
+            if self._tracing is not None:
+                description = getattr(self._toolbox.get(call.name), "description", "")
+                self._spans[position] = self._tracing._tool_span(call, description)
             return True
+
+    def run(self, position: int, ready: Ready) -> Any:
+        """Call the function of a tool that has begun, inside its span."""
+        span = self._spans.get(position)
+        return ready.run() if span is None else run_inside(span, ready.run)
 
     def withhold(self, position: int) -> None:
         """Prevent the tool of this call from starting."""
@@ -403,7 +423,10 @@ class _Turn:
             if self._ended or position in self._runs:
                 return
             self._runs[position] = run
+            span = self._spans.pop(position, None)
             self._report(lambda progress: progress.answered([run]))
+        if span is not None:
+            span.end(run.error, result=run.result)
         if run.error is not None:
             text = "the call of %s failed: %s"
             log.warning(text, run.call.name, run.error, exc_info=run.error)
@@ -421,6 +444,8 @@ class _Turn:
         """End the turn: nothing starts or is reported from here on."""
         with self._lock:
             self._ended = True
+        for position, span in self._spans.items():
+            span.end(ToolError(f"tool {self._calls[position].name}: {INTERRUPTED}"))
 
     @property
     def runs(self) -> list[ToolRun]:

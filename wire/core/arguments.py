@@ -214,11 +214,10 @@ def check_options(
     """
     kinds = _fields_of(known)
     for name, value in options.items():
-        kind = kinds.get(name)
-        if kind is None:
-            listed = ", ".join((*others, *kinds))
+        if name not in known.__annotations__:
+            listed = ", ".join((*others, *known.__annotations__))
             raise refusal(error, shown_name(name), f"no such {what}; there are {listed}")
-        problem = kind.problem(value, name, 0)
+        problem = kinds.get(name, _ANY).problem(value, name, 0)
         if problem is not None:
             raise refusal(error, *problem)
 

@@ -182,8 +182,7 @@ class _StreamBlock(Block, Generic[Chunk, Answer]):
             steps = client._surroundings_of(call, StreamCall)
             stream = await client._surrounded(steps, client._chunks)
         else:
-            accepted = client._target.accept(call, StreamCall)
-            attempt = Attempt(client._target, accepted, client._http)
+            attempt = Attempt(client._target, call, client._http, kind=StreamCall)
             stream = await client._run(attempt, client._chunks)
         self._stream = stream
         return stream
@@ -354,7 +353,7 @@ class AsyncClient(ClientState):
         if self._around:
             answer = await self._surrounded(self._surroundings_of(call, Call), self._whole)
         else:
-            attempt = Attempt(self._target, self._target.accept(call, Call), self._http)
+            attempt = Attempt(self._target, call, self._http, kind=Call)
             answer = await self._run(attempt, self._whole)
         return answer
 
@@ -424,8 +423,8 @@ class AsyncClient(ClientState):
         if isinstance(step, Pause):
             return await anyio.sleep(step.seconds)
         if isinstance(step, Call):
-            accepted = self._target.accept(step, Call)
-            return await self._run(Attempt(self._target, accepted, self._http), self._whole)
+            attempt = Attempt(self._target, step, self._http, kind=Call)
+            return await self._run(attempt, self._whole)
         if isinstance(step, Given):
             return AsyncStream(step.attempt, step.incoming, httpx.ByteStream(b""), self)
         return await _wait(step)

@@ -16,16 +16,22 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wire.core.account import Account
-from wire.core.call import Preview
+from wire.core.call import Call, Preview, StreamCall
 from wire.core.credentials import without_known
 from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.printable import printable_line
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, WireError
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from wire.http.target import Target
+    from wire.neutral.messages import Reply
 
 _calls, _http = logger("wire"), logger("wire.http")
 _numbers = itertools.count(1)
@@ -34,6 +40,8 @@ VARIABLE = "WIRE_LOG"
 LEVELS = {"info": logging.INFO, "debug": logging.DEBUG}
 BODY_CHARACTERS = 4000
 """Characters of a body in the log. A longer body is cut, and its size is logged."""
+_OUTCOMES = {"left": "left before its end", "given": "the result given by around="}
+"""Outcomes that are named in the line."""
 _FORMAT = "%(asctime)s %(levelname)s %(name)s, call %(call)s: %(message)s"
 
 
@@ -118,28 +126,41 @@ class CallLog:
             extra = {"call": self._number, "attempt": attempt, **fields}
             _http.log(level, text, attempt, *facts, extra=extra)
 
+    def refused(self, target: Target, call: object, error: WireError) -> None:
+        """A call that was refused before its first attempt. What is no call has no record."""
+        if self.has_calls and isinstance(call, Call | StreamCall):
+            preview, provider = target.preview(call), target.provider.name
+            self.ended(provider, preview, Account(), "failed", None, error)
+
     def ended(
-        self, provider: str, preview: Preview, account: Account, end: Any, *, left: bool
+        self,
+        provider: str,
+        preview: Preview,
+        account: Account,
+        outcome: str,
+        answer: Any,
+        error: WireError | None,
     ) -> None:
         """The end of a call, its only record on the logger `wire`.
 
-        `end` is its result or its error; `left`: its stream was left before its end.
+        `answer` is what its server sent; a function of `around=` may have replaced it.
         """
-        error = type(end).__name__ if isinstance(end, WireError) else None
-        outcome = "left" if left else "failed" if error else "answered"
         from wire.neutral.messages import Reply  # few programs log their calls
 
-        usage = end.usage if isinstance(end, Reply) else None
+        kind = None if error is None else type(error).__name__
+        usage = answer.usage if isinstance(answer, Reply) else None
+        cost = _cost(answer) if isinstance(answer, Reply) else None
         place = preview.url.partition("?")[0]
         texts = [
             f"model {preview.model}" if preview.model else "",
-            f"failed: {error}" if error else "",
+            f"failed: {kind}" if kind else "",
             f"status {account.status}" if account.status else "no status",
             f"{account.seconds or 0.0:.2f} s",
             _counted(account.attempts, "attempt"),
             _counted(account.events, "event") if account.events else "",
-            "left before its end" if left else "",
+            _OUTCOMES.get(outcome, ""),
             f"{usage.input} tokens in, {usage.output} out" if usage else "",
+            f"{cost:f} USD" if cost is not None else "",
         ]
         fields = {
             "call": self._number,
@@ -149,7 +170,7 @@ class CallLog:
             "method": preview.method,
             "url": place,
             "status": account.status,
-            "error": error,
+            "error": kind,
             "attempts": account.attempts,
             "waited": sum(account.waits),
             "seconds": account.seconds,
@@ -161,9 +182,18 @@ class CallLog:
             "request_id": account.request_id,
             "input_tokens": usage.input if usage else None,
             "output_tokens": usage.output if usage else None,
+            "cost": None if cost is None else float(cost),
         }
         summary = ", ".join(filter(None, texts))
         _calls.info("%s %s: %s", preview.method, place, summary, extra=fields)
+
+
+def _cost(reply: Reply) -> Decimal | None:
+    """What the reply cost in USD, if that is known."""
+    try:
+        return reply.cost.total
+    except WireError:  # a catalogue of the user that cannot be read must not end the call
+        return None
 
 
 def _counted(number: int, noun: str) -> str:

@@ -273,7 +273,7 @@ class Client(ClientState):
         if self._around:
             answer = self._surrounded(self._surroundings_of(call, Call), self._whole)
         else:
-            attempt = Attempt(self._target, self._target.accept(call, Call), self._http)
+            attempt = Attempt(self._target, call, self._http, kind=Call)
             answer = self._run(attempt, self._whole)
         return answer
 
@@ -288,7 +288,7 @@ class Client(ClientState):
             steps = self._surroundings_of(call, StreamCall)
             stream = self._surrounded(steps, self._chunks)
         else:
-            attempt = Attempt(self._target, self._target.accept(call, StreamCall), self._http)
+            attempt = Attempt(self._target, call, self._http, kind=StreamCall)
             stream = self._run(attempt, self._chunks)
         try:
             yield stream
@@ -349,8 +349,8 @@ class Client(ClientState):
         if isinstance(step, Pause):
             return time.sleep(step.seconds)
         if isinstance(step, Call):
-            accepted = self._target.accept(step, Call)
-            return self._run(Attempt(self._target, accepted, self._http), self._whole)
+            attempt = Attempt(self._target, step, self._http, kind=Call)
+            return self._run(attempt, self._whole)
         if isinstance(step, Given):
             return Stream(step.attempt, step.incoming, httpx.ByteStream(b""), self._run)
         return _wait(step)

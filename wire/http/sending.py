@@ -104,11 +104,27 @@ class Attempt:
     )
 
     def __init__(
-        self, target: Target, call: AnyCall, http: Any = None, account: Account | None = None
+        self,
+        target: Target,
+        call: AnyCall,
+        http: Any = None,
+        account: Account | None = None,
+        *,
+        kind: type | None = None,
+        around: SurroundedCall | None = None,
     ) -> None:
+        """With `kind`, the target checks the call; a refusal is logged and raised."""
         self.target = target
-        self.call: AnyCall = target.with_id(call)
         self.log: CallLog = CallLog()
+        self.around = around
+        if kind is not None:
+            try:
+                call = target.accept(call, kind)
+            except WireError as error:
+                if around is None:
+                    self.log.refused(target, call, error)
+                raise
+        self.call: AnyCall = target.with_id(call)
         self._http = http
         self.clocks: Timeouts = call.timeouts or target.timeouts
         self._continues = account is not None
@@ -129,7 +145,6 @@ class Attempt:
         """
         self._silent_since: float | None = None
         self.watch: Watch = Watch(math.inf, math.inf)
-        self.around: SurroundedCall | None = None
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """The attempts and pauses of this call."""
@@ -144,7 +159,7 @@ class Attempt:
         try:
             yield from steps
         except WireError as error:
-            self._log_end(error)
+            self._log_end("failed", error=error)
             raise
 
     @property
@@ -223,14 +238,17 @@ class Attempt:
         if self.log.has_bodies and incoming.events:
             received = incoming.received(BODY_CHARACTERS)
             self.log.body(self.account.attempts, received, self.mask)
-        # The call has an error of its own if no event came before it.
-        if self.around is not None and (incoming.error is None or incoming.begun):
+        error = incoming.error
+        if error is not None:
+            if not incoming.begun:
+                return  # an error before the first event is one of the call
+            self.log.failure(self.account.attempts, error)
+        if self.around is not None:
             self.around.stream_ended(self, incoming)
-        if incoming.error is None:
-            self._log_end(incoming.folded)
-        elif incoming.begun:
-            self.log.failure(self.account.attempts, incoming.error)
-            self._log_end(incoming.error)
+        elif error is None:
+            self._log_end("answered", incoming.folded)
+        else:
+            self._log_end("failed", error=error)
 
     def request(self, token: Secret | None) -> httpx.Request:
         """The request of the next attempt."""
@@ -359,8 +377,8 @@ class Attempt:
         time."""
         clocks = msgspec.structs.replace(self.clocks, total=self.left)
         call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
-        resumed = Attempt(self.target, call, self._http, self.account)
-        resumed.around, resumed.log = self.around, self.log
+        resumed = Attempt(self.target, call, self._http, self.account, around=self.around)
+        resumed.log = self.log
         return resumed
 
     def give_up(self, incoming: Incoming[Any, Any], error: WireError) -> None:
@@ -481,13 +499,18 @@ class Attempt:
         self.masked(answer)
         if self.log.has_bodies:
             self.log.body(self.account.attempts, body, self.mask)
-        self._log_end(answer)
+        self._log_end("answered", answer)
         return answer
 
-    def _log_end(self, end: Any, *, left: bool = False) -> None:
-        if self.log.has_calls:
-            name = self.target.provider.name
-            self.log.ended(name, self._preview(), self.account, end, left=left)
+    def _log_end(self, outcome: str, answer: Any = None, error: WireError | None = None) -> None:
+        """Log the end of a call; with `around=`, its functions may still change it."""
+        if self.around is None and self.log.has_calls:
+            self.log_end(outcome, answer, error)
+
+    def log_end(self, outcome: str, answer: Any = None, error: WireError | None = None) -> None:
+        """Log the end of a call. `answer` is what the server sent."""
+        preview, provider = self._preview(), self.target.provider.name
+        self.log.ended(provider, preview, self.account, outcome, answer, error)
 
     def failed(self, error: WireError) -> Failed:
         """The outcome of this attempt for `exchange`."""
@@ -578,7 +601,7 @@ class StreamState(Generic[Chunk, Answer]):
         self._incoming.abandon()
         if early:
             attempt.account.seconds = attempt.elapsed
-            attempt._log_end(None, left=True)
+            attempt._log_end("left")
             if attempt.around is not None:
                 attempt.around.left(attempt)
 
@@ -613,7 +636,7 @@ class ClientState:
         from wire.http.surrounding import SurroundedCall  # few clients have it
 
         if not isinstance(call, kind):
-            self._target.accept(call, kind)  # raises
+            Attempt(self._target, call, kind=kind)  # raises
         return SurroundedCall(self, call, kind).steps(self._dice)
 
     def _require_open(self) -> None:

@@ -75,8 +75,8 @@ class SurroundedCall:
 
     def steps(self, dice: Random) -> Steps:
         """The steps of the call; returns its result, or a stream that has begun."""
-        surroundings = self._surroundings
-        attempt = None
+        surroundings, client = self._surroundings, self._client
+        attempt, answer = None, None
         end: CallEnded | CallFailed | Give
         try:
             try:
@@ -84,17 +84,20 @@ class SurroundedCall:
                 if isinstance(begun, Give):
                     end = begun
                 else:
-                    client, target = self._client, self._client._target
-                    attempt = Attempt(target, target.accept(begun, self._kind), client._http)
-                    attempt.around = self
-                    result = yield from self.attempts(attempt, dice)
+                    attempt = Attempt(
+                        client._target, begun, client._http, kind=self._kind, around=self
+                    )
+                    answer = yield from self.attempts(attempt, dice)
                     if self._kind is StreamCall:
                         self._begun = True
-                        return result  # it ends later; `stream_ended` or `left` tells
-                    end = CallEnded(result, attempt.account)
+                        return answer  # it ends later; `stream_ended` or `left` tells
+                    end = CallEnded(answer, attempt.account)
             except WireError as error:
                 end = CallFailed(error, attempt.account if attempt is not None else None)
-            return (yield from self._ended((yield from surroundings.over(end))))
+            end = yield from surroundings.over(end)
+            # A call that was never sent has the account of none.
+            attempt = attempt or Attempt(client._target, self._call, client._http)
+            return (yield from self._ended(end, attempt, answer))
         except BaseException:
             surroundings.close()
             raise
@@ -125,20 +128,22 @@ class SurroundedCall:
             wait = step.seconds
             yield from surroundings.attempt_failed(AttemptFailed(number, outcome, wait, account))
 
-    def _ended(self, end: CallEnded | CallFailed | Give) -> Steps:
+    def _ended(self, end: CallEnded | CallFailed | Give, attempt: Attempt, answer: Any) -> Steps:
         """The result of a call that is over; raises its error."""
         self._surroundings.close()
         if isinstance(end, CallFailed):
+            _log_end(attempt, "failed", answer, end.error)
             raise end.error
+        _log_end(attempt, "given" if isinstance(end, Give) else "answered", answer)
         if not (isinstance(end, Give) and self._kind is StreamCall):
             return end.result
-        attempt = Attempt(self._client._target, self._call, self._client._http)
-        incoming = attempt.incoming()
+        given = Attempt(self._client._target, self._call, self._client._http)
+        incoming = given.incoming()
         events = end.events
         if not events and isinstance(end.result, Reply):
             events = events_of(end.result)
         incoming.give(events, end.result)
-        return (yield Given(attempt, incoming))
+        return (yield Given(given, incoming))
 
     # --- told by the attempt ----------------------------------------------------------------------
 
@@ -163,6 +168,9 @@ class SurroundedCall:
             incoming.refuse(raised)
         finally:
             self._surroundings.close()
+        error = incoming.error
+        answer = None if error is not None else incoming.folded
+        _log_end(attempt, "answered" if error is None else "failed", answer, error)
 
     def left(self, attempt: Attempt) -> None:
         """The caller has left a stream before its end."""
@@ -172,3 +180,11 @@ class SurroundedCall:
             self._surroundings.tell(StreamLeft(attempt.account))
         finally:
             self._surroundings.close()
+            _log_end(attempt, "left")
+
+
+def _log_end(
+    attempt: Attempt, outcome: str, answer: Any = None, error: WireError | None = None
+) -> None:
+    if attempt.log.has_calls:
+        attempt.log_end(outcome, answer, error)

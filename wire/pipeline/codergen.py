@@ -9,6 +9,8 @@ from pathlib import Path
 from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
 from wire.agent.model import AgentEvent, model_name
 from wire.agent.provider import ChatProvider, as_model, create_provider
+from wire.agent.spans import Spans
+from wire.around import AroundFunction
 from wire.chat import AsyncChat
 from wire.core import retry
 from wire.core.logs import logger
@@ -60,17 +62,17 @@ def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
     return models
 
 
-def connect(name: str) -> AsyncModel:
+def connect(name: str, *, around: AroundFunction | None = None) -> AsyncModel:
     """The model `provider:model`, with the retry policy of pipelines (S4-27).
 
     The variable `<PROVIDER>_BASE_URL` replaces the host of the provider; a provider of
-    `wire.register_provider` gets it as `api_base`. Raises `ConfigurationError` for an unknown
-    provider, a malformed URL, and a missing key (S4-03).
+    `wire.register_provider` gets it as `api_base`, and no `around`. Raises `ConfigurationError` for
+    an unknown provider, a malformed URL, and a missing key (S4-03).
     """
     provider, model = model_of(name)
     if provider.strip().lower() in FACTORIES:
         return as_model(create_provider(provider, None, model))
-    chat = AsyncChat(name, retry=retry.ATTRACTOR)
+    chat = AsyncChat(name, retry=retry.ATTRACTOR, around=around)
     try:
         chat.client.require_key()
     except ConfigurationError:
@@ -89,18 +91,27 @@ async def run_agent(
     workdir: Path,
     max_turns: int,
     report: Callable[[Kind, str], None] | None = None,
+    tracing: Spans | None = None,
+    name: str = "",
 ) -> str:
     """Let an agent work until it answers; returns the text of the answer.
 
     With `report`, the model streams: `report` gets the pieces of its answers as they arrive, its
-    tool calls and their results.
+    tool calls and their results. `name` is the agent's in the spans that `tracing` makes.
 
     Raises `MaxTurnsError` if there is no answer after `max_turns` requests, and the errors of the
     client.
     """
     tools = workspace_tools(workdir)
     agent = LLMAgent(
-        model, system_prompt, tools=tools, guard=ATTRACTOR, view=shortened, retry=retry.ATTRACTOR
+        model,
+        system_prompt,
+        tools=tools,
+        guard=ATTRACTOR,
+        view=shortened,
+        retry=retry.ATTRACTOR,
+        tracing=tracing,
+        name=name,
     )
     if report is None:
         result = await agent.run(prompt, max_steps=max_turns)

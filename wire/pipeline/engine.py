@@ -6,10 +6,11 @@ at the same time, each from its first node up to the fan_in.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import msgspec
 from wire.agent import AsyncModel
 from wire.agent.model import closing_model
 from wire.agent.provider import ChatProvider, as_model
+from wire.agent.spans import Spans, checked_spans, inside
 from wire.chat import AsyncChat
 from wire.core.arguments import checked_arguments
 from wire.errors import ConfigurationError, PipelineError, WireError, one_line
@@ -81,6 +83,9 @@ class Engine:
       asked for streams.
     - `ask(text)`: asks the user and returns the answer.
     - `now()`: returns the current time as text.
+    - `tracing`: what `wire.otel.tracing()` returns: makes a span of the run and of each node, of
+      its agent and of the agent's tools. The models that `connect` makes by default get it as
+      `around=`; those of another `connect` have their own.
 
     Raises `LintError` for a pipeline with errors, `PipelineError` for an option that is not valid.
     """
@@ -104,6 +109,7 @@ class Engine:
         report: Callable[[Event], object] | None = None,
         ask: Callable[[str], Awaitable[str]] | None = None,
         now: Callable[[], str] = lambda: datetime.now(UTC).isoformat(timespec="seconds"),
+        tracing: Spans | None = None,
     ) -> None:
         self.types: NodeTypes = NodeTypes() if types is None else types
         self.graph, self.model = self.types.resolve(graph), model
@@ -125,6 +131,9 @@ class Engine:
         ]
         self._models = models_of(with_model, model)
         self._pairs = fan_ins(self.graph)
+        self._tracing = checked_spans(tracing, PipelineError)
+        if tracing is not None and connect is connect_by_environment:
+            connect = functools.partial(connect_by_environment, around=tracing)
         self._connect, self._ask, self._now = connect, ask, now
         self._report = report or (lambda event: None)
         self._streams = report is not None
@@ -165,6 +174,8 @@ class Engine:
         self, context: Context, visits: dict[str, int], last: str, node_id: str | None
     ) -> Ended:
         async with AsyncExitStack() as open_models:
+            if self._tracing is not None:
+                open_models.enter_context(inside(self._tracing._pipeline_span(self.graph.name)))
             run = _Run(self, visits, await self._connected(open_models))
             with anyio.move_on_after(self.timeout) as clock:
                 while node_id is not None:
@@ -216,22 +227,24 @@ class _Run:
         """
         # Handlers that never wait would otherwise keep a cancellation from the run.
         await anyio.lowlevel.checkpoint()
-        report = self._engine._report
+        report, spans = self._engine._report, self._engine._tracing
         began = anyio.current_time()
         report(Event("started", node))
         try:
-            self._visits[node.id] = self._visits.get(node.id, 0) + 1
-            if self._visits[node.id] > MAX_VISITS:
-                raise PipelineError(
-                    f"visited more than {MAX_VISITS} times: the pipeline does not leave a loop"
-                )
-            limit = seconds(node.attributes["timeout"]) if "timeout" in node.attributes else None
-            with anyio.move_on_after(limit) as clock:
-                await self._work(node, context)
-            if clock.cancelled_caught:
-                raise PipelineError(
-                    f"timeout: the node took longer than {limit:g} s and was cancelled"
-                )
+            with inside(spans._node_span(node.id, node.type)) if spans else nullcontext():
+                self._visits[node.id] = self._visits.get(node.id, 0) + 1
+                if self._visits[node.id] > MAX_VISITS:
+                    raise PipelineError(
+                        f"visited more than {MAX_VISITS} times: the pipeline does not leave a loop"
+                    )
+                timeout = node.attributes.get("timeout")
+                limit = None if timeout is None else seconds(timeout)
+                with anyio.move_on_after(limit) as clock:
+                    await self._work(node, context)
+                if clock.cancelled_caught:
+                    raise PipelineError(
+                        f"timeout: the node took longer than {limit:g} s and was cancelled"
+                    )
         except Exception as cause:
             error = _failed(node, cause)
             report(Event("failed", node, anyio.current_time() - began, str(error)))
@@ -280,6 +293,7 @@ class _Run:
             branches=branches,
             now=engine._now,
             report=report if engine._streams else None,
+            tracing=engine._tracing,
         )
         result = row.handler(visit)
         new = await result if inspect.isawaitable(result) else result

@@ -17,6 +17,7 @@ from wire.pipeline.templates import render
 
 if TYPE_CHECKING:
     from wire.agent import AsyncModel
+    from wire.agent.spans import Spans
     from wire.pipeline.progress import Kind
 
 
@@ -49,6 +50,8 @@ class Visit:
     """Reports an event of this node: `answer`, `call` or `result`, and its text. `None` if nobody
     listens.
     """
+    tracing: Spans | None = None
+    """Makes the spans of the agent of this node; `None` if nobody asked for spans."""
 
     def text(self, name: str, default: str = "") -> str:
         """An attribute, with the values of the context in its template.
@@ -119,6 +122,8 @@ async def codergen(visit: Visit) -> dict[str, Any]:
         workdir=visit.workdir,
         max_turns=count(visit.node.attributes["max_turns"]),
         report=visit.report,
+        tracing=visit.tracing,
+        name=visit.node.id,
     )
     return {"last_output": text, f"{visit.node.id}_output": text}
 

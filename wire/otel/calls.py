@@ -1,25 +1,14 @@
-"""Spans and metrics of calls for OpenTelemetry, with the names of its GenAI conventions.
-
-`around=tracing()` on a client or a chat makes one span for each call. It needs the package
-`opentelemetry-api`, which `pip install wire-llm[otel]` installs, and loads it in `tracing()`.
-
-Texts of a prompt or an answer are in no attribute unless `content=True`, and neither are messages
-of errors, which may quote them (R-33). The key of a call is not in the `Outgoing` that this module
-reads. A key with the prefix of a vendor that a prompt or a server quotes becomes `***` (R-28).
-"""
+"""The span of one call: its attempts as events, its usage, cost and error as attributes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
 
 from wire.around import (
-    Around,
-    AroundFunction,
     AttemptFailed,
     AttemptStarted,
     CallEnded,
@@ -30,69 +19,14 @@ from wire.around import (
     Outgoing,
     StreamLeft,
 )
-from wire.core.arguments import checked_arguments
 from wire.core.credentials import without_known
-from wire.core.secret import quoted, type_name
-from wire.core.version import VERSION
-from wire.errors import ConfigurationError, WireError
-from wire.neutral.messages import Media, Part, Reply, Text, Thought, ToolCall, ToolResult, Usage
+from wire.errors import WireError
+from wire.neutral.messages import Media, Part, Reply, Text, Thought, ToolCall, ToolResult
+from wire.otel.names import UNKNOWN_ERROR, Names
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from opentelemetry.trace import Span, Tracer
-
-__all__ = ["CONVENTIONS", "tracing"]
-
-
-class Names(msgspec.Struct, frozen=True, kw_only=True):
-    """Attribute names that differ between versions of the conventions."""
-
-    provider: str
-    prompt: str
-    answer: str
-    cached: str = ""
-    """Empty here and below: the version has no such attribute."""
-    cache_written: str = ""
-    reasoning: str = ""
-    stream: str = ""
-    first_chunk: str = ""
-    providers: Mapping[str, str]
-    """Name of a provider here, without its region, to the name in the conventions."""
-
-
-_PROVIDERS = {
-    "azure": "azure.ai.openai",
-    "chatgpt": "openai",
-    "gemini": "gcp.gemini",
-    "gemini@vertex": "gcp.vertex_ai",
-    "mistral": "mistral_ai",
-    "xai": "x_ai",
-}
-
-CONVENTIONS: Mapping[str, Names] = {
-    "1.41": Names(
-        provider="gen_ai.provider.name",
-        prompt="wire.request.body",
-        answer="gen_ai.output.messages",
-        cached="gen_ai.usage.cache_read.input_tokens",
-        cache_written="gen_ai.usage.cache_creation.input_tokens",
-        reasoning="gen_ai.usage.reasoning.output_tokens",
-        stream="gen_ai.request.stream",
-        first_chunk="gen_ai.response.time_to_first_chunk",
-        providers=_PROVIDERS,
-    ),
-    "1.36": Names(
-        provider="gen_ai.system",
-        prompt="gen_ai.prompt",
-        answer="gen_ai.completion",
-        providers={**_PROVIDERS, "xai": "xai"},
-    ),
-}
-"""Version of the semantic conventions to its names: the last one that was published before they
-moved to a repository of their own, and the last one with `gen_ai.system`.
-
-Source: open-telemetry/semantic-conventions, docs/gen-ai, v1.41.0 and v1.36.0; read 2026-11-23.
-"""
 
 _OPERATIONS = {
     "batchEmbedContents": "embeddings",
@@ -108,90 +42,6 @@ _OPERATIONS = {
 }
 """Last word of the path of a POST to the name of the operation in the conventions."""
 
-_SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
-_TOKENS = tuple(4**power for power in range(14))
-"""Bounds of the buckets that the conventions ask for."""
-
-_ENDS = (CallEnded, CallFailed, StreamLeft)
-_UNKNOWN_ERROR = "_OTHER"
-"""The value that OpenTelemetry reserves for an error that is not known."""
-
-
-@checked_arguments(ConfigurationError)
-def tracing(
-    *,
-    content: bool = False,
-    conventions: str = "1.41",
-    tracer_provider: Any = None,
-    meter_provider: Any = None,
-) -> AroundFunction:
-    """A function for `around=` that makes a span and metrics of each call.
-
-    >>> from wire import Chat
-    >>> from wire.testing.emulator import Emulator, EmulatorTransport
-    >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
-    >>> with Chat("gemini:gemini-3.8-flash", api_key="fake", http=http, around=tracing()) as chat:
-    ...     chat.ask("Hi").text
-    'Hello.'
-
-    The parent of the span is the current span of the caller. Without an SDK of OpenTelemetry that
-    the program has set up, nothing is recorded.
-
-    Raises `ConfigurationError` that names the argument, and if `opentelemetry-api` is missing.
-
-    Args:
-        content: Whether attributes may have the prompt, the answer and the messages of errors.
-        conventions: Version of the semantic conventions: `1.41`, or `1.36` for backends that read
-            `gen_ai.system`.
-        tracer_provider: Makes the spans. By default, the one of the program.
-        meter_provider: Makes the metrics. By default, the one of the program.
-    """
-    names = CONVENTIONS.get(conventions)
-    if names is None:
-        known = " or ".join(CONVENTIONS)
-        raise ConfigurationError(f"conventions: expected {known}, not {quoted(conventions)}")
-    for argument, provider, method in (
-        ("tracer_provider", tracer_provider, "get_tracer"),
-        ("meter_provider", meter_provider, "get_meter"),
-    ):
-        if provider is not None and not callable(getattr(provider, method, None)):
-            raise ConfigurationError(
-                f"{argument}: expected an object with {method}, not {type_name(provider)}"
-            )
-    try:
-        from opentelemetry import metrics, trace
-    except ImportError:
-        raise ConfigurationError(
-            "tracing needs opentelemetry-api: pip install 'wire-llm[otel]'"
-        ) from None
-    schema = f"https://opentelemetry.io/schemas/{conventions}.0"
-    tracer = trace.get_tracer("wire", VERSION, tracer_provider, schema)
-    meter = metrics.get_meter("wire", VERSION, meter_provider, schema)
-    seconds = meter.create_histogram(
-        "gen_ai.client.operation.duration",
-        unit="s",
-        description="Duration of a call with all its attempts.",
-        explicit_bucket_boundaries_advisory=_SECONDS,
-    )
-    tokens = meter.create_histogram(
-        "gen_ai.client.token.usage",
-        unit="{token}",
-        description="Tokens of the request and of the reply.",
-        explicit_bucket_boundaries_advisory=_TOKENS,
-    )
-
-    def traced(outgoing: Outgoing) -> Around:
-        call = TracedCall(outgoing, names, content, tracer)
-        moment: Any = None
-        try:
-            while not isinstance(moment, _ENDS):
-                moment = yield None
-                call.event(moment)
-        finally:
-            call.end(moment if isinstance(moment, _ENDS) else None, seconds, tokens)
-
-    return traced
-
 
 class TracedCall:
     """The span of one call. Reads the clock."""
@@ -202,12 +52,10 @@ class TracedCall:
         self._outgoing, self._names, self._content = outgoing, names, content
         self._operation = operation_of(outgoing)
         self._began = time.perf_counter()
-        call, model = outgoing.call, outgoing.model
-        provider = outgoing.provider
-        family = provider.partition("@")[0]
+        call, model, provider = outgoing.call, outgoing.model, outgoing.provider
         address = urlsplit(call.url or outgoing.base_url)
         self._common: dict[str, Any] = {
-            names.provider: names.providers.get(provider, names.providers.get(family, family)),
+            names.provider: names.provider_of(provider),
             "server.address": address.hostname or "",
             "server.port": address.port or (80 if address.scheme == "http" else 443),
         }
@@ -258,8 +106,8 @@ class TracedCall:
 
         span, common = self._span, self._common
         if moment is None:
-            common["error.type"] = _UNKNOWN_ERROR
-            span.set_attribute("error.type", _UNKNOWN_ERROR)
+            common["error.type"] = UNKNOWN_ERROR
+            span.set_attribute("error.type", UNKNOWN_ERROR)
             span.set_status(Status(StatusCode.ERROR, "cancelled, or ended by another exception"))
         elif isinstance(moment, CallFailed):
             facts = self._facts_of(moment.error)
@@ -309,7 +157,7 @@ class TracedCall:
             span.set_attribute("gen_ai.response.model", without_known(reply.model))
         if is_charged:
             if reply.usage is not None:
-                span.set_attributes(self._counts(reply.usage))
+                span.set_attributes(names.counts(reply.usage))
             self._cost(reply)
         if self._content:
             message = {
@@ -319,21 +167,6 @@ class TracedCall:
             }
             text = msgspec.json.encode([message]).decode()
             span.set_attribute(names.answer, without_known(text))
-
-    def _counts(self, usage: Usage) -> dict[str, int]:
-        names = self._names
-        counts = {
-            "gen_ai.usage.input_tokens": usage.input,
-            "gen_ai.usage.output_tokens": usage.output,
-        }
-        for name, count in (
-            (names.cached, usage.cached),
-            (names.cache_written, usage.cache_written),
-            (names.reasoning, usage.reasoning),
-        ):
-            if name and count:
-                counts[name] = count
-        return counts
 
     def _cost(self, reply: Reply) -> None:
         try:
