@@ -110,6 +110,7 @@ NASTY: dict[str, Callable[[], Any]] = {
     "huge float": lambda: 1e308,
     "empty text": lambda: "",
     "text": lambda: "text",
+    "texts": lambda: ["Hi"],
     "text with NUL": lambda: "a\0b",
     "text with lines": lambda: "a\r\nb: c",
     "dotted text": lambda: "../a.b[0]",
@@ -359,6 +360,17 @@ def visit() -> Any:
 DOT = 'digraph g { start; say [type=set, key=a, value="Hi"]; exit; start -> say -> exit }'
 SCHEMA = {"type": "object", "properties": {"value": {"type": "integer"}}}
 
+
+class McpSession:
+    """A session with one tool."""
+
+    def list_tools(self) -> Any:
+        return [{"name": "now"}]
+
+    def call_tool(self, name: str, arguments: Any) -> Any:
+        return {"content": []}
+
+
 BY_NAME: dict[str, Callable[[], Any]] = {
     "answer": gemini_answer,
     "api_key": lambda: KEY,
@@ -428,6 +440,7 @@ BY_NAME: dict[str, Callable[[], Any]] = {
     "store": lambda: "fileSearchStores/a",
     "struct": gemini_answer,
     "text": lambda: "text",
+    "texts": lambda: ["Hi"],
     "tool": lambda: wire.tool(now),
     "toolbox": toolbox,
     "tools": lambda: [now],
@@ -504,6 +517,10 @@ SOUND: dict[str, Callable[[], Any]] = {
     "anthropic.parse_reply.response": claude_answer,
     "anthropic.stream_message.request": claude_request,
     "anthropic.EventReader.feed.event": lambda: anthropic.MessageStreamEvent(type="ping"),
+    "gemini.models_call.cursor": str,
+    "openai.models_call.cursor": str,
+    "openai.responses.models_call.cursor": str,
+    "anthropic.models_call.cursor": str,
     "gemini.batch_lines.requests": lambda: {"a": gemini_request()},
     "gemini.check.request": gemini_request,
     "gemini.compute_tokens.request": lambda: gemini.contents("Hi"),
@@ -541,6 +558,9 @@ SOUND: dict[str, Callable[[], Any]] = {
     "sessions.load_session.source": lambda: b"[]",
     "agent.load_run.source": lambda: b"{}",
     "wire.ProviderEvent.data": dict,
+    "wire.Client.embed.model": lambda: "gemini-embedding-001",
+    "wire.AsyncClient.embed.model": lambda: "gemini-embedding-001",
+    "wire.Embeddings.vectors": lambda: ([0.5],),
     "wire.FunctionResponse.response": dict,
     "catalogue.load.path": catalogue_file,
     "catalogue.update.path": catalogue_file,
@@ -599,6 +619,12 @@ SOUND: dict[str, Callable[[], Any]] = {
     "around.Give.result": reply,
     "around.Signal.when_set.wake": lambda: bool,
     "around.Signal.forget.wake": lambda: bool,
+    "tools.Toolbox.replace.old": lambda: [],
+    "tools.Toolbox.replace.new": lambda: [wire.tool(now, name="later")],
+    "tools.mcp.tools.session": McpSession,
+    "tools.mcp.tools_in_threads.session": McpSession,
+    "tools.mcp.ServerFunction.session": McpSession,
+    "tools.mcp.ServerFunction.definition": lambda: {"name": "now"},
     "testing.AsyncCache.folder": lambda: "cache",
     "testing.Cache.folder": lambda: "cache",
     "testing.ComparedRequest.query": tuple,
@@ -618,6 +644,7 @@ SOUND: dict[str, Callable[[], Any]] = {
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
 BY_TYPE: dict[str, Callable[[], Any]] = {
+    "EmbedRequest": lambda: importlib.import_module("wire.neutral.embeddings").embed_request("Hi"),
     "Account": lambda: wire.Account(),
     "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",
@@ -720,6 +747,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 """Classes whose instances the constructor's sound arguments do not make."""
 
 EXCLUDED = {
+    "tools.mcp.Portal": "is a protocol",
     "testing.emulator.serve": "opens a socket and starts a thread",
     "testing.emulator.Server": "opens a socket and starts a thread",
     "wire.Lanes.handle_request": "opens a connection",

@@ -16,20 +16,25 @@ import msgspec
 from wire import history
 from wire.core.bodies import checked_body
 from wire.core.call import Call, StreamCall
+from wire.core.flow import Flow
 from wire.core.lenient import decoded
 from wire.core.memory import Note, WireStruct, with_notes
 from wire.core.provider import Provider, ProviderNames
 from wire.errors import (
     APIError,
+    ConfigurationError,
     StreamIncomplete,
     Violation,
     WireError,
     class_of_status,
     refuse,
 )
+from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.messages import Done, Event, Message, Reply, Stop, TextDelta
+from wire.neutral.models import ListedModel, ModelPage
 from wire.neutral.rendering import ReplyReader, wire_call
 from wire.neutral.request import Request
+from wire.neutral.tokens import TokenCount
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
@@ -200,6 +205,29 @@ def _wire_call(
 def parse_reply(answer: Answer, /, *, error: WireError | None = None) -> Reply:
     """A whole answer as a neutral reply."""
     return Reply(Message.assistant(answer.text), Stop(reason="end"))
+
+
+def count_call(
+    request: Request, model: str, provider: Provider | str = "fourth"
+) -> Call[TokenCount] | None:
+    """It has no endpoint that counts."""
+    return None
+
+
+def embed_flow(
+    request: EmbedRequest, model: str, provider: Provider | str = "fourth"
+) -> Flow[Embeddings]:
+    """It has no embeddings."""
+    raise ConfigurationError("model: fourth has no embeddings")
+
+
+def models_call(cursor: str = "", provider: Provider | str = "fourth") -> Call[ModelPage]:
+    """The body of each page is the name of its only model, which is the cursor of the next one."""
+    return Call("fourth", "GET", f"/models/{cursor}", parse=_page, read_error=parse_error)
+
+
+def _page(body: bytes) -> ModelPage:
+    return ModelPage((ListedModel(id=body.decode()),), body.decode())
 
 
 def parse_message(

@@ -29,7 +29,7 @@ OPTIONS = {
 }
 """File to the `TypedDict`s whose fields are documented there."""
 
-_ASK = [f"{kind}.{how}" for kind in ("Chat", "AsyncChat") for how in ("ask", "stream")]
+_ASK = [f"{kind}.{how}" for kind in ("Chat", "AsyncChat") for how in ("ask", "stream", "count")]
 _CALL = [f"ChatState.{how}" for how in ("call", "stream_call", "request")]
 _FALLBACKS = ("FallbackChat", "AsyncFallbackChat")
 _CHATS = [f"{kind}.{how}" for kind in ("Chats", "AsyncChats") for how in ("ask", "stream", "chat")]
@@ -51,6 +51,11 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
     ),
     "fallback": tuple((FALLBACK, name, ("Settings",)) for name in _FALLBACKS),
+    "embed": (
+        ("wire/http/client.py", "Client.embed", ()),
+        ("wire/http/aio.py", "AsyncClient.embed", ()),
+    ),
+    "wire.embed": (("wire/embedding.py", "embed", ("Options",)),),
     "chats": tuple((CHATS, name, ()) for name in ("Chats", "AsyncChats")),
     "from_env": tuple(
         (CHATS, f"{name}.from_env", ("Options",)) for name in ("Chats", "AsyncChats")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -134,3 +135,17 @@ def test_readme_and_a_guide_show_the_demo_as_it_is() -> None:
     for line, whole in zip(shown, printed, strict=True):
         cut = line.endswith("[...]") and len(whole) > 100
         assert whole.startswith(line.removesuffix("[...]").rstrip()) if cut else line == whole
+
+
+def test_search_finds_the_text_that_answers() -> None:
+    first, *others = run("search.py").splitlines()
+    assert first.endswith("  The tide is low at noon and at midnight.")
+    assert len(others) == 3
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mcp") is None, reason="the SDK is not installed")
+def test_an_agent_with_the_tools_of_an_mcp_server() -> None:
+    assert run("mcp_tools.py").splitlines() == [
+        'tide_high {"port": "Brest"} -> 05:12',
+        "In Brest the tide is high at 05:12.",
+    ]

@@ -1001,7 +1001,10 @@ def test_what_goes_back(
 def fields_unlike_plain(name: str) -> dict[str, Any]:
     dialect, shared = (
         PROVIDERS[name].dialect,
-        {"reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses", "caching"},
+        {
+            *("reasoning_slots", "reasoning_required", "verbatim", "takes", "refuses", "caching"),
+            *("embedded_texts", "embedded_tokens", "dimensions_field"),
+        },
     )
     names = [name for name in Dialect.__struct_fields__ if name not in shared]
     return {
@@ -1046,6 +1049,21 @@ def test_what_is_said_differently():
         "gemini@openai",
     ):
         assert fields_unlike_plain(name) == {}
+
+
+def test_how_many_texts_hosts_embed_in_a_request():
+    """docs/providers.md has the sources."""
+    rows = [row for row in PROVIDERS.values() if row.wire == "openai"]
+    texts = {row.name: row.dialect.embedded_texts for row in rows if "@" not in row.name}
+    assert {name: most for name, most in texts.items() if most != 2048} == {
+        **dict.fromkeys(("deepseek", "kimi", "minimax", "groq"), 0),
+        "qwen": 10,
+        "mistral": 512,
+    }
+    assert PROVIDERS["gemini@openai"].dialect.embedded_texts == 100
+    mistral = PROVIDERS["mistral"].dialect
+    assert (mistral.embedded_tokens, mistral.dimensions_field) == (16_384, "output_dimension")
+    assert {row.dialect.embedded_tokens for row in rows if row.name != "mistral"} == {300_000}
 
 
 def test_how_hosts_keep_the_beginnings_of_prompts():

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from wire.core.rate_limits import RateLimit as RateLimit
     from wire.core.retry import Retry as Retry
     from wire.core.secret import Secret as Secret
+    from wire.embedding import embed as embed
     from wire.errors import WireError as WireError
     from wire.fallback_chat import AsyncFallbackChat as AsyncFallbackChat
     from wire.fallback_chat import FallbackChat as FallbackChat
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from wire.http.lanes import Lanes as Lanes
     from wire.models import cost as cost
     from wire.models import model as model
+    from wire.neutral.embeddings import Embeddings as Embeddings
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
@@ -87,9 +89,11 @@ if TYPE_CHECKING:
     from wire.neutral.messages import ToolCallStart as ToolCallStart
     from wire.neutral.messages import ToolResult as ToolResult
     from wire.neutral.messages import Usage as Usage
+    from wire.neutral.models import ListedModel as ListedModel
     from wire.neutral.request import Output as Output
     from wire.neutral.request import Request as Request
     from wire.neutral.request import Tool as Tool
+    from wire.neutral.tokens import TokenCount as TokenCount
     from wire.pace import Pace as Pace
     from wire.testing.cassette.transports import record as record
     from wire.tools import ToolContext as ToolContext
@@ -126,6 +130,7 @@ _NAMES = {
     "wire.core.rate_limits": ("RateLimit",),
     "wire.core.retry": ("Retry",),
     "wire.core.secret": ("Secret",),
+    "wire.embedding": ("embed",),
     "wire.errors": ("WireError",),
     "wire.fallback_chat": ("AsyncFallbackChat", "FallbackChat", "fallback"),
     "wire.history": ("HistoryManager",),
@@ -134,6 +139,7 @@ _NAMES = {
     "wire.http.async_lanes": ("AsyncLanes",),
     "wire.http.lanes": ("Lanes",),
     "wire.models": ("cost", "model"),
+    "wire.neutral.embeddings": ("Embeddings",),
     "wire.neutral.messages": (
         "Done",
         "Media",
@@ -153,7 +159,9 @@ _NAMES = {
         "ToolResult",
         "Usage",
     ),
+    "wire.neutral.models": ("ListedModel",),
     "wire.neutral.request": ("Output", "Request", "Tool"),
+    "wire.neutral.tokens": ("TokenCount",),
     "wire.pace": ("Pace",),
     "wire.testing.cassette.transports": ("record",),
     "wire.tools": ("ToolContext", "tool"),

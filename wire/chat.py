@@ -41,10 +41,12 @@ from wire.wires import WIRES
 
 if TYPE_CHECKING:
     from wire.around import AroundFunction
+    from wire.core.flow import Flow
     from wire.http.aio import AsyncClient, AsyncStream
     from wire.http.client import Client, Stream
+    from wire.neutral.tokens import TokenCount
 
-AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Event, Reply])
 AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
 AnyStream = TypeVar("AnyStream", bound="Stream[Event, Reply] | AsyncStream[Event, Reply]")
 
@@ -358,8 +360,7 @@ class ChatState(Generic[AnyClient]):
         """
         prompt, messages = parameters["prompt"], parameters["messages"]
         request = self._request(prompt, messages, parameters)
-        output, timeouts, retry = parameters["output"], parameters["timeouts"], parameters["retry"]
-        headers = parameters["headers"]
+        output = parameters["output"]
         output_type = OutputType(output) if output is not None else None
         if output_type is not None:
             request = msgspec.structs.replace(request, output=output_type.output)
@@ -369,13 +370,37 @@ class ChatState(Generic[AnyClient]):
             if error.preview is not None:
                 error.preview = self.client._target.addressed(error.preview)
             raise
-        if timeouts is not USE_CLIENT_DEFAULT:
-            call = call.replace(timeouts=timeouts_of(timeouts))
-        if retry is not USE_CLIENT_DEFAULT:
-            call = call.replace(retry=NO_RETRY if retry is None else retry)
-        if headers is not None:
-            call = call.replace(headers=headers)
+        call = _with_options(call, parameters)
         return call if output_type is None else with_output(call, output_type)
+
+    def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
+        """Count the tokens of a request; `parameters` are those of `ask`."""
+        request = self._request(parameters["prompt"], parameters["messages"], parameters)
+        if parameters["output"] is not None:
+            output = OutputType(parameters["output"]).output
+            request = msgspec.structs.replace(request, output=output)
+        call = WIRES[self.row.wire].count_call(request, self.model, self.row)
+        if call is None:
+            from wire.history.tokens import estimate_request
+            from wire.neutral.tokens import TokenCount
+
+            WIRES[self.row.wire].call(request, self.model, self.row)  # raises as for `ask`
+            return TokenCount(estimate_request(request), exact=False, source="estimate")
+        count: TokenCount = yield _with_options(call, parameters)
+        return count
+
+
+def _with_options(call: AnyCall, parameters: Mapping[str, Any]) -> AnyCall:
+    """The call with the timeouts, the retry policy and the headers that `parameters` have."""
+    timeouts, retry = parameters["timeouts"], parameters["retry"]
+    changed: Any = call
+    if timeouts is not USE_CLIENT_DEFAULT:
+        changed = changed.replace(timeouts=timeouts_of(timeouts))
+    if retry is not USE_CLIENT_DEFAULT:
+        changed = changed.replace(retry=NO_RETRY if retry is None else retry)
+    if parameters["headers"] is not None:
+        changed = changed.replace(headers=parameters["headers"])
+    return cast(AnyCall, changed)
 
 
 def _sends_to(row: Provider, name: str) -> bool:
@@ -787,6 +812,75 @@ class Chat(ChatState["Client"]):
         """
         return _events(self.client.stream(self._rendered("stream_call", locals())))
 
+    @checked_names("setting")
+    def count(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
+    ) -> TokenCount:
+        """Count the tokens of the request that `ask` sends with the same arguments.
+
+        >>> from wire.testing.emulator import Emulator, EmulatorTransport
+        >>> http = EmulatorTransport(Emulator())
+        >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
+        ...     chat.count("How high is the tide?")
+        TokenCount(total=6, exact=True, source='countTokens')
+
+        The vendor counts, where it has an endpoint for that: Gemini, Messages, Responses. Other
+        hosts get no request, and the count is an estimate.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
+        """
+        return self.client.run(self._counting(locals()))
+
     def close(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""
         if self._own:
@@ -1034,6 +1128,66 @@ class AsyncChat(ChatState["AsyncClient"]):
                 look like keys are shown nowhere.
         """
         return _async_events(self.client.stream(self._rendered("stream_call", locals())))
+
+    @checked_names("setting")
+    async def count(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        system: str | None = None,
+        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
+    ) -> TokenCount:
+        """Count the tokens of the request that `ask` sends. As `Chat.count`.
+
+        Args:
+            prompt: A text or other parts of one message of the user. Give it or `messages`.
+            messages: The conversation, oldest message first.
+            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
+                in JSON, and `reply.output` is its value.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
+                default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
+                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
+                with `cache=True` ask for it.
+            options: Name of a provider to further keys of the body, which are sent to this provider
+                only.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
+        """
+        return await self.client.run(self._counting(locals()))
 
     async def aclose(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""

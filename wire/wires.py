@@ -16,10 +16,14 @@ from wire.openai import responses
 
 if TYPE_CHECKING:  # a client that sends no neutral request does without their modules
     from wire.core.call import Call, StreamCall
+    from wire.core.flow import Flow
     from wire.core.provider import Provider
     from wire.errors import APIError, Violation, WireError
+    from wire.neutral.embeddings import Embeddings, EmbedRequest
     from wire.neutral.messages import Event, Message, Reply
+    from wire.neutral.models import ModelPage
     from wire.neutral.request import Request
+    from wire.neutral.tokens import TokenCount
 
 
 class Wire(Protocol):
@@ -57,6 +61,28 @@ class Wire(Protocol):
         self, request: Request, model: str, provider: Provider | str = ""
     ) -> StreamCall[Event, Reply]:
         """The call for the same reply as a stream of events. Raises as `call`."""
+        ...
+
+    def count_call(
+        self, request: Request, model: str, provider: Provider | str = ""
+    ) -> Call[TokenCount] | None:
+        """The call that counts the tokens of the request; `None` without such an endpoint.
+
+        Raises as `call`.
+        """
+        ...
+
+    def embed_flow(
+        self, request: EmbedRequest, model: str, provider: Provider | str = ""
+    ) -> Flow[Embeddings]:
+        """The flow that embeds the texts, in batches that the provider accepts.
+
+        Raises `ConfigurationError` for a provider without embeddings.
+        """
+        ...
+
+    def models_call(self, cursor: str = "", provider: Provider | str = "") -> Call[ModelPage]:
+        """The call for one page of the models; an empty cursor means the first one."""
         ...
 
     def parse_reply(self, answer: Any, /, *, error: WireError | None = None) -> Reply:

@@ -12,21 +12,25 @@ from wire import (
     AsyncChat,
     Chat,
     ChatProvider,
+    Embeddings,
     FunctionCall,
     GeminiAgent,
     Guard,
     HistoryManager,
+    ListedModel,
     LLMAgent,
     LLMResponse,
     Message,
     Reply,
     StreamDelta,
     Text,
+    TokenCount,
     Tool,
     ToolCall,
     ToolContext,
     ToolSchema,
     create_provider,
+    embed,
     history,
     load_config,
     register_provider,
@@ -39,6 +43,7 @@ from wire.http.aio import AsyncStream
 from wire.http.client import Stream
 from wire.neutral.messages import Event, Part, Usage
 from wire.pipeline import Ended, Engine, Finding, Graph, lint, parse
+from wire.tools import FunctionTool, mcp
 
 
 @dataclass
@@ -66,6 +71,11 @@ def threads(chat: Chat) -> None:
     with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, Stream[Event, Reply])
         assert_type(sent.result(), Reply)
+    assert_type(chat.count("Hi").total, int)
+    assert_type(chat.client.embed("Hi", "m")[0], list[float])
+    assert_type(embed(["Hi"], "gemini:m"), Embeddings)
+    assert_type(next(chat.client.models()), ListedModel)
+    assert_type(mcp.tools_in_threads(object()), list[FunctionTool])
 
 
 async def tasks(chat: AsyncChat) -> None:
@@ -79,6 +89,11 @@ async def tasks(chat: AsyncChat) -> None:
     async with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, AsyncStream[Event, Reply])
         assert_type(await sent.result(), Reply)
+    assert_type(await chat.count("Hi"), TokenCount)
+    assert_type(await chat.client.embed("Hi", "m"), Embeddings)
+    async for model in chat.client.models():
+        assert_type(model, ListedModel)
+    assert_type(await mcp.tools(object()), list[FunctionTool])
 
 
 def values() -> None:

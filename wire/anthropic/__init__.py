@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from wire.anthropic.endpoints import list_models as list_models
     from wire.anthropic.endpoints import stream_message as stream_message
     from wire.anthropic.error_body import parse_error as parse_error
+    from wire.anthropic.neutral_calls import count_call as count_call
+    from wire.anthropic.neutral_calls import embed_flow as embed_flow
+    from wire.anthropic.neutral_calls import models_call as models_call
     from wire.anthropic.parse import EventReader as EventReader
     from wire.anthropic.parse import parse_reply as parse_reply
     from wire.anthropic.parts import parse_message as parse_message
@@ -69,6 +72,11 @@ _NAMES = {
     "wire.anthropic.rendering": ("call", "render_request", "stream_call"),
     "wire.anthropic.rows": ("ROWS", "endpoint_paths", "messages_host"),
     "wire.anthropic.rules": ("check",),
+    "wire.anthropic.neutral_calls": (
+        "count_call",
+        "embed_flow",
+        "models_call",
+    ),
 }
 _MODULES = {
     "types": "wire.anthropic.types",

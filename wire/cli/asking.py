@@ -20,7 +20,6 @@ from wire.cli.terminal import (
 if TYPE_CHECKING:
     from wire.chat import Chat
     from wire.neutral.messages import Event, Media, Reply
-    from wire.neutral.request import Request
 
 _MEDIA = ("image/", "audio/", "video/", "application/pdf")
 
@@ -245,47 +244,24 @@ def _count_options(command: argparse.ArgumentParser) -> None:
 
 
 def _count(chosen: argparse.Namespace) -> int:
-    with _chat(chosen) as chat:
-        request = chat.request(_prompt(chosen))
-        tokens = estimated(request) if chosen.estimate else counted(chat, request)
-    if chosen.json:
-        write_json({"tokens": tokens, "estimated": chosen.estimate})
-    else:
-        write("unknown" if tokens is None else str(tokens))
-    return 0
-
-
-def estimated(request: Request) -> int:
-    """The tokens of the messages and the system prompt, without the model's tokenizer."""
-    from wire.history.tokens import estimate_tokens
-    from wire.neutral.messages import Message
-
-    system = (Message.system(request.system),) if request.system else ()
-    return sum(map(estimate_tokens, (*system, *request.messages)))
-
-
-def counted(chat: Chat, request: Request) -> int | None:
-    """The tokens that the provider counts; `None` if its answer has no number.
-
-    Raises `ConfigurationError` for a provider without an endpoint that counts.
-    """
-    from wire import anthropic, gemini
     from wire.errors import ConfigurationError
-    from wire.openai import responses
+    from wire.history.tokens import estimate_request
 
-    client, model = chat.client, chat.model
-    if chat.row.wire == "openai.responses":
-        asked = responses.render_request(request, model, chat.row)
-        return client.send(responses.count_input_tokens(asked)).input_tokens
-    if client.wire == "gemini":
-        contents = gemini.render_request(request, model, client.row)
-        return client.send(gemini.count_tokens(model, contents)).total_tokens
-    if client.wire == "anthropic":
-        prompt = anthropic.render_request(request, model, client.row)
-        return client.send(anthropic.count_tokens(prompt)).input_tokens
-    raise ConfigurationError(
-        f"model: {chat.provider} has no endpoint that counts tokens; use --estimate"
-    )
+    with _chat(chosen) as chat:
+        if chosen.estimate:
+            tokens, is_estimate = estimate_request(chat.request(_prompt(chosen))), True
+        else:
+            count = chat.count(_prompt(chosen))
+            if not count.exact:
+                raise ConfigurationError(
+                    f"model: {chat.provider} has no endpoint that counts tokens; use --estimate"
+                )
+            tokens, is_estimate = count.total, False
+    if chosen.json:
+        write_json({"tokens": tokens, "estimated": is_estimate})
+    else:
+        write(str(tokens))
+    return 0
 
 
 COMMANDS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import Command, client_of, host_options, json_option
@@ -12,7 +11,6 @@ from wire.cli.terminal import write, write_json, write_table
 
 if TYPE_CHECKING:
     from wire.core.provider import Provider
-    from wire.http.client import Client
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -37,42 +35,12 @@ def _models(chosen: argparse.Namespace) -> int:
     if not provider:
         raise ConfigurationError("PROVIDER: missing; give it, or set WIRE_MODEL")
     with client_of(chosen, provider) as client:
-        for model in models(client):
+        for model in client.models():
             if chosen.json:
-                write_json(model.raw or encode(model))
+                write_json(model.source.raw or encode(model.source))
             else:
-                write(name_of(model))
+                write(model.id or "unnamed")
     return 0
-
-
-def models(client: Client) -> Iterator[Any]:
-    """The models of all pages, as structs of the wire."""
-    from wire import anthropic, gemini, openai
-
-    if client.wire == "gemini":
-        token: str | None = None
-        while True:
-            found = client.send(gemini.list_models(page_token=token))
-            yield from found.models or ()
-            token = found.next_page_token
-            if not token:
-                return
-    elif client.wire == "anthropic":
-        last: str | None = None
-        while True:
-            page = client.send(anthropic.list_models(after_id=last))
-            yield from page.data or ()
-            last = page.last_id
-            if not (page.has_more and last):
-                return
-    else:
-        yield from client.send(openai.list_models()).data or ()
-
-
-def name_of(model: Any) -> str:
-    """The name of a model, as requests contain it."""
-    name = getattr(model, "id", None) or getattr(model, "name", None) or "unnamed"
-    return str(name).removeprefix("models/")
 
 
 # --- providers ------------------------------------------------------------------------------------

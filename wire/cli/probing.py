@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from wire.cli.hosts import models, name_of
 from wire.cli.options import Command, host_options, json_option
 from wire.cli.terminal import write, write_json
 
@@ -200,12 +199,12 @@ def first_model(client: Client) -> str:
     from wire.errors import ConfigurationError, NotFoundError
 
     try:
-        first = next(models(client), None)
+        first = next(client.models(), None)
     except NotFoundError:
         first = None
     if first is None:
         raise ConfigurationError("model: missing; the host lists no models")
-    return name_of(first)
+    return first.id or "unnamed"
 
 
 def ask(client: Client, model: str, probe: Probe, slots: list[str]) -> Finding:

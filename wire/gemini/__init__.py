@@ -49,6 +49,9 @@ if TYPE_CHECKING:
     from wire.gemini.files import list_files as list_files
     from wire.gemini.files import register_files as register_files
     from wire.gemini.files import wait_for_file as wait_for_file
+    from wire.gemini.neutral_calls import count_call as count_call
+    from wire.gemini.neutral_calls import embed_flow as embed_flow
+    from wire.gemini.neutral_calls import models_call as models_call
     from wire.gemini.parse import EventReader as EventReader
     from wire.gemini.parse import parse_reply as parse_reply
     from wire.gemini.parts import parse_message as parse_message
@@ -149,6 +152,11 @@ _NAMES = {
     ),
     "wire.gemini.turns": ("PLACEHOLDER", "Turn", "contents", "function_response"),
     "wire.gemini.uploads": ("Upload", "upload_file", "upload_to_file_search_store"),
+    "wire.gemini.neutral_calls": (
+        "count_call",
+        "embed_flow",
+        "models_call",
+    ),
 }
 _MODULES = {
     "types": "wire.gemini.types",

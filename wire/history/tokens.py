@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
+import msgspec
+
 from wire.core.arguments import checked_arguments
 from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall
+from wire.neutral.request import Request
 
 Estimate: TypeAlias = Callable[[Message], int]
 """A function that counts the tokens of a message: `estimate_tokens`, or your own tokenizer."""
@@ -40,6 +43,26 @@ def estimate_tokens(message: Message) -> int:
         media += isinstance(part, Media) + len(getattr(part, "media", ()))
     # Non-ASCII is rounded up: a single such character costs at least one token.
     return plain // 4 - (-2 * other // 3) + media * MEDIA_TOKENS
+
+
+def estimate_request(request: Request) -> int:
+    """Estimates the tokens of a request: its messages, its system prompt, and the JSON of its tools
+    and of the schema of its output.
+
+    >>> estimate_request(Request(messages=(Message.user("How high is the tide?"),)))
+    5
+    """
+    further = [request.system]
+    for tool in request.tools:
+        further += tool.name, tool.description, _json(tool.parameters)
+    if request.output is not None:
+        further.append(_json(request.output.schema))
+    added = Message.user([Text(each) for each in further if each])
+    return sum(map(estimate_tokens, (*request.messages, added)))
+
+
+def _json(schema: object) -> str:
+    return msgspec.json.encode(schema).decode()
 
 
 def _printed(part: Part) -> Iterator[str]:

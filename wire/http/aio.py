@@ -43,6 +43,8 @@ from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 if TYPE_CHECKING:
     from wire.around import AroundFunction, Wait
     from wire.http.surrounding import Action, Steps
+    from wire.neutral.embeddings import Embeddings
+    from wire.neutral.models import ListedModel
 
 T = TypeVar("T")
 
@@ -375,6 +377,34 @@ class AsyncClient(ClientState):
             while running.step is not None:
                 running.tell(await self._done(running.step))
         return running.answer
+
+    async def models(self) -> AsyncIterator[ListedModel]:
+        """The models that the provider lists, from all pages. As `Client.models`."""
+        pages = self._model_pages()
+        while pages.call is not None:
+            for model in pages.read(await self.send(pages.call)):
+                yield model
+
+    async def embed(
+        self,
+        texts: str | Sequence[str],
+        model: str,
+        *,
+        dimensions: int | None = None,
+        task: str | None = None,
+    ) -> Embeddings:
+        """The vectors of texts, in their order. As `Client.embed`.
+
+        Args:
+            texts: Texts, or one text. None may be empty.
+            model: Name of the model, such as `gemini-embedding-001`.
+            dimensions: Numbers of each vector, for models that let you choose. By default, as many
+                as the model has.
+            task: What the vectors are for: `query`, `document`, `similarity`, `classification`,
+                `clustering`, `question`, `fact` or `code`. Only Gemini has it; `notes` of the
+                result tell where it is not sent.
+        """
+        return await self.run(self._embedding(texts, model, dimensions, task))
 
     async def aclose(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise

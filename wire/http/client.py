@@ -41,6 +41,8 @@ from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 if TYPE_CHECKING:
     from wire.around import AroundFunction, Wait
     from wire.http.surrounding import Action, Steps
+    from wire.neutral.embeddings import Embeddings
+    from wire.neutral.models import ListedModel
 
 T = TypeVar("T")
 
@@ -308,6 +310,52 @@ class Client(ClientState):
             while running.step is not None:
                 running.tell(self._done(running.step))
         return running.answer
+
+    def models(self) -> Iterator[ListedModel]:
+        """The models that the provider lists, from all pages. Each page is read when it is needed.
+
+        >>> from wire.testing.emulator import EmulatorTransport
+        >>> with Client("openai", api_key="fake-key", http=EmulatorTransport()) as client:
+        ...     [model.id for model in client.models()]
+        ['gpt-5.4', 'gpt-5.4-mini']
+
+        Raises the `wire.WireError` of the failure, and `ConfigurationError` for a provider without
+        such a list, such as Vertex.
+        """
+        pages = self._model_pages()
+        while pages.call is not None:
+            yield from pages.read(self.send(pages.call))
+
+    def embed(
+        self,
+        texts: str | Sequence[str],
+        model: str,
+        *,
+        dimensions: int | None = None,
+        task: str | None = None,
+    ) -> Embeddings:
+        """The vectors of texts, in their order, in as many requests as the host's limits need.
+
+        >>> from wire.testing.emulator import EmulatorTransport
+        >>> with Client("gemini", api_key="fake-key", http=EmulatorTransport()) as client:
+        ...     found = client.embed(["High", "Low"], "gemini-embedding-001", dimensions=8)
+        >>> len(found), len(found[0]), found.usage.input
+        (2, 8, 2)
+
+        Raises `RuleError` for texts that cannot be embedded, `ConfigurationError` for a provider
+        without embeddings, and the `wire.WireError` of a failure, whose `partial` has the vectors
+        of the requests before it.
+
+        Args:
+            texts: Texts, or one text. None may be empty.
+            model: Name of the model, such as `gemini-embedding-001`.
+            dimensions: Numbers of each vector, for models that let you choose. By default, as many
+                as the model has.
+            task: What the vectors are for: `query`, `document`, `similarity`, `classification`,
+                `clustering`, `question`, `fact` or `code`. Only Gemini has it; `notes` of the
+                result tell where it is not sent.
+        """
+        return self.run(self._embedding(texts, model, dimensions, task))
 
     def close(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise

@@ -6,6 +6,7 @@ frames, because they hold the header with the key (R-28, R-36).
 
 from __future__ import annotations
 
+import functools
 import math
 import ssl
 import time
@@ -35,7 +36,7 @@ from wire.core.masking import MIN_FRAGMENT, Mask
 from wire.core.memory import change_notes
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
-from wire.core.secret import Secret
+from wire.core.secret import Secret, quoted
 from wire.errors import (
     APIError,
     ClockError,
@@ -61,7 +62,10 @@ from wire.http.watchdog import ATTEMPT, Watch
 
 if TYPE_CHECKING:
     from wire.around import AroundFunction
+    from wire.core.flow import Flow
     from wire.http.surrounding import Steps, SurroundedCall
+    from wire.neutral.embeddings import Embeddings
+    from wire.neutral.models import ModelPages
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
@@ -638,6 +642,27 @@ class ClientState:
         if not isinstance(call, kind):
             Attempt(self._target, call, kind=kind)  # raises
         return SurroundedCall(self, call, kind).steps(self._dice)
+
+    def _model_pages(self) -> ModelPages:
+        """The list of models, one page after the other."""
+        from wire.neutral.models import ModelPages
+        from wire.wires import WIRES
+
+        return ModelPages(functools.partial(WIRES[self.wire].models_call, provider=self.row))
+
+    def _embedding(
+        self, texts: Any, model: Any, dimensions: int | None, task: str | None
+    ) -> Flow[Embeddings]:
+        """The flow that embeds texts."""
+        from wire.neutral.embeddings import embed_request
+        from wire.wires import WIRES
+
+        if not isinstance(model, str) or not model.strip():
+            raise ConfigurationError(
+                f"model: expected a name such as gemini-embedding-001, not {quoted(model)}"
+            )
+        request = embed_request(texts, dimensions, task)
+        return WIRES[self.wire].embed_flow(request, model, self.row)
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

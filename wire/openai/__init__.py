@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from wire.openai.common.endpoints import get_model as get_model
     from wire.openai.common.endpoints import list_models as list_models
     from wire.openai.common.error_body import parse_error as parse_error
+    from wire.openai.common.neutral_calls import count_call as count_call
+    from wire.openai.common.neutral_calls import embed_flow as embed_flow
+    from wire.openai.common.neutral_calls import models_call as models_call
     from wire.openai.common.rows import ROWS as ROWS
     from wire.openai.common.rows import chat_host as chat_host
     from wire.openai.common.rows import endpoint_paths as endpoint_paths
@@ -60,6 +63,11 @@ _NAMES = {
     "wire.openai.common.endpoints": ("delete_model", "embeddings", "get_model", "list_models"),
     "wire.openai.common.error_body": ("parse_error",),
     "wire.openai.common.rows": ("ROWS", "chat_host", "endpoint_paths", "unlisted"),
+    "wire.openai.common.neutral_calls": (
+        "count_call",
+        "embed_flow",
+        "models_call",
+    ),
 }
 _MODULES = {
     "responses": "wire.openai.responses",

@@ -107,11 +107,31 @@ class Toolbox:
         """
         made = added if isinstance(added, Tool) else tool(added)
         if made.name in self._tools and not replace:
-            raise RuleError(
-                violations=[Violation("tools", f"two tools are called {made.name}", "G29")]
-            )
+            raise _taken(made.name)
         self._tools[made.name] = made
         return made
+
+    @checked_arguments(ToolError, before=True)
+    def replace(self, old: Iterable[Tool], new: Iterable[Tool]) -> None:
+        """Remove the tools of `old` that are registered, and add those of `new`.
+
+        >>> toolbox = Toolbox([Tool("read"), Tool("now")])
+        >>> toolbox.replace([Tool("read"), Tool("write")], [Tool("read", "Reads."), Tool("list")])
+        >>> [each.name for each in toolbox]
+        ['read', 'now', 'list']
+
+        Such are the tools of a server before and after they changed. A tool that is in both lists
+        keeps its position. Raises `RuleError` for a name that another tool has (G29); nothing is
+        changed then.
+        """
+        gone = {each.name for each in items_of("old", old)}
+        tools = {name: each for name, each in self._tools.items() if name not in gone}
+        added = {each.name: each for each in items_of("new", new)}
+        for each in added:
+            if each in tools:
+                raise _taken(each)
+        order = (name for name in self._tools if name in tools or name in added)
+        self._tools = {name: {**tools, **added}[name] for name in (*order, *added)}
 
     @property
     def definitions(self) -> tuple[Tool, ...]:
@@ -229,6 +249,10 @@ class Toolbox:
             error.add_note(printable_line(f"on_error raised {kind}: {_message(raised)}"))
             result = _error(call, f"tool {call.name} failed, and on_error raised {kind}")
         return ToolRun(call, result, error)
+
+
+def _taken(name: str) -> RuleError:
+    return RuleError(violations=[Violation("tools", f"two tools are called {name}", "G29")])
 
 
 def _error(call: ToolCall, message: str) -> ToolResult:

@@ -177,6 +177,14 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""
 
+    # --- embeddings
+    embedded_texts: int = 2048
+    """Maximum number of texts in one request for embeddings; 0 for a host that has none."""
+    embedded_tokens: int = 300_000
+    """Maximum number of tokens of all texts in one request for embeddings."""
+    dimensions_field: Literal["dimensions", "output_dimension"] = "dimensions"
+    """The field of the numbers of a vector."""
+
     # --- responses
     think_tags: Literal["", "tags", "open_implied"] = ""
     """The content has reasoning between `<think>` and `</think>`. "open_implied": the opening tag

@@ -237,6 +237,7 @@ _DEEPSEEK = Dialect(
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
     caching=CACHES_UNASKED,
+    embedded_texts=0,
 )
 
 _KIMI = Dialect(
@@ -267,6 +268,7 @@ _KIMI = Dialect(
     reasoning_slots=("reasoning_content",),
     reasoning_required=True,
     caching=Caching(unasked=True, key=True),
+    embedded_texts=0,
 )
 
 _MINIMAX = Dialect(
@@ -290,12 +292,14 @@ _MINIMAX = Dialect(
     invalid_arguments="wrapped",
     think_tags="tags",
     cumulative_details=True,
+    embedded_texts=0,  # its own format, with `texts` and `vectors`
 )
 
 _QWEN = Dialect(
     thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?",
     no_forced_call_while_thinking=True,
     caching=CACHES_UNASKED,
+    embedded_texts=10,
 )
 
 _MISTRAL = Dialect(
@@ -317,6 +321,9 @@ _MISTRAL = Dialect(
     reasoning_slots=("content",),
     call_ids=CallIds(least=9, most=9, letters="[a-zA-Z0-9]"),
     caching=Caching(unasked=True, key=True),
+    embedded_texts=512,
+    embedded_tokens=16_384,
+    dimensions_field="output_dimension",
 )
 
 _GROQ = Dialect(
@@ -349,6 +356,7 @@ _GROQ = Dialect(
     caching=CACHES_UNASKED,
     ranges=(("n", 1, 1),),
     required_of_json_schema=(("schema", "json schema is required"),),
+    embedded_texts=0,
 )
 
 _XAI = Dialect(
@@ -403,6 +411,7 @@ _GEMINI = Dialect(
     ),
     takes=("extra_content", "thought_signature"),
     caching=CACHES_UNASKED,
+    embedded_texts=100,
 )
 
 _OLLAMA = Dialect(

@@ -17,6 +17,7 @@ from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire.openai.common.error_body import parse_error as parse_error
+    from wire.openai.common.neutral_calls import models_call as models_call
     from wire.openai.responses import types as types
     from wire.openai.responses.conversations import add_items as add_items
     from wire.openai.responses.conversations import create_conversation as create_conversation
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from wire.openai.responses.endpoints import create_response as create_response
     from wire.openai.responses.endpoints import stream_again as stream_again
     from wire.openai.responses.endpoints import stream_response as stream_response
+    from wire.openai.responses.neutral_calls import count_call as count_call
+    from wire.openai.responses.neutral_calls import embed_flow as embed_flow
     from wire.openai.responses.parse import EventReader as EventReader
     from wire.openai.responses.parse import parse_reply as parse_reply
     from wire.openai.responses.parts import parse_message as parse_message
@@ -78,6 +81,11 @@ _NAMES = {
         "get_response",
         "list_input_items",
     ),
+    "wire.openai.responses.neutral_calls": (
+        "count_call",
+        "embed_flow",
+    ),
+    "wire.openai.common.neutral_calls": ("models_call",),
 }
 _MODULES = {
     "types": "wire.openai.responses.types",

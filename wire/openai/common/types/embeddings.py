@@ -21,6 +21,8 @@ class EmbeddingRequest(OpenAIStruct, frozen=True, kw_only=True):
     encoding_format: str | None = None
     """`float`, `base64`."""
     dimensions: int | None = None
+    output_dimension: Annotated[int | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    """Mistral's name of `dimensions`."""
     user: str | None = None
 
 

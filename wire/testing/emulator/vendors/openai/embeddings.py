@@ -37,7 +37,8 @@ def embed(request: Received) -> Answer:
             f"{_MAX_TEXTS}, but got an array with length {len(texts)} instead."
         )
         raise refusal(400, message, param="input", code="array_above_max_length")
-    size = max(1, min(requested.dimensions or _DEFAULT_DIMENSIONS, _MAX_DIMENSIONS))
+    wanted = requested.dimensions or requested.output_dimension or _DEFAULT_DIMENSIONS
+    size = max(1, min(wanted, _MAX_DIMENSIONS))
     vectors = [vector(str(text), size) for text in texts]
     packs = requested.encoding_format == "base64"
     data = [

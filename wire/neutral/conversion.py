@@ -1,0 +1,35 @@
+"""`converted`: a wire's call with a neutral result."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.core.call import Call
+from wire.errors import StreamInvalid
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def converted(call: Call[A], convert: Callable[[A], B]) -> Call[B]:
+    """The call with another result: what `convert` makes of the wire's own.
+
+    `convert` may raise `StreamInvalid`; the error gets the body of the response.
+    """
+    changed: Any = msgspec.structs.replace(
+        call, parse=functools.partial(_parsed, call.parse, convert)
+    )
+    made: Call[B] = changed
+    return made
+
+
+def _parsed(parse: Callable[[bytes], A], convert: Callable[[A], B], body: bytes) -> B:
+    response = parse(body)
+    try:
+        return convert(response)
+    except StreamInvalid as error:
+        raise StreamInvalid(error.message, raw=body) from None
