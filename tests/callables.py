@@ -607,6 +607,7 @@ SOUND: dict[str, Callable[[], Any]] = {
     "openai.responses.EventReader.close.reply": reply,
     "openai.responses.parse_reply.response": lambda: responses.Response(output=[]),
     "anthropic.types.BatchRequest.params": claude_request,
+    "wire.ObjectDelta.value": lambda: {"city": "Bergen"},
     "wire.FallbackChat.models": lambda: [chat()],
     "wire.AsyncFallbackChat.models": lambda: [async_chat()],
     "wire.Request.messages": lambda: (hi(),),

@@ -112,7 +112,8 @@ def tree_of(file: str) -> ast.Module:
 def documented(file: str, name: str) -> Documented:
     owner: ast.AST = tree_of(file)
     for part in name.split("."):
-        owner = next(node for node in ast.iter_child_nodes(owner) if _name(node) == part)
+        # The last one: overloads of a function precede it.
+        *_, owner = (node for node in ast.iter_child_nodes(owner) if _name(node) == part)
     assert isinstance(owner, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
     if not isinstance(owner, ast.ClassDef):
         return Documented(owner, owner)

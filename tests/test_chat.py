@@ -401,7 +401,7 @@ def test_an_answer_that_does_not_fit_is_an_error_with_the_reply(
     emulator = Emulator([{"times": 0, "say": said}])
     for ask in (door.ask, door.stream):
         with pytest.raises(OutputError) as failed:
-            ask(emulator, "Who?", output=Person)
+            ask(emulator, "Who?", output=Person, output_retries=0)
         assert why in str(failed.value)
         assert failed.value.partial.text == said
         assert PARTIAL not in failed.value.partial.notes, "the reply is whole, and does not fit"
@@ -414,7 +414,7 @@ def test_reply_raises_what_ask_raises(door: Door) -> None:
     thought = {"role": "model", "parts": [{"text": "Hm.", "thought": True}]}
     blocked = [{"candidates": [{"content": thought}]}, {"candidates": [{"finishReason": "SAFETY"}]}]
     for script, error, asked in (
-        ({"say": "no JSON"}, OutputError, {"output": Person}),
+        ({"say": "no JSON"}, OutputError, {"output": Person, "output_retries": 0}),
         ({"stream": blocked}, BlockedError, {}),
     ):
         failed: list[Exception] = []

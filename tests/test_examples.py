@@ -106,6 +106,19 @@ def test_streaming() -> None:
     assert said[1].startswith("--- end, Usage(input=")
 
 
+def test_growing() -> None:
+    said = run("growing.py").splitlines()
+    again = "again: the answer does not match Cities: $.cities[0].people: Expected `int`, got `str`"
+    before, after = said[: said.index(again)], said[said.index(again) + 1 :]
+    assert [line for line in before if line.startswith("whole")] == ["whole: Oslo, 720 thousand"]
+    assert [line for line in after if line.startswith("whole")] == [
+        "whole: Oslo, 720000",
+        "whole: Bergen, 290000",
+    ]
+    assert "grows: a fjord, and " in after
+    assert said[-1].startswith("reply: 1010000 people, asked again 1 times, 0.00")
+
+
 def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
     assert said.splitlines()[0] == (

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import Message as Message
+    from wire.neutral.messages import ObjectDelta as ObjectDelta
     from wire.neutral.messages import ProviderEvent as ProviderEvent
     from wire.neutral.messages import Reply as Reply
     from wire.neutral.messages import Restart as Restart
@@ -144,6 +145,7 @@ _NAMES = {
         "Done",
         "Media",
         "Message",
+        "ObjectDelta",
         "ProviderEvent",
         "Reply",
         "Restart",

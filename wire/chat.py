@@ -7,20 +7,31 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, Self, TypedDict, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 import msgspec
 
-from wire.core.account import Account
+from wire.chat_stream import AsyncChatStream as AsyncChatStream
+from wire.chat_stream import ChatStream as ChatStream
+from wire.chat_stream import async_stream_events, stream_events
 from wire.core.arguments import checked_names, items_of, suggestion
 from wire.core.bodies import wrong_type
 from wire.core.call import (
     USE_CLIENT_DEFAULT,
     Call,
     ClientDefault,
-    EventSource,
     StreamCall,
     Timeouts,
     timeouts_of,
@@ -30,11 +41,9 @@ from wire.core.limits import Limits
 from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
-from wire.core.stream_block import async_stream_block, stream_block
-from wire.errors import ConfigurationError, OutputError, RuleError, Violation
+from wire.errors import ConfigurationError, RuleError, Violation
 from wire.http.target import Options, Token, options_of, seal
-from wire.neutral.messages import Done, Event, Message, Parts, Reply
-from wire.neutral.output import OutputType
+from wire.neutral.messages import Event, Message, Parts, Reply
 from wire.neutral.request import Request, Tool, check_caching
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
@@ -42,13 +51,13 @@ from wire.wires import WIRES
 if TYPE_CHECKING:
     from wire.around import AroundFunction
     from wire.core.flow import Flow
-    from wire.http.aio import AsyncClient, AsyncStream
-    from wire.http.client import Client, Stream
+    from wire.http.aio import AsyncClient
+    from wire.http.client import Client
     from wire.neutral.tokens import TokenCount
 
+T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Event, Reply])
 AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
-AnyStream = TypeVar("AnyStream", bound="Stream[Event, Reply] | AsyncStream[Event, Reply]")
 
 
 class Settings(TypedDict, total=False):
@@ -101,6 +110,10 @@ class RequestOptions(Settings, total=False):
     headers: Headers | None
     """Further headers of this request; they replace those of the client. Values that look like keys
     are shown nowhere."""
+    output_retries: int
+    """How often `ask` and `stream` ask again if an answer does not fit `output`: the model is told
+    what does not fit. 0 for never, 1 by default. A `Call` that you send with a client is sent once.
+    """
 
 
 class ChatState(Generic[AnyClient]):
@@ -233,6 +246,7 @@ class ChatState(Generic[AnyClient]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -256,6 +270,9 @@ class ChatState(Generic[AnyClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -294,6 +311,7 @@ class ChatState(Generic[AnyClient]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -317,6 +335,9 @@ class ChatState(Generic[AnyClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -358,25 +379,36 @@ class ChatState(Generic[AnyClient]):
 
         `parameters` are those of `ask`, as its `locals()` has them.
         """
-        prompt, messages = parameters["prompt"], parameters["messages"]
-        request = self._request(prompt, messages, parameters)
-        output = parameters["output"]
-        output_type = OutputType(output) if output is not None else None
-        if output_type is not None:
-            request = msgspec.structs.replace(request, output=output_type.output)
+        request = self._request(parameters["prompt"], parameters["messages"], parameters)
+        output, retries = parameters["output"], parameters["output_retries"]
+        if type(retries) is not int or retries < 0:
+            expected = "a whole number from 0 up"
+            raise ConfigurationError(f"output_retries: expected {expected}, not {quoted(retries)}")
+        if output is None:
+            return self._rendered_request(how, parameters, request)
+        from wire.neutral.output import OutputType  # many chats ask for no output
+        from wire.neutral.output_calls import Question, call_of
+
+        output_type = OutputType(output)
+        request = msgspec.structs.replace(request, output=output_type.output)
+        render = functools.partial(self._rendered_request, how, parameters)
+        return call_of(Question(request, output_type, retries, render))
+
+    def _rendered_request(self, how: str, parameters: Mapping[str, Any], request: Request) -> Any:
         try:
             call = getattr(WIRES[self.row.wire], how)(request, self.model, self.row)
         except RuleError as error:
             if error.preview is not None:
                 error.preview = self.client._target.addressed(error.preview)
             raise
-        call = _with_options(call, parameters)
-        return call if output_type is None else with_output(call, output_type)
+        return _with_options(call, parameters)
 
     def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
         """Count the tokens of a request; `parameters` are those of `ask`."""
         request = self._request(parameters["prompt"], parameters["messages"], parameters)
         if parameters["output"] is not None:
+            from wire.neutral.output import OutputType  # many chats ask for no output
+
             output = OutputType(parameters["output"]).output
             request = msgspec.structs.replace(request, output=output)
         call = WIRES[self.row.wire].count_call(request, self.model, self.row)
@@ -485,86 +517,6 @@ def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(given.get(name), Sequence) and not isinstance(given[name], str):
             given[name] = tuple(given[name])
     return given
-
-
-# --- streams of replies ---------------------------------------------------------------------------
-
-
-class ChatStreamState(Generic[AnyStream]):
-    """The part of a stream of a reply that the sync and the async one share."""
-
-    def __init__(self, stream: AnyStream) -> None:
-        self._stream = stream
-
-    def partial(self) -> Reply:
-        """Return the reply so far, built anew each time.
-
-        It reads nothing and may be called at any time. The notes of an incomplete reply contain
-        `wire.core.memory.PARTIAL`. Its `stop.reason` is never `end` or `tool_calls`. A tool call
-        without complete arguments has `arguments=None`.
-        """
-        return self._stream.partial()
-
-    @property
-    def account(self) -> Account:
-        """The account of the call so far: attempts, waits, bytes, times."""
-        return self._stream.account
-
-
-class ChatStream(ChatStreamState["Stream[Event, Reply]"]):
-    """Iterates over the events of one reply, once.
-
-    `reply()` reads to the end and returns what `Chat.ask` would return. `partial()` returns the
-    reply so far.
-    """
-
-    def __iter__(self) -> Iterator[Event]:
-        return self._stream  # itself an iterator: an event costs no call of this class
-
-    def __next__(self) -> Event:
-        return next(self._stream)
-
-    def reply(self) -> Reply:
-        """Read to the end and return the complete reply, the same object each time.
-
-        Raises as `Stream.result` and `Chat.ask`.
-
-        >>> from wire.testing.emulator import Emulator, EmulatorTransport
-        >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
-        >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
-        ...     with chat.stream("Hi") as events:
-        ...         events.reply().text
-        'Hello.'
-        """
-        return self._stream.result()
-
-
-class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]"]):
-    """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._stream
-
-    async def __anext__(self) -> Event:
-        return await anext(self._stream)
-
-    async def reply(self) -> Reply:
-        """Read to the end and return the complete reply. As `ChatStream.reply`."""
-        return await self._stream.result()
-
-
-@stream_block("with chat.stream(...) as events:")
-def _events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
-    with streams as stream:
-        yield ChatStream(stream)
-
-
-@async_stream_block("async with chat.stream(...) as events:")
-async def _async_events(
-    streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
-) -> AsyncIterator[AsyncChatStream]:
-    async with streams as stream:
-        yield AsyncChatStream(stream)
 
 
 # --- chats ----------------------------------------------------------------------------------------
@@ -681,6 +633,24 @@ class Chat(ChatState["Client"]):
 
         super().__init__(locals(), Client)
 
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_names("setting")
     def ask(
         self,
@@ -688,6 +658,7 @@ class Chat(ChatState["Client"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -719,6 +690,9 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -747,9 +721,33 @@ class Chat(ChatState["Client"]):
             headers: Further headers of this request; they replace those of the client. Values that
                 look like keys are shown nowhere.
         """
-        reply: Reply = self.client.send(self._rendered("call", locals()))
+        call = self._rendered("call", locals())
+        if output is None:
+            reply: Reply[Any] = self.client.send(call)
+        else:
+            from wire.neutral.output_calls import asked
+
+            reply = self.client.run(asked(call))
         return reply
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream]: ...
     @checked_names("setting")
     def stream(
         self,
@@ -757,6 +755,7 @@ class Chat(ChatState["Client"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -782,6 +781,9 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -810,7 +812,17 @@ class Chat(ChatState["Client"]):
             headers: Further headers of this request; they replace those of the client. Values that
                 look like keys are shown nowhere.
         """
-        return _events(self.client.stream(self._rendered("stream_call", locals())))
+        return self._streamed(self._rendered("stream_call", locals()), output)
+
+    def _streamed(
+        self, call: StreamCall[Event, Reply], output: Any
+    ) -> AbstractContextManager[ChatStream]:
+        """The stream of a call that `stream_call` made with `output`."""
+        if output is None:
+            return stream_events(self.client.stream(call))
+        from wire.output_stream import output_events
+
+        return output_events(self.client, call)
 
     @checked_names("setting")
     def count(
@@ -1006,6 +1018,24 @@ class AsyncChat(ChatState["AsyncClient"]):
 
         super().__init__(locals(), AsyncClient)
 
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_names("setting")
     async def ask(
         self,
@@ -1013,6 +1043,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -1038,6 +1069,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -1066,9 +1100,33 @@ class AsyncChat(ChatState["AsyncClient"]):
             headers: Further headers of this request; they replace those of the client. Values that
                 look like keys are shown nowhere.
         """
-        reply: Reply = await self.client.send(self._rendered("call", locals()))
+        call = self._rendered("call", locals())
+        if output is None:
+            reply: Reply[Any] = await self.client.send(call)
+        else:
+            from wire.neutral.output_calls import asked
+
+            reply = await self.client.run(asked(call))
         return reply
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream]: ...
     @checked_names("setting")
     def stream(
         self,
@@ -1076,6 +1134,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -1099,6 +1158,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -1127,7 +1189,17 @@ class AsyncChat(ChatState["AsyncClient"]):
             headers: Further headers of this request; they replace those of the client. Values that
                 look like keys are shown nowhere.
         """
-        return _async_events(self.client.stream(self._rendered("stream_call", locals())))
+        return self._streamed(self._rendered("stream_call", locals()), output)
+
+    def _streamed(
+        self, call: StreamCall[Event, Reply], output: Any
+    ) -> AbstractAsyncContextManager[AsyncChatStream]:
+        """The stream of a call that `stream_call` made with `output`."""
+        if output is None:
+            return async_stream_events(self.client.stream(call))
+        from wire.output_stream import async_output_events
+
+        return async_output_events(self.client, call)
 
     @checked_names("setting")
     async def count(
@@ -1200,59 +1272,3 @@ class AsyncChat(ChatState["AsyncClient"]):
     async def __aexit__(self, *_: object) -> None:
         if self._own:
             await self.client.__aexit__()
-
-
-# --- output ---------------------------------------------------------------------------------------
-
-
-def with_output(call: AnyCall, output_type: OutputType) -> AnyCall:
-    """Make a call set `reply.output`. It then raises `OutputError` for a reply of another type, and
-    for a refusal.
-
-    A partial reply gets no output, because truncated JSON may still match a type.
-    """
-    if isinstance(call, Call):
-        parse = functools.partial(_parsed, call.parse, output_type)
-        return cast(AnyCall, msgspec.structs.replace(call, parse=parse))
-    assert call.events is not None
-    events = functools.partial(_OutputEvents, call.events, output_type)
-    return cast(AnyCall, msgspec.structs.replace(call, events=events))
-
-
-def _parsed(parse: Callable[[bytes], Reply], output_type: OutputType, body: bytes) -> Reply:
-    return _read(parse(body), output_type)
-
-
-def _read(reply: Reply, output_type: OutputType) -> Reply:
-    if reply.tool_calls:
-        return reply  # the model answers only after it got the results
-    if refusal := reply.message.refusal:
-        raise OutputError(f"the model refused: {refusal}", code="refusal", partial=reply)
-    try:
-        msgspec.structs.force_setattr(reply, "output", output_type.read(reply.text))
-    except OutputError as error:
-        cut = (
-            ""
-            if reply.stop.reason == "end"
-            else f" (it stopped with {reply.stop.raw or reply.stop.reason!r})"
-        )
-        raise OutputError(f"{error.message}{cut}", partial=reply) from error
-    return reply
-
-
-class _OutputEvents:
-    """Sets `output` of the reply in the last event."""
-
-    def __init__(self, events: Callable[[], EventSource], output_type: OutputType) -> None:
-        self._events, self._output_type = events(), output_type
-        self.feed_texts = getattr(self._events, "feed_texts", None)
-
-    def feed(self, chunk: Any) -> Sequence[Event]:
-        return self._events.feed(chunk)
-
-    def close(self, answer: Reply) -> Sequence[Event]:
-        events = self._events.close(answer)
-        return [
-            Done(_read(each.reply, self._output_type)) if isinstance(each, Done) else each
-            for each in events
-        ]

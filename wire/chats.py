@@ -15,13 +15,14 @@ from contextlib import (
     ExitStack,
 )
 from types import MappingProxyType
-from typing import Any, Generic, Self, TypedDict, TypeVar, cast
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast, overload
 
 from wire.chat import (
     AsyncChat,
     AsyncChatStream,
     Chat,
     ChatStream,
+    RequestOptions,
     model_name,
     request_of,
     settings_of,
@@ -44,6 +45,7 @@ from wire.neutral.messages import Message, Parts, Reply
 from wire.neutral.request import Tool
 from wire.providers import PROVIDERS, Provider, model_of, unknown_provider
 
+T = TypeVar("T")
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
 
 
@@ -249,6 +251,28 @@ class Chats(ChatsState[Client]):
         client, name = self._client_and_name(model, provider)
         return Chat(name, client=client, **settings)
 
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_arguments(ConfigurationError)
     @checked_names("setting", seal=_sealed_names)
     def ask(
@@ -259,6 +283,7 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -285,6 +310,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -318,6 +346,28 @@ class Chats(ChatsState[Client]):
         chat = self.chat(model, provider)
         return chat.ask(**request)
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream]: ...
     @checked_arguments(ConfigurationError)
     @checked_names("setting", seal=_sealed_names)
     def stream(
@@ -328,6 +378,7 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -354,6 +405,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -507,6 +561,28 @@ class AsyncChats(ChatsState[AsyncClient]):
         client, name = self._client_and_name(model, provider)
         return AsyncChat(name, client=client, **settings)
 
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_arguments(ConfigurationError)
     @checked_names("setting", seal=_sealed_names)
     async def ask(
@@ -517,6 +593,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -543,6 +620,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
@@ -576,6 +656,28 @@ class AsyncChats(ChatsState[AsyncClient]):
         chat = self.chat(model, provider)
         return await chat.ask(**request)
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream]: ...
     @checked_arguments(ConfigurationError)
     @checked_names("setting", seal=_sealed_names)
     def stream(
@@ -586,6 +688,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
         tools: Iterable[Tool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
@@ -612,6 +715,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be

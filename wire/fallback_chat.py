@@ -7,7 +7,12 @@ out its first event is not asked again elsewhere: its caller has seen a part of 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    ExitStack,
+)
 from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
@@ -45,6 +50,7 @@ from wire.errors import (
 from wire.neutral.messages import Event, Message, Parts, Reply
 from wire.neutral.request import Tool
 
+T = TypeVar("T")
 AnyChat = TypeVar("AnyChat", bound="Chat | AsyncChat")
 
 FAILURES: tuple[type[WireError], ...] = (
@@ -329,6 +335,24 @@ class FallbackChat(FallbackState[Chat]):
     ) -> None:
         super().__init__(Chat, locals())
 
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_names("setting")
     def ask(
         self,
@@ -362,6 +386,24 @@ class FallbackChat(FallbackState[Chat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractContextManager[ChatStream]: ...
     @checked_names("setting")
     @stream_block("with chat.stream(...) as events:")
     def stream(
@@ -391,12 +433,13 @@ class FallbackChat(FallbackState[Chat]):
             for chat in asking:
                 try:
                     call = _noting(chat.stream_call(prompt, **asking.options), asking)
-                    chunks = stack.enter_context(chat.client.stream(call))
+                    block = chat._streamed(call, asking.options["output"])
+                    events = stack.enter_context(block)
                 except WireError as error:
                     asking.failed(error)
                 else:
                     asking.answered()
-                    return ChatStream(chunks)
+                    return events
         raise AssertionError  # `asking` raises in the end
 
     def close(self) -> None:
@@ -464,6 +507,24 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
     ) -> None:
         super().__init__(AsyncChat, locals())
 
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> Reply[T]: ...
+    @overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> Reply: ...
     @checked_names("setting")
     async def ask(
         self,
@@ -494,6 +555,24 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: Any = None,
+        **options: Unpack[RequestOptions],
+    ) -> AbstractAsyncContextManager[AsyncChatStream]: ...
     @checked_names("setting")
     @async_stream_block("async with chat.stream(...) as events:")
     async def stream(
@@ -524,12 +603,14 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             for chat in asking:
                 try:
                     call = _noting(chat.stream_call(prompt, **asking.options), asking)
-                    chunks = await stack.enter_async_context(chat.client.stream(call))
+                    events = await stack.enter_async_context(
+                        chat._streamed(call, asking.options["output"])
+                    )
                 except WireError as error:
                     asking.failed(error)
                 else:
                     asking.answered()
-                    return AsyncChatStream(chunks)
+                    return events
         raise AssertionError  # `asking` raises in the end
 
     async def aclose(self) -> None:

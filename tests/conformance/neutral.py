@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from tests.conformance.compare import identical
 from tests.conformance.records import Record
 from tests.conformance.result import Mismatch
+from wire.core.growing_json import GrowingJSON
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import StreamIncomplete, WireError
 from wire.neutral.messages import (
@@ -107,6 +110,7 @@ def check_events(events: Sequence[Event], reply: Reply) -> None:
             case ToolCallEnd():
                 ends.append(event)
     identical("".join(texts), reply.text, "text of the events")
+    check_growing(texts, reply.text)
     identical("".join(thoughts), reply.message.thought, "thought of the events")
     if tuple(event.call for event in ends) != reply.message.tool_calls:
         raise Mismatch(f"the calls of the events are {ends}, not {reply.message.tool_calls}")
@@ -123,6 +127,24 @@ def check_events(events: Sequence[Event], reply: Reply) -> None:
     last = events[-1] if events else None
     if not isinstance(last, Done) or last.reply != reply:
         raise Mismatch("the last event is not the reply")
+
+
+def check_growing(pieces: Iterable[str], text: str) -> None:
+    """An answer in JSON grows to its value, each of its fields is whole once."""
+    if not text.lstrip().startswith(("{", "[")):
+        return
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return  # prose that begins with a bracket, or JSON that was cut
+    growing = GrowingJSON()
+    fields = [each for piece in pieces for each in growing.feed(piece)]
+    whole = [each for each in fields if not each.growing]
+    identical(growing.growth.value(whole[-1].steps), value, "value of the growing answer")
+    identical(whole[-1].path, (), "the last field that is whole")
+    identical(len({each.path for each in whole}), len(whole), "fields that are whole once")
+    for each in fields:
+        growing.growth.value(each.steps, each.length)
 
 
 def check_cut_short(

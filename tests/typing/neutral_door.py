@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_type
+from typing import Any, TypedDict, assert_type
 
 from wire import (
     Account,
     Agent,
     AsyncChat,
+    AsyncChats,
+    AsyncFallbackChat,
     Chat,
     ChatProvider,
+    Chats,
     Embeddings,
+    FallbackChat,
     FunctionCall,
     GeminiAgent,
     Guard,
@@ -21,7 +26,9 @@ from wire import (
     LLMAgent,
     LLMResponse,
     Message,
+    ObjectDelta,
     Reply,
+    Restart,
     StreamDelta,
     Text,
     TokenCount,
@@ -52,13 +59,33 @@ class Weather:
     temp_c: int
 
 
+class Sky(enum.Enum):
+    CLEAR = "clear"
+    GREY = "grey"
+
+
+class Forecast(TypedDict):
+    sky: Sky
+
+
 def threads(chat: Chat) -> None:
     reply = chat.ask("Hi", temperature=0.2, tools=[now])
     assert_type(reply, Reply)
     assert_type(reply.text, str)
     assert_type(reply.tool_calls, tuple[ToolCall, ...])
     assert_type(reply.usage, Usage | None)
-    assert_type(chat.ask(messages=[Message.user("Hi")], output=Weather).output, Any)
+    assert_type(reply.output, Any)
+    assert_type(chat.ask(messages=[Message.user("Hi")], output=Weather), Reply[Weather])
+    assert_type(chat.ask("Hi", output=Weather, output_retries=2, timeouts=3).output, Weather)
+    assert_type(chat.ask("Hi", output=list[Weather]).output, list[Weather])
+    assert_type(chat.ask("Hi", output=Sky).output, Sky)
+    assert_type(chat.ask("Hi", output=Forecast).output, Forecast)
+    assert_type(chat.ask("Hi", output=int).output, int)
+    assert_type(chat.ask("Hi", output={"type": "object"}).output, Any)
+    print(chat.ask("Hi", output=Weather).output.altitude)  # type: ignore[attr-defined]
+    chat.ask("Hi", output=Weather, output_retry=2)  # type: ignore[call-overload]
+    kept: list[Reply[object]] = [chat.ask("Hi", output=Weather)]
+    assert_type(kept[0].reasks, tuple[Reply, ...])
     with chat.stream("Hi") as events:
         assert_type(events, ChatStream)
         for event in events:
@@ -68,6 +95,19 @@ def threads(chat: Chat) -> None:
         assert_type(events.partial(), Reply)
         assert_type(events.account, Account)
         events.result()  # type: ignore[attr-defined]
+    with chat.stream("Hi", output=Weather) as growing:
+        assert_type(growing, ChatStream[Weather])
+        for event in growing:
+            assert_type(event, Event)
+            if isinstance(event, ObjectDelta):
+                assert_type(event.value, Any)
+                assert_type(event.path, tuple[str | int, ...])
+                assert_type(event.growing, bool)
+            if isinstance(event, Restart):
+                assert_type(event.error, str)
+                assert_type(event.reply, Reply | None)
+        assert_type(growing.reply(), Reply[Weather])
+        assert_type(growing.partial().output, Weather)
     with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, Stream[Event, Reply])
         assert_type(sent.result(), Reply)
@@ -80,6 +120,10 @@ def threads(chat: Chat) -> None:
 
 async def tasks(chat: AsyncChat) -> None:
     assert_type(await chat.ask("Hi"), Reply)
+    assert_type((await chat.ask("Hi", output=Weather)).output, Weather)
+    async with chat.stream("Hi", output=Weather) as growing:
+        assert_type(growing, AsyncChatStream[Weather])
+        assert_type(await growing.reply(), Reply[Weather])
     async with chat.stream("Hi") as events:
         assert_type(events, AsyncChatStream)
         async for event in events:
@@ -94,6 +138,26 @@ async def tasks(chat: AsyncChat) -> None:
     async for model in chat.client.models():
         assert_type(model, ListedModel)
     assert_type(await mcp.tools(object()), list[FunctionTool])
+
+
+def several(chats: Chats, fallback: FallbackChat) -> None:
+    assert_type(chats.ask("Hi", model="m", output=Weather), Reply[Weather])
+    assert_type(chats.ask("Hi", model="m"), Reply)
+    assert_type(fallback.ask("Hi", output=Weather), Reply[Weather])
+    assert_type(fallback.ask("Hi"), Reply)
+    with chats.stream("Hi", model="m", output=Weather) as events:
+        assert_type(events, ChatStream[Weather])
+    with fallback.stream("Hi", output=Weather) as begun:
+        assert_type(begun, ChatStream[Weather])
+
+
+async def several_in_tasks(chats: AsyncChats, fallback: AsyncFallbackChat) -> None:
+    assert_type(await chats.ask("Hi", model="m", output=Weather), Reply[Weather])
+    assert_type(await fallback.ask("Hi", output=Weather), Reply[Weather])
+    async with chats.stream("Hi", model="m", output=Weather) as events:
+        assert_type(events, AsyncChatStream[Weather])
+    async with fallback.stream("Hi", output=Weather) as begun:
+        assert_type(begun, AsyncChatStream[Weather])
 
 
 def values() -> None:

@@ -33,6 +33,7 @@ from wire.neutral.messages import (
     Done,
     Event,
     Message,
+    ObjectDelta,
     Part,
     ProviderEvent,
     Reply,
@@ -689,6 +690,8 @@ class EventsToDeltas:
                 return StreamDelta(restart=True)
             case ProviderEvent():
                 return StreamDelta(provider_event=event)
+            case ObjectDelta():
+                return StreamDelta()  # its text was the delta before
             case Done(reply=reply):
                 return StreamDelta(
                     finish_reason=reply.stop.reason,

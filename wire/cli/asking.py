@@ -154,13 +154,13 @@ def _ask(chosen: argparse.Namespace) -> int:
 
 def write_event(event: Event, *, json: bool) -> None:
     """Write an event of a stream: its text, or a line of JSON."""
-    import msgspec
-
     from wire.neutral.messages import Done, Restart, TextDelta
 
     if json:
         kind = type(event).__name__
-        fields = document(event.reply) if isinstance(event, Done) else msgspec.structs.asdict(event)
+        names = type(event).__match_args__
+        own = {name: getattr(event, name) for name in names}
+        fields = document(event.reply) if isinstance(event, Done) else own
         write_json({"event": kind, **fields})
     elif isinstance(event, TextDelta):
         write(event.text, end="")

@@ -13,7 +13,18 @@ import operator
 import os
 import urllib.parse
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
 import msgspec
 
@@ -34,7 +45,7 @@ if TYPE_CHECKING:
 W = TypeVar("W", bound=WireStruct)
 V = TypeVar("V", bound="Value")
 
-_ORIGIN, _ANSWER = "_origin", "_answer"
+_ORIGIN, _ANSWER, _LAST = "_origin", "_answer", "_last"
 
 
 class Origin:
@@ -649,11 +660,22 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
         return NotImplemented
 
 
-class Reply(MetadataStruct, frozen=True):
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault  # type checkers bring it
+
+    Value_co = TypeVarWithDefault("Value_co", covariant=True, default=Any)
+else:
+    Value_co = TypeVar("Value_co", covariant=True)
+
+
+class Reply(MetadataStruct, Generic[Value_co], frozen=True):
     """One reply of a model.
 
     >>> Reply(Message.assistant("Hello."), Stop("end")).text
     'Hello.'
+
+    To type checkers, a reply to `output=City` is a `Reply[City]`. Other replies are `Reply[Any]`,
+    for which `Reply` is enough.
     """
 
     message: Message
@@ -670,8 +692,12 @@ class Reply(MetadataStruct, frozen=True):
     """The vendor's id of the response."""
     model: str = ""
     """The vendor's name of the model that replied."""
-    output: Any = None
-    """The reply's JSON as a value of the type `output=`, if the request had one."""
+    output: Value_co = cast(Any, None)
+    """The reply's JSON as a value of the type `output=`, if the request had one. `None` in a reply
+    that is partial or calls tools."""
+    reasks: tuple[Reply, ...] = ()
+    """The replies before this one that did not fit `output=`, oldest first. The model was asked
+    again after each. `usage` is the sum of all of them and of this one."""
 
     @property
     def answer(self) -> Any:
@@ -693,10 +719,12 @@ class Reply(MetadataStruct, frozen=True):
         0.000032 USD
 
         Computed each time. `total` is `None`, and `reason` says why, if the model has no price in
-        the catalogue, the vendor sent no counts, or the reply is incomplete.
+        the catalogue, the vendor sent no counts, or the reply is incomplete. `reasks` are included.
         """
-        from wire.catalogue.cost import cost_of_reply  # loads a file at its first use
+        from wire.catalogue.cost import cost_of_reply, total_of  # loads a file at its first use
 
+        if self.reasks:
+            return total_of(map(cost_of_reply, (*self.reasks, vars(self).get(_LAST, self))))
         return cost_of_reply(self)
 
     @property
@@ -728,6 +756,19 @@ class Reply(MetadataStruct, frozen=True):
     def _repr_html_(self) -> str:
         """The reply for a notebook; what the model wrote is escaped."""
         return reply_html(self)
+
+
+def with_reasks(
+    reply: Reply, reasks: tuple[Reply, ...], usage: Usage | None, notes: tuple[Note, ...]
+) -> Reply:
+    """A copy of `reply`, which keeps its metadata, with what the replies before it add.
+
+    It also keeps `reply`: what each reply costs depends on its own counts.
+    """
+    copy = msgspec.structs.replace(reply, reasks=reasks, usage=usage, notes=notes)
+    vars(copy).update(vars(reply))
+    vars(copy)[_LAST] = reply
+    return copy
 
 
 def with_answer(reply: Reply, answer: WireStruct) -> Reply:
@@ -867,12 +908,71 @@ class ToolCallEnd(msgspec.Struct, frozen=True):
     """The complete call."""
 
 
+class ObjectDelta:
+    """The value of `output=` so far, each time that a field of it is whole or its text grows.
+
+    >>> ObjectDelta({"port": "Bre"}, ("port",), growing=True).value
+    {'port': 'Bre'}
+
+    `value` holds the fields that are whole, as plain JSON data that is not validated yet, and at
+    most one text that still grows. It is built when it is first read, and shares its parts with the
+    values of other events, so do not change it.
+    """
+
+    path: tuple[str | int, ...]
+    """Keys and indexes of the field or list item; empty for the value itself."""
+    growing: bool
+    """Whether the field is a text that has not ended. Otherwise the field is whole."""
+
+    __slots__ = ("_grown", "_value", "growing", "path")
+    __match_args__ = ("value", "path", "growing")
+
+    def __init__(self, value: Any, path: tuple[str | int, ...] = (), growing: bool = False) -> None:
+        self._grown: Callable[[], Any] | None = None
+        self._value, self.path, self.growing = value, path, growing
+
+    @property
+    def value(self) -> Any:
+        """The value so far."""
+        if (build := self._grown) is not None:
+            self._value, self._grown = build(), None
+        return self._value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectDelta) and self._key() == other._key()
+
+    __hash__ = None  # type: ignore[assignment]  # its value is a dict or a list
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.path, self.growing, self.value
+
+    def __repr__(self) -> str:
+        growing = ", growing=True" if self.growing else ""
+        return f"ObjectDelta({self.value!r}, {self.path!r}{growing})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ObjectDelta, (self.value, self.path, self.growing)
+
+
+def delta_of(build: Callable[[], Any], path: tuple[str | int, ...], growing: bool) -> ObjectDelta:
+    """An event whose value `build` returns when it is first read."""
+    event = ObjectDelta(None, path, growing)
+    event._grown = build
+    return event
+
+
 class Restart(msgspec.Struct, frozen=True):
-    """The response starts anew: the host ran the model again.
+    """The response starts anew: the host ran the model again, or the model was asked again because
+    its answer does not fit `output=`.
 
     The events before it are not part of the reply. Calls are counted from 0 again, and calls that
     had begun do not end.
     """
+
+    error: str = ""
+    """What does not fit, as the model was told; empty if the host ran the model again."""
+    reply: Reply | None = None
+    """The reply that does not fit."""
 
 
 class ProviderEvent(msgspec.Struct, frozen=True):
@@ -906,6 +1006,7 @@ Event: TypeAlias = (
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd
+    | ObjectDelta
     | Restart
     | ProviderEvent
     | Done

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection, Mapping
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from wire.core.secret import quoted
 from wire.errors import OutputError, SchemaError, Violation, one_line
 from wire.neutral.request import Output
-from wire.neutral.validation import Mismatch, SchemaShape, Shape, TypeShape, shape_of
+from wire.neutral.validation import (
+    Mismatch,
+    SchemaShape,
+    Shape,
+    TypeShape,
+    is_schema,
+    shape_of,
+)
 
 NAME = "answer"
 """Name of a schema without a title."""
@@ -30,8 +39,8 @@ class OutputType:
     ({'value': {'type': 'array', 'items': {'type': 'integer'}}}, [1, 2])
 
     `output` is the value for `Request.output`. Raises `SchemaError` for an invalid schema or a type
-    without a JSON form, `ConfigurationError` for a JSON Schema if the extra `wire-llm[tools]` is
-    not installed.
+    without a JSON form, with the path of the part that has none, such as `output.ports[*].pilot`;
+    `ConfigurationError` for a JSON Schema if the extra `wire-llm[tools]` is not installed.
     """
 
     def __init__(self, kind: Any) -> None:
@@ -40,21 +49,21 @@ class OutputType:
         try:
             self._shape: Shape = shape_of(kind)
             # A JSON Schema is sent as the caller wrote it, so it is never wrapped.
-            self._wrapped = (
+            self.is_wrapped: bool = (
                 not isinstance(self._shape, SchemaShape)
                 and self._shape.schema.get("type") != "object"
             )
-            if self._wrapped:
+            if self.is_wrapped:
                 self._shape = TypeShape(
                     msgspec.defstruct(NAME, [(WRAPPED, kind)], forbid_unknown_fields=True)
                 )
         except (TypeError, ValueError, NameError, re.error) as cause:
             problem = f"{_shown(kind)} cannot be the type of output: {cause}"
-            raise SchemaError(violations=[Violation("output", problem)]) from None
+            raise SchemaError(violations=[Violation(_path_of_fault(kind), problem)]) from None
         # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
         self.output: Output = given or Output(self._shape.schema, name)
-        self._name = _shown(kind) if self._wrapped else self.output.name
+        self._name = _shown(kind) if self.is_wrapped else self.output.name
 
     def read(self, text: str) -> Any:
         """Parse the model's text, which may be inside a code fence, and return its value.
@@ -75,7 +84,7 @@ class OutputType:
             raise OutputError(
                 f"the answer is not JSON: {cause}: {one_line(json, _LIMIT)}"
             ) from None
-        return getattr(value, WRAPPED) if self._wrapped else value
+        return getattr(value, WRAPPED) if self.is_wrapped else value
 
     def __repr__(self) -> str:
         return f"OutputType({self._name})"
@@ -84,3 +93,36 @@ class OutputType:
 def _shown(kind: Any) -> str:
     name = getattr(kind, "__name__", None)
     return one_line(name, _LIMIT) if isinstance(name, str) else quoted(kind, _LIMIT)
+
+
+def _path_of_fault(kind: Any, path: str = "output", around: tuple[Any, ...] = ()) -> str:
+    """The path of the innermost part of a type that has no JSON form."""
+    for place, part in _parts(kind):
+        if any(part is each for each in around):
+            continue  # a type that holds itself
+        try:
+            shape_of(part)
+        except (TypeError, ValueError, NameError, re.error):
+            return _path_of_fault(part, path + place, (*around, kind))
+    return path
+
+
+def _parts(kind: Any) -> list[tuple[str, Any]]:
+    """The types of the parts of a type, with their places in it."""
+    if is_schema(kind):
+        return []
+    arguments = get_args(kind)
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return [("", part) for part in arguments]
+    if origin is Annotated:
+        return [("", arguments[0])]
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return [(".*", part) for part in arguments[1:]]
+    if isinstance(origin, type) and issubclass(origin, Collection):
+        return [("[*]", part) for part in arguments if part is not ...]
+    try:
+        fields = get_type_hints(origin or kind)
+    except Exception:  # annotations of a user's type may be any code
+        return []
+    return [(f".{name}", part) for name, part in fields.items()]

@@ -9,8 +9,9 @@ does not change the other.
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeVar, get_args
 
@@ -23,6 +24,8 @@ from wire.errors import ConfigurationError, WireError, one_line
 REFS = "#/$defs/{name}"
 
 _LIMIT = 500  # bytes of a reason: it quotes the value, and is sent to the model
+_MOST_OTHERS = 9
+_MOST_ERRORS = 1000  # of one value: a list of items may have one for each
 _MAX_TYPE_LEVELS = 500
 _MAX_TYPE_PARTS = 100_000
 _PLAIN_KEY = re.compile(r"\w+")
@@ -30,14 +33,23 @@ _Model = TypeVar("_Model")
 
 
 class Mismatch(ValueError):
-    """A value does not match its shape; `path` is the JSON path of the mismatch, from `$`."""
+    """A value does not match its shape; `path` is the JSON path of the mismatch, from `$`.
+
+    >>> print(Mismatch("$.city", "missing", others=[("$.days", "not a list")]))
+    $.city: missing; $.days: not a list
+
+    The text also names the `others` of the same value: a model corrects all of them at once.
+    """
 
     path: str
     why: str
 
-    def __init__(self, path: str, why: str) -> None:
+    def __init__(self, path: str, why: str, others: Sequence[tuple[str, str]] = ()) -> None:
         self.path, self.why = path, one_line(why, _LIMIT)
-        super().__init__(f"{self.path}: {self.why}")
+        named = [(self.path, self.why), *others[:_MOST_OTHERS]]
+        texts = [f"{at}: {one_line(each, _LIMIT)}" for at, each in named]
+        more = len(others) - _MOST_OTHERS
+        super().__init__("; ".join([*texts, f"and {more} more"] if more > 0 else texts))
 
 
 class Shape(Protocol):
@@ -308,8 +320,9 @@ def _read_model(kind: type[_Model], value: Any) -> _Model:
         failed: Any = error
         if not hasattr(failed, "errors"):
             raise Mismatch("$", _reason(error)) from error
-        first = failed.errors(include_url=False)[0]
-        raise Mismatch(json_path(first["loc"]), first["msg"]) from None
+        found = failed.errors(include_url=False)
+        (path, why), *others = [(json_path(each["loc"]), each["msg"]) for each in found]
+        raise Mismatch(path, why, others) from None
     return read
 
 
@@ -345,11 +358,17 @@ class SchemaShape:
         try:
             self._validator.validate(copy)
         except ValueError as error:  # raised for too deep nesting as well
-            raise Mismatch(
-                json_path(getattr(error, "instance_path", ())),
-                getattr(error, "message", str(error)),
-            ) from None
+            found = [error]
+            if hasattr(error, "instance_path"):
+                found += itertools.islice(self._validator.iter_errors(copy), _MOST_ERRORS)
+            (path, why), *others = map(_located, found)
+            raise Mismatch(path, why, [each for each in others if each != (path, why)]) from None
         return copy
+
+
+def _located(error: ValueError) -> tuple[str, str]:
+    """The JSON path and the message of an error of jsonschema-rs."""
+    return json_path(getattr(error, "instance_path", ())), getattr(error, "message", str(error))
 
 
 def _refuse(uri: str) -> NoReturn:

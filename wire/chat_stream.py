@@ -1,0 +1,97 @@
+"""`ChatStream` and `AsyncChatStream`: the events of one reply as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from wire.core.account import Account
+from wire.core.stream_block import async_stream_block, stream_block
+from wire.neutral.messages import Event, Reply, Value_co
+
+if TYPE_CHECKING:
+    from wire.http.aio import AsyncStream
+    from wire.http.client import Stream
+
+AnyStream = TypeVar("AnyStream", bound="Stream[Event, Reply] | AsyncStream[Event, Reply]")
+
+
+class ChatStreamState(Generic[AnyStream, Value_co]):
+    """The part of a stream of a reply that the sync and the async one share."""
+
+    def __init__(self, stream: AnyStream) -> None:
+        self._stream = stream
+
+    def partial(self) -> Reply[Value_co]:
+        """Return the reply so far, built anew each time.
+
+        It reads nothing and may be called at any time. The notes of an incomplete reply contain
+        `wire.core.memory.PARTIAL`. Its `stop.reason` is never `end` or `tool_calls`. A tool call
+        without complete arguments has `arguments=None`.
+        """
+        return self._stream.partial()
+
+    @property
+    def account(self) -> Account:
+        """The account of the call so far: attempts, waits, bytes, times."""
+        return self._stream.account
+
+
+class ChatStream(ChatStreamState["Stream[Event, Reply]", Value_co]):
+    """Iterates over the events of one reply, once.
+
+    `reply()` reads to the end and returns what `Chat.ask` would return. `partial()` returns the
+    reply so far.
+    """
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._stream  # itself an iterator: an event costs no call of this class
+
+    def __next__(self) -> Event:
+        return next(self._stream)
+
+    def reply(self) -> Reply[Value_co]:
+        """Read to the end and return the complete reply, the same object each time.
+
+        Raises as `Stream.result` and `Chat.ask`.
+
+        >>> from wire import Chat
+        >>> from wire.testing.emulator import Emulator, EmulatorTransport
+        >>> http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+        >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=http) as chat:
+        ...     with chat.stream("Hi") as events:
+        ...         events.reply().text
+        'Hello.'
+        """
+        return self._stream.result()
+
+
+class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
+    """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._stream
+
+    async def __anext__(self) -> Event:
+        return await anext(self._stream)
+
+    async def reply(self) -> Reply[Value_co]:
+        """Read to the end and return the complete reply. As `ChatStream.reply`."""
+        return await self._stream.result()
+
+
+@stream_block("with chat.stream(...) as events:")
+def stream_events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
+    """The stream of a reply as a block."""
+    with streams as stream:
+        yield ChatStream(stream)
+
+
+@async_stream_block("async with chat.stream(...) as events:")
+async def async_stream_events(
+    streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
+) -> AsyncIterator[AsyncChatStream]:
+    """The stream of a reply as a block."""
+    async with streams as stream:
+        yield AsyncChatStream(stream)
