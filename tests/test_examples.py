@@ -119,6 +119,16 @@ def test_growing() -> None:
     assert said[-1].startswith("reply: 1010000 people, asked again 1 times, 0.00")
 
 
+def test_speech() -> None:
+    assert run("speech.py") == "Ebb. (8 bytes)\nTwo hours. (8 bytes)\n"
+
+
+def test_a_paused_turn() -> None:
+    assert run("paused_turn.py") == (
+        "pause: I look. \nend: At six.\none message of 4 parts: I look. At six.\n"
+    )
+
+
 def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
     assert said.splitlines()[0] == (

@@ -964,8 +964,8 @@ def test_there_is_no_version_to_choose(name: str):
 @joined(
     ("name", "slots", "required", "verbatim", "takes"),
     [
-        ("openai", (), False, True, ()),
-        ("azure", (), False, False, ()),
+        ("openai", (), False, True, ("audio",)),
+        ("azure", (), False, False, ("audio",)),
         ("deepseek", ("reasoning_content",), True, False, ()),
         ("kimi@cn", ("reasoning_content",), True, False, ()),
         ("glm", ("reasoning_content",), False, False, ()),
@@ -973,7 +973,7 @@ def test_there_is_no_version_to_choose(name: str):
         ("llama.cpp", ("reasoning_content",), False, True, ()),
         ("vllm", ("reasoning", "reasoning_content"), False, True, ()),
         ("ollama@cloud", ("reasoning", "reasoning_content"), False, True, ()),
-        ("openrouter", ("reasoning_details", "reasoning"), False, True, ()),
+        ("openrouter", ("reasoning_details", "reasoning"), False, True, ("images",)),
         ("minimax", ("reasoning_details", "reasoning_content"), False, True, ()),
         ("gemini@openai", (), False, False, ("extra_content", "thought_signature")),
         ("mistral", ("content",), False, False, ()),

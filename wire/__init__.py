@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from wire.neutral.embeddings import Embeddings as Embeddings
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
+    from wire.neutral.messages import MediaDelta as MediaDelta
     from wire.neutral.messages import Message as Message
     from wire.neutral.messages import ObjectDelta as ObjectDelta
     from wire.neutral.messages import ProviderEvent as ProviderEvent
@@ -144,6 +145,7 @@ _NAMES = {
     "wire.neutral.messages": (
         "Done",
         "Media",
+        "MediaDelta",
         "Message",
         "ObjectDelta",
         "ProviderEvent",

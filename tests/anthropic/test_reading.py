@@ -127,7 +127,7 @@ def test_what_is_not_known_is_kept():
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
         ("refusal", "filter"),
-        ("pause_turn", "other"),
+        ("pause_turn", "pause"),
         ("bored", "other"),
         (None, "other"),
     ],
@@ -137,7 +137,7 @@ def test_s4_16_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
     assert reply_of(tool_use(), stop=raw).stop == Stop(
         "tool_calls" if reason == "end" else reason, raw
     )
-    assert (reason_of(raw) == "other") == (raw not in REASONS or raw == "pause_turn")
+    assert (reason_of(raw) == "other") == (raw not in REASONS)
 
 
 def test_s4_16_a_refusal_says_why():

@@ -195,7 +195,6 @@ def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
 @pytest.mark.parametrize(
     ("messages", "path"),
     [
-        ((HI, Message.assistant("Ho")), "messages[1]"),
         ((Message.system("S"),), "messages"),
         ((HI, Message.assistant(A), HI), "messages[1].parts[0]"),
         ((HI, Message.tool_result(A, "1")), "messages[1].parts[0]"),

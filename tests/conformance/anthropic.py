@@ -209,7 +209,7 @@ STOPS = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
     "refusal": "filter",
-    "pause_turn": "other",
+    "pause_turn": "pause",
 }
 
 

@@ -19,6 +19,7 @@ from wire.errors import StreamIncomplete, WireError
 from wire.neutral.messages import (
     Done,
     Event,
+    MediaDelta,
     Reply,
     TextDelta,
     ThoughtDelta,
@@ -97,12 +98,15 @@ def check_events(events: Sequence[Event], reply: Reply) -> None:
     starts: list[ToolCallStart] = []
     pieces: dict[int, list[str]] = {}
     ends: list[ToolCallEnd] = []
+    media: dict[int, list[MediaDelta]] = {}
     for event in events:
         match event:
             case TextDelta(text=text):
                 texts.append(text)
             case ThoughtDelta(text=text):
                 thoughts.append(text)
+            case MediaDelta(position=position):
+                media.setdefault(position, []).append(event)
             case ToolCallStart():
                 starts.append(event)
             case ToolCallDelta(position=position, text=text):
@@ -112,6 +116,13 @@ def check_events(events: Sequence[Event], reply: Reply) -> None:
     identical("".join(texts), reply.text, "text of the events")
     check_growing(texts, reply.text)
     identical("".join(thoughts), reply.message.thought, "thought of the events")
+    identical(list(media), list(range(len(media))), "positions of media")
+    whole = [(each.data or b"", each.transcript) for each in reply.media if not each.url]
+    joined = [
+        (b"".join(piece.data for piece in pieces), "".join(piece.transcript for piece in pieces))
+        for pieces in media.values()
+    ]
+    identical([each for each in joined if each[0]], whole, "media of the events")
     if tuple(event.call for event in ends) != reply.message.tool_calls:
         raise Mismatch(f"the calls of the events are {ends}, not {reply.message.tool_calls}")
     identical([event.position for event in starts], list(range(len(ends))), "starts of calls")

@@ -345,6 +345,8 @@ def _going_back(item: Any, dialect: Any) -> Any:
     is_message = item.get("type", "message") == "message"
     keeps_id = dialect.ids == "all" or (dialect.ids == "messages" and is_message)
     dropped = () if keeps_id and is_message else ("status",) if keeps_id else ("status", "id")
+    if item.get("type") == "image_generation_call":  # whose id and status are required
+        dropped = ()
     return {key: value for key, value in item.items() if key not in dropped and value is not None}
 
 

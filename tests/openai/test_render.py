@@ -679,7 +679,6 @@ def test_s1_29_options_that_are_none(options: Any, path: str, problem: str):
 @pytest.mark.parametrize(
     ("messages", "paths"),
     [
-        ((HI, Message.assistant("Ho")), ["messages[1]"]),
         ((Message.system("S"),), ["messages"]),
         ((HI, Message.assistant(A), HI), ["messages[1].parts[0]"]),
         ((HI, Message.tool_result(A, "1")), ["messages[1].parts[0]"]),

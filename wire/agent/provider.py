@@ -32,6 +32,7 @@ from wire.neutral.events import events_of
 from wire.neutral.messages import (
     Done,
     Event,
+    MediaDelta,
     Message,
     ObjectDelta,
     Part,
@@ -245,6 +246,8 @@ class StreamDelta(MetadataStruct, frozen=True, kw_only=True):
     """A piece of the visible text."""
     thought: str = ""
     """A piece of a thought."""
+    media: MediaDelta | None = None
+    """A piece of a sound or an image."""
     function_call_start: str = ""
     """The name of the function."""
     function_call_delta: str = ""
@@ -676,6 +679,8 @@ class EventsToDeltas:
                 return StreamDelta(text=text)
             case ThoughtDelta(text):
                 return StreamDelta(thought=text)
+            case MediaDelta():
+                return StreamDelta(media=event)
             case ToolCallStart(position, name, id):
                 self._ids[position] = id
                 return StreamDelta(function_call_start=name, index=position, call_id=id)
@@ -730,6 +735,8 @@ class ResponseBuilder:
         if delta.text:
             self._texts.append(delta.text)
             events.append(TextDelta(delta.text))
+        if delta.media is not None:
+            events.append(delta.media)
         index = len(self._calls) if delta.index is None else delta.index
         if delta.function_call_start:
             self._fragments[index] = (delta.function_call_start, delta.call_id, [])

@@ -305,7 +305,9 @@ class AgentState:
             refuse_coroutine("on_change", self._on_change(state), "None")
 
     def _remember(self, state: RunState) -> None:
-        """Add new messages of the run to the history; replace the last one if it got results."""
+        """Add new messages of the run to the history; replace the last one if it got results, or
+        more of its turn.
+        """
         before, now = self._in_history, state.messages
         last = len(before) - 1
         if before and now[last] is not before[last]:

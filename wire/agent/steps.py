@@ -32,6 +32,7 @@ from wire.errors import (
     ToolError,
     Violation,
     WireError,
+    refuse,
     ungrouped,
 )
 from wire.history import check
@@ -317,9 +318,7 @@ class Steps:
         if reason is not None:
             self._change(reason=reason)
             return None
-        violations = check(self.state.messages)
-        if violations:
-            raise HistoryError(violations=violations)
+        refuse(check(self.state.messages), HistoryError)
         left = self._retry.attempts - self._attempt if self._attempt else None
         return Ask(tuple(self._view(self.state.messages)), left, self._headers)
 
@@ -394,16 +393,27 @@ class Steps:
         repeats = self._counted(calls)
         self._guarded = self._stops(calls, repeats, tool_only)
         self._change(
-            messages=(*self.state.messages, reply.message)
-            if reply.message.parts
-            else self.state.messages,
+            messages=self._continued(reply.message),
             asked=self.state.asked + 1,
             tool_only=tool_only,
             repeats=repeats,
             usage=self.state.usage + reply.usage,
-            reason=None if calls else "end",
+            # A paused reply is sent back, and the model goes on.
+            reason=None if calls or reply.stop.reason == "pause" else "end",
         )
         return True
+
+    def _continued(self, message: Message) -> tuple[Message, ...]:
+        """The messages with a new one of the model. What it added to a paused message is joined to
+        that message, so that the turn is one message.
+        """
+        before = self.state.messages
+        if not message.parts:
+            return before
+        if len(before) > self.state.begun and before[-1].role == "assistant":
+            paused = before[-1]
+            return (*before[:-1], Message("assistant", (*paused.parts, *message.parts)))
+        return (*before, message)
 
     def asks_whole(self, error: BaseException) -> bool:
         """Report a stream that failed before its first event.

@@ -11,7 +11,7 @@ REASONS: dict[str, StopReason] = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "filter",
-    "pause_turn": "other",
+    "pause_turn": "pause",
 }
 
 
@@ -24,7 +24,7 @@ def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
     ...     reason_of("pause_turn"),
     ...     reason_of("bored"),
     ... )
-    ('end', 'tool_calls', 'other', 'other')
+    ('end', 'tool_calls', 'pause', 'other')
 
     `calls` says whether the message has tool calls: some hosts then still send `end_turn`. After
     `pause_turn` the caller sends the message back unchanged, and the model continues.

@@ -39,7 +39,7 @@ from wire.neutral.messages import (
     own_text,
 )
 from wire.neutral.pairing import Answers
-from wire.neutral.rendering import ToolNames, safe_names
+from wire.neutral.rendering import ToolNames, safe_names, transcript_note
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -114,7 +114,8 @@ def wire_messages(
         else:
             turns.append((role, blocks))
     paths = [path for path, message in conversation if not message.instructs]
-    if not turns or turns[-1][0] == "assistant":
+    last = next((each.role for _, each in reversed(conversation) if not each.instructs), "")
+    if not turns or (turns[-1][0] == "assistant" and last != "assistant"):
         remedy = "remove it, or write it as text"
         raise _refused(
             paths[-1] if paths else "messages",
@@ -293,6 +294,9 @@ class _Writer:
             and isinstance(part.details[0].get("data"), str)
         ):
             return [ContentBlock(type="redacted_thinking", data=part.details[0]["data"])]
+        if isinstance(part, Media) and part.transcript.strip():
+            self._notes.append(transcript_note(path))
+            return [ContentBlock(type="text", text=part.transcript)]
         self._withhold(part, path)
         return []
 

@@ -241,8 +241,8 @@ def _thinking(
 ) -> MessageRequest:
     """The request with the settings for its effort.
 
-    Without them if the request continues a tool-calling turn that began without thinking: the
-    server refuses `thinking: enabled` there (A17).
+    Without them if the request continues a turn that began without thinking: the server refuses
+    `thinking: enabled` there (A17).
     """
     thinking_settings, effort = thinking_for(
         str(request.effort), model_family, row.dialect, request.max_tokens, notes
@@ -253,11 +253,13 @@ def _thinking(
         and thinking_settings.type == "enabled"
         and any(each.rule == "A17" for each in check_body(Body(changed), built.model, row))
     ):
-        notes.append(
-            Note(
-                "effort", "not sent: the calls that this request answers were made without thinking"
-            )
+        continues = built.messages[-1].role == "assistant"
+        begun = (
+            "the message that this request continues has no thoughts"
+            if continues
+            else "the calls that this request answers were made without thinking"
         )
+        notes.append(Note("effort", f"not sent: {begun}"))
         return built
     config = msgspec.structs.replace(built.output_config or OutputConfig(), effort=effort)
     return msgspec.structs.replace(

@@ -395,7 +395,7 @@ class EventReader:
     def __init__(self, *, body: bytes = b"", provider: str = "gemini", model: str = "") -> None:
         self._provider, self._model = provider, model.removeprefix("models/")
         self._ids = ReplyIds(body)
-        self._calls = 0
+        self._calls = self._media = 0
         self._has_text = False
         self._is_own = False  # the last chunk had the candidate that is read
         self._holds_calls = _has_servers(body)
@@ -473,6 +473,12 @@ class EventReader:
             self._add_calls(events)
         if part.text is None:
             self._flush_half(events)
+            media = None if part.thought else _media(part)
+            if media is not None:
+                from wire.neutral.events import media_event  # few models speak or draw
+
+                events.append(media_event(media, self._media))
+                self._media += 1
         else:
             self._add_text(part, events)
 

@@ -120,7 +120,8 @@ def _ordered(
     groups = _grouped(turns, report)
     if not groups:
         raise _refused("contents", "a conversation must have at least one turn", "G4")
-    if groups[0].role == "model":
+    # At the neutral door the model may begin and end: the rules of the host judge its request.
+    if groups[0].role == "model" and not paired:
         raise _refused("contents[0]", "a conversation must begin with a user turn", "G10")
     result: list[Content] = []
     calling: list[int] = []  # indices of model turns that may have calls
@@ -154,7 +155,7 @@ def _ordered(
         rest = [_unsigned(part, path, report) for part in [*texts, *others]]
         if rest:
             result.append(group.content(rest))
-    if result[-1].role == "model":
+    if result[-1].role == "model" and not paired:
         calls = _open_calls(result[-1].parts or ())
         missing = f", and its call of {calls[0].name} has no result" if calls else ""
         raise _refused(

@@ -17,6 +17,7 @@ from wire.core.secret import quoted
 from wire.errors import ConfigurationError, HistoryError, refuse
 from wire.history.order import listed, violations
 from wire.neutral.messages import (
+    Media,
     Message,
     Other,
     Part,
@@ -206,5 +207,17 @@ def _kept(
             notes.append(Note(path, f"withheld: {names} of {origin.provider} in a text"))
         if part.text:
             yield msgspec.structs.replace(part, signature="", extra=None)
+    elif isinstance(part, Media):
+        yield from _kept_media(part, path, notes)
     else:
         yield with_origin(part, None)
+
+
+def _kept_media(media: Media, path: str, notes: list[Note]) -> Iterator[Part]:
+    if media.transcript:
+        notes.append(Note(path, "sent as its transcript: a sound of another model"))
+        yield Text(media.transcript)
+    elif media.extra and media.url == media.extra.get("id"):
+        notes.append(Note(path, "withheld: only its own vendor knows the id"))
+    else:
+        yield msgspec.structs.replace(media, extra=None)

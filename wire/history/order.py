@@ -48,9 +48,8 @@ def check(messages: Iterable[Message]) -> list[Violation]:
     >>> violation.message
     'the call of now (call_1) has no result in the messages after it'
 
-    Messages without a violation can be rendered for every vendor; with a warning (H9), for some.
-    Raises `RuleError` for an item
-    that is not a `Message`.
+    Messages without a violation can be rendered for every vendor; with a warning (H1, H2, H9), for
+    some. Raises `RuleError` for an item that is not a `Message`.
     """
     history = listed(messages)
     return violations(history, turns(history))
@@ -101,23 +100,18 @@ def _ends(history: Sequence[Message]) -> Iterator[_Located]:
         return
     index, role = first, history[first].role
     if role != "user":
-        remedy = "begin with a user message"
-        yield (
-            (index, -1),
-            Violation(
-                f"messages[{index}]", f"the first message has the role {role}", "H1", remedy=remedy
-            ),
-        )
+        problem, remedy = f"the first message has the role {role}", "begin with a user message"
+        # A warning for an assistant: most hosts take such a conversation, and each wire has the
+        # rules of those that refuse it.
+        severity = "warning" if role == "assistant" else "error"
+        yield (index, -1), Violation(f"messages[{index}]", problem, "H1", severity, remedy)
     index = next(last - at for at, each in enumerate(reversed(history)) if not each.instructs)
     role = history[index].role
     if role == "assistant":
+        # A warning: some hosts continue this message, and each wire has the rules of the others.
+        problem = "the last message has the role assistant"
         remedy = "end with a user message, or with the results of calls"
-        yield (
-            (index, -1),
-            Violation(
-                f"messages[{index}]", "the last message has the role assistant", "H2", remedy=remedy
-            ),
-        )
+        yield (index, -1), Violation(f"messages[{index}]", problem, "H2", "warning", remedy)
 
 
 def _each(history: Sequence[Message], indexes: Iterable[int]) -> Iterator[_Located]:

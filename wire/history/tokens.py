@@ -74,6 +74,8 @@ def _printed(part: Part) -> Iterator[str]:
         yield part.text if part.arguments is None else str(part.arguments)
     elif isinstance(part, Other):
         yield "" if part.data is None else str(part.data)
-    elif not isinstance(part, Media):
+    elif isinstance(part, Media):
+        yield part.transcript
+    else:
         yield part.name * 2
         yield str(part.answer)

@@ -7,6 +7,8 @@ import msgspec
 from wire.neutral.messages import (
     Done,
     Event,
+    Media,
+    MediaDelta,
     Reply,
     Text,
     TextDelta,
@@ -19,6 +21,21 @@ from wire.neutral.messages import (
 )
 
 
+def media_event(media: Media, position: int) -> MediaDelta:
+    """The event of media that arrive in one piece.
+
+    >>> media_event(Media(data=b"RIFF", media_type="audio/wav"), 0).data
+    b'RIFF'
+    """
+    return MediaDelta(
+        position=position,
+        data=media.data or b"",
+        url=media.url or "",
+        media_type=media.media_type,
+        transcript=media.transcript,
+    )
+
+
 def events_of(reply: Reply) -> list[Event]:
     """The events that a stream of this reply could have had, in the order of its parts.
 
@@ -27,13 +44,16 @@ def events_of(reply: Reply) -> list[Event]:
     TextDelta(text='Hello.')
     """
     events: list[Event] = []
-    position = 0
+    position = media = 0
     for part in reply.message.parts:
         match part:
             case Text(text) if text:
                 events.append(TextDelta(text))
             case Thought(text) if text:
                 events.append(ThoughtDelta(text))
+            case Media():
+                events.append(media_event(part, media))
+                media += 1
             case ToolCall(id=id, name=name):
                 arguments = part.text or msgspec.json.encode(part.arguments or {}).decode()
                 events += [

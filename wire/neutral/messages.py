@@ -231,11 +231,17 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     """End of that part."""
     fps: float | None = None
     """Frames per second that the model reads of a video."""
+    transcript: str = ""
+    """What a sound of the model says. It is sent in place of the sound to other models."""
+    extra: dict[str, Any] | None = None
+    """Further keys of the media on its wire, such as `id` and `expires_at` (Unix time) of speech.
+    They go back to the model that sent them."""
 
     def __repr__(self) -> str:
+        said = f", transcript={short(self.transcript)}" if self.transcript else ""
         if self.data is not None:
-            return f"Media({len(self.data):,} bytes, media_type={self.media_type!r})"
-        return f"Media(url={short(str(self.url))}, media_type={self.media_type!r})"
+            return f"Media({len(self.data):,} bytes, media_type={self.media_type!r}{said})"
+        return f"Media(url={short(str(self.url))}, media_type={self.media_type!r}{said})"
 
     def __post_init__(self) -> None:
         if (self.data is None) == (self.url is None):
@@ -491,6 +497,11 @@ class Message(Value, frozen=True):
         return "".join(part.text for part in self.parts if isinstance(part, Thought))
 
     @property
+    def media(self) -> tuple[Media, ...]:
+        """The images, sounds, videos and documents, in order."""
+        return tuple(part for part in self.parts if isinstance(part, Media))
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The tool calls, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
@@ -574,7 +585,7 @@ def _flat(parts: Iterable[Any], depth: int = 0) -> Iterator[Part]:
             yield from _flat(items_of("message.parts", part), depth + 1)
 
 
-StopReason: TypeAlias = Literal["end", "tool_calls", "length", "filter", "error", "other"]
+StopReason: TypeAlias = Literal["end", "tool_calls", "pause", "length", "filter", "error", "other"]
 
 
 class Stop(MetadataStruct, frozen=True):
@@ -585,7 +596,8 @@ class Stop(MetadataStruct, frozen=True):
     """
 
     reason: StopReason
-    """The reason in words that all vendors share."""
+    """The reason in words that all vendors share. After `pause`, the host goes on with its turn if
+    the message is sent back as the last one."""
     raw: str | None = None
     """The vendor's stop reason; `None` if the vendor sent none."""
     message: str = ""
@@ -595,11 +607,11 @@ class Stop(MetadataStruct, frozen=True):
 def partial_stop(stop: Stop, error: WireError | None) -> Stop:
     """The `stop` of an incomplete reply; `error` is the error that ended its stream, if any.
 
-    `end` and `tool_calls` become `other`, because with them the reply would look complete.
+    `end`, `tool_calls` and `pause` become `other`, because with them the reply would look complete.
     """
     if isinstance(error, APIError):
         return Stop("error", stop.raw, error.message)
-    if stop.reason in ("end", "tool_calls"):
+    if stop.reason in ("end", "tool_calls", "pause"):
         return Stop("other", stop.raw, stop.message)
     return stop
 
@@ -736,6 +748,11 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
     def thought(self) -> str:
         """All thoughts of the message, joined."""
         return self.message.thought
+
+    @property
+    def media(self) -> tuple[Media, ...]:
+        """The images and sounds that the model made, in order."""
+        return self.message.media
 
     @property
     def empty(self) -> bool:
@@ -879,6 +896,26 @@ class ThoughtDelta(msgspec.Struct, frozen=True):
     """The piece, to be joined to those before it without a separator."""
 
 
+class MediaDelta(msgspec.Struct, frozen=True, kw_only=True):
+    """A piece of a sound or an image, or all of it.
+
+    >>> pieces = [MediaDelta(position=0, data=b"RI"), MediaDelta(position=0, data=b"FF")]
+    >>> b"".join(piece.data for piece in pieces)
+    b'RIFF'
+    """
+
+    position: int
+    """Position among the media of the reply, from 0."""
+    data: bytes = b""
+    """The piece, to be joined to those before it with this position."""
+    url: str = ""
+    """URL of media that are not sent as bytes."""
+    media_type: str = ""
+    """Such as `image/png`; empty until the first bytes."""
+    transcript: str = ""
+    """A piece of what the sound says, to be joined to those before it."""
+
+
 class ToolCallStart(msgspec.Struct, frozen=True):
     """A tool call begins. `position` counts the calls of a reply from 0 and identifies the call."""
 
@@ -1003,6 +1040,7 @@ class Done(msgspec.Struct, frozen=True):
 Event: TypeAlias = (
     TextDelta
     | ThoughtDelta
+    | MediaDelta
     | ToolCallStart
     | ToolCallDelta
     | ToolCallEnd

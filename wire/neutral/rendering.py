@@ -115,6 +115,11 @@ def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
     notes.append(Note(f"{path}.kind", words))
 
 
+def transcript_note(path: str) -> Note:
+    """The note of a sound of the assistant that is sent as text."""
+    return Note(path, "sent as its transcript: this wire has no field for sounds of the assistant")
+
+
 def note_names(messages: Iterable[tuple[str, Message]], notes: list[Note]) -> None:
     """Append a note for each message, with its path, whose name cannot be sent."""
     notes += [

@@ -103,6 +103,8 @@ class Media(_Part, frozen=True, tag="media"):
     start: str = ""
     end: str = ""
     fps: float | None = None
+    transcript: str = ""
+    extra: dict[str, Any] | None = None
 
 
 class ToolResult(_Part, frozen=True, tag="tool_result"):

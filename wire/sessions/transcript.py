@@ -119,7 +119,8 @@ def _media(media: Media) -> str:
         if media.data is not None
         else (media.url or "").partition("?")[0]
     )
-    return one_line(", ".join(filter(None, (media.name, media.media_type, where))))
+    said = f"transcript: {media.transcript}" if media.transcript else ""
+    return one_line(", ".join(filter(None, (media.name, media.media_type, where, said))))
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -164,7 +165,8 @@ def _as_object(part: Part) -> dict[str, Any]:
                 else {"url": (part.url or "").partition("?")[0]}
             )
             name = {"name": part.name} if part.name else {}
-            return {"type": "media", "media_type": part.media_type, **name, **where}
+            said = {"transcript": part.transcript} if part.transcript else {}
+            return {"type": "media", "media_type": part.media_type, **name, **where, **said}
         case Other():
             return {"type": "other", "kind": part.kind}
 

@@ -73,7 +73,7 @@ _NEEDS: dict[Rule, frozenset[str]] = {
     turns.arguments_are_objects: frozenset({BLOCKS}),
     turns.error_results_are_text: frozenset({BLOCKS}),
     turns.thinking_is_signed: frozenset({BLOCKS}),
-    turns.final_turn_starts_with_thinking: frozenset({BLOCKS}),
+    turns.final_turn_starts_with_thinking: frozenset({"thinking"}),
     turns.no_thinking_while_disabled: frozenset({BLOCKS}),
     turns.cache_breakpoints_valid: frozenset({BLOCKS, "system", "tools"}),
     turns.blocks_are_of_their_role: frozenset({BLOCKS}),

@@ -383,15 +383,15 @@ def assistant_turns_since_user(turns: list[Turn]) -> list[Turn]:
 
 
 def final_turn_starts_with_thinking(request: RuleInput) -> Violations:
-    """A17: with `thinking.type: enabled`, an unfinished tool-calling turn begins with thinking.
+    """A17: with `thinking.type: enabled`, an unfinished turn begins with thinking: one with calls,
+    and one whose last message the model continues.
 
     One thinking block at the start of any message of the turn is enough.
     """
-    if (
-        request.thinking.get("type") != "enabled"
-        or not request.turns
-        or not request.turns[-1].of("tool_result")
-    ):
+    if request.thinking.get("type") != "enabled" or not request.turns:
+        return
+    last_turn = request.turns[-1]
+    if last_turn.role != "assistant" and not last_turn.of("tool_result"):
         return
     turns = assistant_turns_since_user(request.turns)
     if turns and not any(turn.blocks and turn.blocks[0].is_thinking for turn in turns):

@@ -176,6 +176,7 @@ CONTENT_FIELDS = (
     "tool_calls",
     "function_call",
     "audio",
+    "images",
     "reasoning_content",
     "reasoning",
     "reasoning_text",
@@ -281,9 +282,13 @@ def _joined_parts(parts: Sequence[Object]) -> Object:
 
 def _audio(pieces: Sequence[Object]) -> Object:
     audio = _last_values(pieces)
-    for name in ("data", "transcript"):
-        if name in audio:
-            audio[name] = _texts(pieces, name)
+    if "transcript" in audio:
+        audio["transcript"] = _texts(pieces, "transcript")
+    if "data" in audio:
+        from wire.openai.chat.media import joined_base64  # few models speak
+
+        data = [text for each in pieces if isinstance(text := each.get("data"), str)]
+        audio["data"] = joined_base64(data) if data else None
     return audio
 
 

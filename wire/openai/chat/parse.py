@@ -10,8 +10,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -23,6 +23,8 @@ from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
     Done,
     Event,
+    Media,
+    MediaDelta,
     Message,
     Origin,
     Part,
@@ -61,6 +63,9 @@ from wire.openai.chat.types import Message as WireMessage
 from wire.openai.common.arguments import arguments_of
 from wire.openai.common.dialect import PLAIN, Dialect
 
+if TYPE_CHECKING:  # few models speak or draw
+    from wire.openai.chat.media import Speech
+
 WIRE = "openai"
 
 SLOTS = ("reasoning_content", "reasoning", "reasoning_text")
@@ -69,7 +74,7 @@ same text in two fields (Q6).
 """
 
 
-_Kind: TypeAlias = Literal["text", "refusal", "thought"]
+_Kind: TypeAlias = Literal["text", "refusal", "thought", "media"]
 
 _REASONING = operator.attrgetter(*SLOTS, "reasoning_details")
 _NO_REASONING = (None,) * (len(SLOTS) + 1)
@@ -175,8 +180,11 @@ class EventReader:
         self._body = body
         self._choice = choice
         self._tags = Tags(dialect.think_tags) if dialect.think_tags else None
-        # Texts, refusals and thoughts, in the order of their first fragments.
+        # Texts, refusals, thoughts and media, in the order of their first fragments.
         self._parts: list[_OpenPart] = []
+        self._media = 0  # parts that are media
+        self._speech: Speech | None = None
+        self._speech_position = 0
         self._halves: dict[tuple[_Kind, str], Halves] = {}
         self._has_delta = False
         # What the last chunk had a text of: a text, a thought, or the arguments of a call.
@@ -258,6 +266,8 @@ class EventReader:
         if self._tags is not None:
             self._add_pieces(self._tags.close(), events)
         self._flush_halves(events)
+        if self._speech is not None:
+            self._add_speech(*self._speech.close(), events)
         if self._odd_text and not any(part.kind == "text" for part in self._parts):
             self._add_text("text", self._odd_text, "", events)
         return events
@@ -305,6 +315,10 @@ class EventReader:
                 self._odd_text = odd or self._odd_text
             if delta.refusal:
                 self._add_text("refusal", delta.refusal, "", events)
+            if delta.audio is not None:
+                self._read_audio(delta.audio, events)
+            for image in delta.images or ():
+                self._add_image(image, events)
             if delta.tool_calls or delta.function_call is not None:
                 self._read_calls(delta, events)
         self._finish = finish_of(choice) or self._finish
@@ -339,6 +353,8 @@ class EventReader:
                 self._add_text("refusal", part.refusal, "", events)
             elif part.text:
                 self._read_text(part.text, events)
+            elif part.image_url is not None:
+                self._add_image(part, events)
 
     def _read_text(self, text: str, events: list[Event]) -> None:
         if text:
@@ -376,6 +392,43 @@ class EventReader:
         """Emit a replacement character for each first half of a pair without a second."""
         for (kind, slot), halves in self._halves.items():
             self._append(kind, halves.rest, slot, events)
+
+    def _read_audio(self, audio: Audio, events: list[Event]) -> None:
+        from wire.openai.chat.media import Speech, has_speech
+
+        if self._speech is None:
+            if not has_speech(audio):
+                return
+            self._speech, self._speech_position = Speech(), self._media
+            self._add_media(self._speech.part)
+        self._add_speech(*self._speech.feed(audio), events)
+
+    def _add_speech(self, data: bytes, transcript: str, events: list[Event]) -> None:
+        if self._speech is not None and (data or transcript):
+            kind = self._speech.media_type
+            events.append(
+                MediaDelta(
+                    position=self._speech_position,
+                    data=data,
+                    media_type=kind,
+                    transcript=transcript,
+                )
+            )
+
+    def _add_image(self, image: ContentPart, events: list[Event]) -> None:
+        from wire.neutral.events import media_event
+        from wire.openai.chat.media import image_of
+
+        part = image_of(image)
+        if isinstance(part, Media):
+            events.append(media_event(part, self._media))
+        self._add_media(lambda: part)
+
+    def _add_media(self, part: Callable[[], Part | None]) -> None:
+        opened = _OpenPart("media", "")
+        opened.media = part
+        self._parts.append(opened)
+        self._media += 1
 
     def _read_calls(self, delta: Delta | WireMessage, events: list[Event]) -> None:
         for index, call in enumerate(delta.tool_calls or ()):
@@ -442,7 +495,10 @@ class EventReader:
         parts: list[Part] = []
         for part in self._parts:
             text = "".join(part.texts)
-            if part.kind != "thought":
+            if part.kind == "media":
+                media = part.media()
+                parts += () if media is None else (media,)
+            elif part.kind != "thought":
                 parts.append(Text(text=text, refusal=part.kind == "refusal"))
             else:
                 parts.append(Thought(text=text, slot=part.slot, details=details))
@@ -495,11 +551,16 @@ def _has_content(delta: Delta | WireMessage | None) -> bool:
 
 
 class _OpenPart:
-    """A text, a refusal or a thought while its fragments arrive."""
+    """A text, a refusal, a thought or media while its fragments arrive."""
 
     def __init__(self, kind: _Kind, slot: str) -> None:
         self.kind, self.slot = kind, slot
         self.texts: list[str] = []
+        self.media: Callable[[], Part | None] = _no_media
+
+
+def _no_media() -> None:
+    return None
 
 
 # --- usage ----------------------------------------------------------------------------------------

@@ -32,12 +32,13 @@ from wire.neutral.messages import (
     own_text,
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
-from wire.neutral.rendering import note_names
+from wire.neutral.rendering import note_names, transcript_note
 from wire.neutral.request import TEXT_PARAMETER
 from wire.openai.chat.fold import keep_bytes
 from wire.openai.chat.parse import SLOTS, WIRE, has_all_calls, parse_reply
 from wire.openai.chat.thinking import CLOSE, OPEN
 from wire.openai.chat.types import (
+    Audio,
     ChatCompletion,
     ContentPart,
     CustomCall,
@@ -263,6 +264,8 @@ def _assistant(
     reasoning: dict[str, str] = {}
     details: list[ReasoningDetail] = []
     calls: list[WireToolCall] = []
+    audio: Audio | None = None
+    images: list[ContentPart] = []
     for index, part in enumerate(message.parts):
         part_path = f"{path}.parts[{index}]"
         if isinstance(part, Text):
@@ -287,6 +290,20 @@ def _assistant(
                 content.append(_thinking(part, dialect))
             elif part.text and part.slot in SLOTS:
                 reasoning[part.slot] = reasoning.get(part.slot, "") + part.text
+        elif isinstance(part, Media):
+            # Imported here, since few models speak or draw.
+            from wire.openai.chat.media import is_image, sent_image, sent_speech
+
+            speech = sent_speech(part) if audio is None and "audio" in dialect.takes else None
+            if speech is not None:
+                audio = speech
+            elif is_image(part) and "images" in dialect.takes:
+                images.append(sent_image(part))
+            elif part.transcript:
+                notes.append(transcript_note(part_path))
+                content.append(ContentPart(type="text", text=part.transcript))
+            else:
+                _note_withheld(part, part_path, notes)
         else:
             _note_withheld(part, part_path, notes)
     return WireMessage(
@@ -298,6 +315,8 @@ def _assistant(
         if content
         else None,
         tool_calls=calls or None,
+        audio=audio,
+        images=images or None,
         reasoning_content=reasoning.get("reasoning_content"),
         reasoning=reasoning.get("reasoning"),
         reasoning_text=reasoning.get("reasoning_text"),

@@ -9,7 +9,7 @@ are of the body.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -32,7 +32,7 @@ from wire.neutral.rendering import (
 from wire.neutral.request import Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
-from wire.openai.chat.parts import one_system, wire_messages
+from wire.openai.chat.parts import SentMessage, one_system, wire_messages
 from wire.openai.chat.reader import parse_completion
 from wire.openai.chat.rules import check
 from wire.openai.chat.turns import arranged
@@ -126,9 +126,12 @@ def render_request(
         turns.insert(0, WireMessage(role="system", content=request.system))
     turns = one_system(_with_instruction(turns, instruction), dialect, notes)
     rendered = arranged(turns, dialect)
+    messages = list(rendered)
+    if messages and messages[-1].role == "assistant":
+        messages[-1] = _continued(messages[-1], conversation, row, notes)
     built = ChatCompletionRequest(
         model=model,
-        messages=list(rendered),
+        messages=messages,
         temperature=request.temperature,
         top_p=request.top_p,
         stop=list(request.stop) or None,
@@ -152,6 +155,23 @@ def render_request(
         refused = not _takes(row, model, prompt_cache_key="key")
         built = cached(built, request.caching, dialect, key_refused=refused, notes=notes)
     return with_notes(built, (*notes, *rendered.notes))
+
+
+def _continued(
+    last: WireMessage, conversation: Sequence[SentMessage], row: Provider, notes: list[Note]
+) -> WireMessage:
+    """The last message, of the assistant, with the key that makes the model continue it."""
+    dialect: Dialect = row.dialect
+    path = next(path for path, message in reversed(conversation) if not message.instructs)
+    region = dialect.prefix_region
+    if dialect.answers_anew:
+        notes.append(Note(path, "not continued: this host answers with a message of its own"))
+    elif dialect.prefix_key and region not in ("", row.name.partition("@")[2]):
+        host = f"{row.name.partition('@')[0]}@{region}"
+        notes.append(Note(path, f"not continued: only {host} continues a message"))
+    elif dialect.prefix_key:
+        return msgspec.structs.replace(last, **{dialect.prefix_key: True})
+    return last
 
 
 # --- the call -------------------------------------------------------------------------------------

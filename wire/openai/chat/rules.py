@@ -146,7 +146,8 @@ def _assistant_messages_not_empty(
 def _is_empty(message: Message) -> bool:
     """Whether the message has neither calls nor an answer; reasoning is not an answer."""
     return not message.tool_calls and all(
-        each is None for each in (message.function_call, message.refusal, message.audio)
+        each is None
+        for each in (message.function_call, message.refusal, message.audio, message.images)
     )
 
 

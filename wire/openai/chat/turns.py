@@ -238,7 +238,7 @@ def _function_name(call: ToolCall) -> str | None:
 # --- assistant messages ---------------------------------------------------------------------------
 
 _REASONING_SLOTS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
-_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "prefix")
+_MESSAGE_KEYS = ("role", "content", "tool_calls", "function_call", "prefix", "partial")
 _CALL_KEYS = ("id", "type", "function", "custom")
 _EMPTY_VALUES = (b"null", b'""', b"[]", b"{}")
 """Values without content. They are removed without a note."""
@@ -273,7 +273,12 @@ def _assistant_message(
         allowed = (*_MESSAGE_KEYS, *_REASONING_SLOTS, *dialect.takes, "refusal")
         for key in [key for key in after if key in _single_host_keys() or not dialect.verbatim]:
             if key not in allowed:
-                _withhold(after, key, path, notes)
+                if key == "audio" and _speaks_only(message):
+                    after["content"] = _raw(message.audio and message.audio.transcript)
+                    notes.append(Note(f"{path}.audio", "sent as its transcript"))
+                    del after[key]
+                else:
+                    _withhold(after, key, path, notes)
     _set_reasoning(message, after, dialect, path, notes)
     if "audio" in after and message.audio is not None and message.audio.id is not None:
         # A request contains only the id of earlier speech, not its data.
@@ -290,12 +295,17 @@ def _assistant_message(
     elif after.get("tool_calls") == msgspec.Raw(b"[]") and not dialect.verbatim:
         del after["tool_calls"]  # Together refuses the empty list (O7)
     if not message.tool_calls and not any(
-        _has_value(after, key) for key in ("content", "function_call", "refusal", "audio")
+        _has_value(after, key) for key in ("content", "function_call", "refusal", "audio", "images")
     ):
         return None
     if after == before:
         return message  # With its bytes: encoding it anew could change spacing and order of keys.
     return decoded(msgspec.json.encode(after), Message)
+
+
+def _speaks_only(message: Message) -> bool:
+    """Whether the transcript of its speech is all the text that the message has."""
+    return not message.content and message.audio is not None and bool(message.audio.transcript)
 
 
 def _raw(value: Any) -> msgspec.Raw:

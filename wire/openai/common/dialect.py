@@ -117,6 +117,12 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of texts in `stop`; 0 for no limit."""
     last_assistant_needs_prefix: bool = False
     """The last message may be an assistant message only if it has `prefix: true`."""
+    prefix_key: str = ""
+    """Key of a last assistant message that makes the model continue it."""
+    prefix_region: str = ""
+    """The only region that has `prefix_key`; empty for all."""
+    answers_anew: bool = False
+    """The model does not continue a last assistant message: it answers with a new one."""
     tool_parameters: bool = False
     """A function must have `parameters`."""
     refuses_models: tuple[ModelRefusal, ...] = ()

@@ -189,7 +189,9 @@ _OPENAI = Dialect(
     no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
     thinks=_GPT_56,
     developer_role=True,
+    answers_anew=True,
     verbatim=True,
+    takes=("audio",),
     refusals=True,
     custom_tools=True,
     call_ids=CallIds(most=40),
@@ -232,6 +234,8 @@ _DEEPSEEK = Dialect(
             since="2026-07-24",
         ),
     ),
+    prefix_key="prefix",
+    prefix_region="beta",
     thinks=r"deepseek-(v4(-.*)?|flash|reasoner)",
     no_forced_call_while_thinking=True,
     reasoning_slots=("reasoning_content",),
@@ -262,6 +266,7 @@ _KIMI = Dialect(
             models=r"(?!kimi-k2\.6|kimi-k2\.7-code|(kimi-)?k3).*",
         ),
     ),
+    prefix_key="partial",
     most_stops=5,
     thinks=r"kimi-k2\.[567](-.*)?",
     no_forced_call_while_thinking=True,
@@ -296,6 +301,7 @@ _MINIMAX = Dialect(
 )
 
 _QWEN = Dialect(
+    prefix_key="partial",
     thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?",
     no_forced_call_while_thinking=True,
     caching=CACHES_UNASKED,
@@ -318,6 +324,7 @@ _MISTRAL = Dialect(
         Refusal("seed", "unknown to Mistral", remedy="use random_seed", ignored=True),
     ),
     last_assistant_needs_prefix=True,
+    prefix_key="prefix",
     reasoning_slots=("content",),
     call_ids=CallIds(least=9, most=9, letters="[a-zA-Z0-9]"),
     caching=Caching(unasked=True, key=True),
@@ -479,7 +486,9 @@ ROWS: tuple[Provider, ...] = (
         base_url_like="https://NAME.openai.azure.com/openai/v1",
         other_base_url_variable="AZURE_OPENAI_ENDPOINT",  # without a path, which the host gets
         dialect=Dialect(
+            answers_anew=True,
             developer_role=True,
+            takes=("audio",),
             call_ids=CallIds(most=40),
             # Breakpoints and retention depend on the model, which a deployment's name hides.
             caching=Caching(unasked=True, key=True),
@@ -541,6 +550,7 @@ ROWS: tuple[Provider, ...] = (
         "OPENROUTER_API_KEY",
         Dialect(
             verbatim=True,
+            takes=("images",),
             reasoning_slots=("reasoning_details", "reasoning"),
             caching=Caching(unasked=True, marks=r"~?anthropic/.*|google/gemini.*"),
         ),

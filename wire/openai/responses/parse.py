@@ -16,13 +16,16 @@ from typing import Any, TypeAlias
 import msgspec
 
 from wire.core.arguments import check_inside, checked_arguments
+from wire.core.decoders import from_base64
 from wire.core.lenient import Halves, portable_json, well_formed
 from wire.core.memory import PARTIAL, encode, notes
-from wire.errors import WireError
+from wire.errors import RuleError, WireError
 from wire.neutral.ids import ReplyIds
+from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import (
     Done,
     Event,
+    Media,
     Message,
     Origin,
     Other,
@@ -120,6 +123,10 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
         return [(_call(item, ids.own(item.call_id), cut), item)]
     if item.type == "reasoning":
         return [(_thought(item), item)]
+    if item.type == "image_generation_call" and item.result:
+        image = _image(item)
+        if image is not None:
+            return [(image, item)]
     if item.type in ("message", None) and item.role == "assistant":
         content = item.content
         if isinstance(content, str):
@@ -157,6 +164,32 @@ def _extra(item: Item, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """The values of keys that a neutral part has no field for; `None` if the item has none."""
     given = {key: value for key in keys if (value := getattr(item, key)) is not None}
     return portable_json(encode(given)) if given else None
+
+
+def _image(item: Item) -> Media | None:
+    """The image that the host generated; `None` if its base64 is malformed."""
+    try:
+        data = from_base64(item.result or "")
+        kind = _IMAGE_TYPES.get(item.output_format or "") or media_type_of("", data[:HEAD_BYTES])
+        extra = {
+            key: value
+            for key, value in portable_json(encode(item)).items()
+            if key not in _OF_IMAGES and value is not None
+        }
+        return Media(data=data, media_type=kind or "image/png", extra=extra or None)
+    except (RuleError, ValueError):
+        return None
+
+
+_IMAGE_TYPES = {
+    "png": "image/png",
+    "jpeg": "image/jpeg",
+    "webp": "image/webp",
+    "svg": "image/svg+xml",
+}
+"""`output_format` of an image -> its media type; OpenAI's default is png."""
+_OF_IMAGES = ("type", "status", "result")
+"""Keys of a generated image that its neutral part has no need of."""
 
 
 _SEPARATOR = "\n\n"
@@ -301,7 +334,7 @@ class EventReader:
         self._items: dict[int, _OpenItem] = {}
         self._positions = ItemPositions()
         self._ids = ReplyIds(self._body)
-        self._calls = 0
+        self._calls = self._images = 0
 
     def feed(self, event: StreamEvent) -> list[Event]:
         """The neutral events of one event."""
@@ -397,6 +430,11 @@ class EventReader:
         if opened.ended:
             return
         opened.ended, opened.item = True, item
+        if item.type == "image_generation_call" and (image := _image(item)) is not None:
+            from wire.neutral.events import media_event  # few models draw
+
+            yield media_event(image, self._images)
+            self._images += 1
         if item.type not in CALLS:
             yield from opened.rest_of_texts(item)
             return

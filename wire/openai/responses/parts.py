@@ -33,7 +33,7 @@ from wire.neutral.messages import (
     own_text,
 )
 from wire.neutral.pairing import Answers
-from wire.neutral.rendering import ToolNames, safe_names
+from wire.neutral.rendering import ToolNames, safe_names, transcript_note
 from wire.neutral.request import TEXT_PARAMETER
 from wire.openai.common.arguments import custom_input
 from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
@@ -337,6 +337,9 @@ class _Writer:
         return [item]
 
     def _part(self, part: Part, path: str) -> list[Item]:
+        if isinstance(part, Media) and part.transcript:
+            self._notes.append(transcript_note(path))
+            return self._own_message([ContentPart(type="output_text", text=part.transcript)])
         if not isinstance(part, ToolCall):
             self._withhold(part, path)
             return []
@@ -415,8 +418,13 @@ def _sendable(item: Item, changed: Mapping[str, str], *, keeps_id: bool) -> Item
 
     Servers refuse keys without a value that they sent themselves.
     """
-    # A host that wants the id of a message wants its status, too.
-    dropped = ("id", "status") if not keeps_id else () if item.type == "message" else ("status",)
+    # A host that wants the id of a message wants its status, too. OpenAI's reference requires both
+    # of a generated image.
+    dropped: tuple[str, ...] = ("id", "status")
+    if item.type == "image_generation_call" or (keeps_id and item.type == "message"):
+        dropped = ()
+    elif keeps_id:
+        dropped = ("status",)
     fields = {
         key: value
         for key, value in fields_of(encode(item)).items()

@@ -118,6 +118,9 @@ def render_request(
     messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     note_names(conversation, notes)
+    if dialect.vendor_rules and conversation and conversation[-1][1].role == "assistant":
+        words = "not continued: this host answers with a message of its own"
+        notes.append(Note(conversation[-1][0], words))
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     if request.stop:

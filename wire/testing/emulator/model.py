@@ -78,6 +78,8 @@ class Wish:
     stop_sequences: Sequence[str] = ()
     thinking: int = 0
     """Tokens of thinking."""
+    prefill: str = ""
+    """The text of a last message of the model, which the output continues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +146,8 @@ def complete(wish: Wish) -> Output:
     wish = replace(wish, question=wish.question[:_MAX_READ], system=wish.system[:_MAX_READ])
     thoughts = thoughts_on(wish.question) if wish.thinking else ""
     calls = _calls(wish)
-    output = Output(
-        text="" if calls else _text(wish), thoughts=thoughts, calls=calls, thinking=wish.thinking
-    )
+    text = "" if calls else _text(wish).removeprefix(wish.prefill)
+    output = Output(text=text, thoughts=thoughts, calls=calls, thinking=wish.thinking)
     return _truncated(constrained(output, wish), wish.max_tokens)
 
 

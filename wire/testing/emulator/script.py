@@ -11,7 +11,8 @@ used up answers it; if none does, the small model answers. A step has these keys
 - `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: sent in the
   vendor's format as output of the model, streamed or not, signed.
   `finish` of `responses` may be `refusal`, `content_filter`, `failed` or `error` (the stream ends
-  with an `error` event alone).
+  with an `error` event alone). With `pause_turn`, a message ends with a call of the first tool of
+  the request that the server runs; a request that ends with such a message gets its result first.
 - `answer`: a whole body in the vendor's format; `status` is its status if not 200. A stream sends
   it as its one event, `messages` and `responses` as the events of a message or a response.
 - `stream`: a list of events in the vendor's format; a request that wants no stream gets them

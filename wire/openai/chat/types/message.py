@@ -30,6 +30,10 @@ class _MessageFields(OpenAIStruct, frozen=True, kw_only=True):
     function_call: FunctionCall | None = None
     """Deprecated. One call without an id."""
     audio: Audio | None = None
+    images: Annotated[
+        list[ContentPart] | None, Facts(hosts=("openrouter", "vercel"), source=DOCS)
+    ] = None
+    """Images that the model made, as parts of type `image_url`."""
     annotations: list[Annotation] | None = None
     reasoning_content: Annotated[
         str | None,
@@ -82,8 +86,10 @@ class Message(_MessageFields, frozen=True, kw_only=True):
     """
     tool_call_id: str | None = None
     """In role `tool`: the `ToolCall.id` that this message answers."""
-    prefix: Annotated[bool | None, Facts(hosts=("mistral",), source=TRAFFIC)] = None
+    prefix: Annotated[bool | None, Facts(hosts=("mistral", "deepseek"), source=TRAFFIC)] = None
     """In the last message, of the assistant: the model continues its text."""
+    partial: Annotated[bool | None, Facts(hosts=("kimi", "qwen"), source=DOCS)] = None
+    """As `prefix`."""
     cache_control: Annotated[
         CacheControl | None, Facts(hosts=("openrouter", "vercel"), source=TRAFFIC)
     ] = None

@@ -213,7 +213,14 @@ def wish_of(request: MessageRequest) -> Wish:
         )
         if thinks(request)
         else 0,
+        prefill=_prefill(request),
     )
+
+
+def _prefill(request: MessageRequest) -> str:
+    """The text of the last message, if it is the assistant's."""
+    last = request.messages[-1]
+    return _text(_blocks(last.content)) if last.role == "assistant" else ""
 
 
 def _results(request: MessageRequest) -> Iterator[ContentBlock]:

@@ -44,7 +44,7 @@ class MessageWriter:
 
     def message(self, output: Output, id: str) -> dict[str, Any]:
         """One whole message."""
-        content: list[dict[str, Any]] = []
+        content = self._results_of_pause()
         if self.thinks and (output.thoughts or self._must_think()):
             content.append(self._thought(output.thoughts or _UNTOLD, id))
         if output.text:
@@ -55,6 +55,8 @@ class MessageWriter:
                 {"type": "tool_use", "id": f"toolu_01{digest}", "name": name, "input": args}
             )
         reason = _stop_reason(output)
+        if reason == "pause_turn":
+            content += self._paused_calls(id)
         details = {"type": "refusal", "category": None, "explanation": None}
         thinking = output.thinking if self.thinks else 0
         usage = {
@@ -115,6 +117,26 @@ class MessageWriter:
             if text
         ]
         return {"citations": cited} if cited else {}
+
+    def _paused_calls(self, id: str) -> list[dict[str, Any]]:
+        """A call of the first tool that the server runs: it pauses before it has the result."""
+        tools = (tool for tool in self.prompt.get("tools") or () if tool.get("type"))
+        name = next((tool.get("name") for tool in tools if tool["type"] != "custom"), None)
+        call: dict[str, Any] = {"type": "server_tool_use", "id": f"srvtoolu_01{id}"}
+        call |= {"name": name, "input": {}}
+        return [call] if name else []
+
+    def _results_of_pause(self) -> list[dict[str, Any]]:
+        """The results of the calls of the server that a last message of the assistant ends with."""
+        last = self.prompt["messages"][-1]
+        blocks = last.get("content") if last.get("role") == "assistant" else ()
+        found = [each for each in blocks or () if isinstance(each, Mapping)]
+        done = {each.get("tool_use_id") for each in found}
+        return [
+            {"type": f"{call['name']}_tool_result", "tool_use_id": call["id"], "content": []}
+            for call in found
+            if call.get("type") == "server_tool_use" and call.get("id") not in done
+        ]
 
     def _must_think(self) -> bool:
         """Whether the answer begins with a thought, whatever a script says.

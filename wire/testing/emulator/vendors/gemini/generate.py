@@ -65,6 +65,7 @@ def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
         max_tokens=config.max_output_tokens,
         stop_sequences=config.stop_sequences or (),
         thinking=thinking_of(level, thinking.thinking_budget) if thinks else 0,
+        prefill=_text(turns[-1].parts or ()) if turns and turns[-1].role == "model" else "",
     )
 
 

@@ -102,6 +102,7 @@ def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
         max_tokens=request.max_completion_tokens or request.max_tokens,
         stop_sequences=[request.stop] if isinstance(request.stop, str) else request.stop or (),
         thinking=thinking,
+        prefill=turns[-1].text if turns and (turns[-1].prefix or turns[-1].partial) else "",
     )
 
 
