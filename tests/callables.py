@@ -562,6 +562,8 @@ SOUND: dict[str, Callable[[], Any]] = {
     "wire.AsyncClient.embed.model": lambda: "gemini-embedding-001",
     "wire.Embeddings.vectors": lambda: ([0.5],),
     "wire.FunctionResponse.response": dict,
+    "wire.ServerTool.kind": lambda: "code",
+    "wire.file_search.stores": lambda: ["fileSearchStores/a"],
     "catalogue.load.path": catalogue_file,
     "catalogue.update.path": catalogue_file,
     "catalogue.use.catalogue": lambda: None,

@@ -172,3 +172,14 @@ def test_an_agent_with_the_tools_of_an_mcp_server() -> None:
         'tide_high {"port": "Brest"} -> 05:12',
         "In Brest the tide is high at 05:12.",
     ]
+
+
+def test_citations_marks_the_spans_that_have_a_source() -> None:
+    models = ("gemini:gemini-3.8-flash", "anthropic:claude-sonnet-5")
+    for answer, model in zip(run("citations.py").strip().split("\n\n"), models, strict=True):
+        assert answer.split("\n") == [
+            model,
+            "In Brest – at Pointe du Château – high tide is at 05:12[1] and 17:40[2].",
+            "[1] Tide tables: https://shom.example/brest",
+            "[2] Port of Brest: https://port.example/",
+        ]

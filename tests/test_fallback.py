@@ -6,7 +6,7 @@ import pickle
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
@@ -378,3 +378,14 @@ def test_every_one_of_10_000_questions_gets_an_answer_or_one_error(
     outcomes = die_at_random(style, 10_000, monkeypatch)
     assert sum(outcomes.values()) == 10_000
     assert len(outcomes) == 5
+
+
+def test_an_iterator_that_raises_is_refused_by_its_name() -> None:
+    def broken() -> Iterator[str]:
+        raise ValueError("no more")
+        yield ""
+
+    chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key")
+    with pytest.raises(errors.RuleError) as caught:
+        FallbackChat([chat]).ask("Hi", stop=broken())  # type: ignore[arg-type]
+    assert str(caught.value) == "stop: iterating over it raised ValueError"

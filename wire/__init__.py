@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from wire.models import cost as cost
     from wire.models import model as model
     from wire.neutral.embeddings import Embeddings as Embeddings
+    from wire.neutral.messages import Citation as Citation
     from wire.neutral.messages import Done as Done
     from wire.neutral.messages import Media as Media
     from wire.neutral.messages import MediaDelta as MediaDelta
@@ -80,6 +81,8 @@ if TYPE_CHECKING:
     from wire.neutral.messages import ProviderEvent as ProviderEvent
     from wire.neutral.messages import Reply as Reply
     from wire.neutral.messages import Restart as Restart
+    from wire.neutral.messages import ServerToolCall as ServerToolCall
+    from wire.neutral.messages import ServerToolResult as ServerToolResult
     from wire.neutral.messages import Stop as Stop
     from wire.neutral.messages import Text as Text
     from wire.neutral.messages import TextDelta as TextDelta
@@ -92,9 +95,15 @@ if TYPE_CHECKING:
     from wire.neutral.messages import ToolResult as ToolResult
     from wire.neutral.messages import Usage as Usage
     from wire.neutral.models import ListedModel as ListedModel
+    from wire.neutral.request import Location as Location
     from wire.neutral.request import Output as Output
     from wire.neutral.request import Request as Request
+    from wire.neutral.request import ServerTool as ServerTool
     from wire.neutral.request import Tool as Tool
+    from wire.neutral.server_tools import code as code
+    from wire.neutral.server_tools import file_search as file_search
+    from wire.neutral.server_tools import url_context as url_context
+    from wire.neutral.server_tools import web_search as web_search
     from wire.neutral.tokens import TokenCount as TokenCount
     from wire.pace import Pace as Pace
     from wire.testing.cassette.transports import record as record
@@ -143,6 +152,7 @@ _NAMES = {
     "wire.models": ("cost", "model"),
     "wire.neutral.embeddings": ("Embeddings",),
     "wire.neutral.messages": (
+        "Citation",
         "Done",
         "Media",
         "MediaDelta",
@@ -151,6 +161,8 @@ _NAMES = {
         "ProviderEvent",
         "Reply",
         "Restart",
+        "ServerToolCall",
+        "ServerToolResult",
         "Stop",
         "Text",
         "TextDelta",
@@ -164,7 +176,8 @@ _NAMES = {
         "Usage",
     ),
     "wire.neutral.models": ("ListedModel",),
-    "wire.neutral.request": ("Output", "Request", "Tool"),
+    "wire.neutral.request": ("Location", "Output", "Request", "ServerTool", "Tool"),
+    "wire.neutral.server_tools": ("code", "file_search", "url_context", "web_search"),
     "wire.neutral.tokens": ("TokenCount",),
     "wire.pace": ("Pace",),
     "wire.testing.cassette.transports": ("record",),

@@ -44,7 +44,7 @@ from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unseale
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Event, Message, Parts, Reply
-from wire.neutral.request import Request, Tool, check_caching
+from wire.neutral.request import Request, ServerTool, Tool, check_caching
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
 
@@ -69,8 +69,9 @@ class Settings(TypedDict, total=False):
 
     system: str | None
     """The system prompt. It comes before the system messages among `messages`."""
-    tools: Iterable[Tool | Callable[..., Any]] | None
-    """Functions, structs or tools that the model may call; see `wire.tools.tool`."""
+    tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None
+    """Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools that
+    the vendor's server runs, such as `wire.web_search()`."""
     tool_choice: str | Sequence[str] | None
     """`auto`, `none`, `required`, or a list of tool names of which one must be called. By default,
     the model chooses."""
@@ -167,7 +168,7 @@ class ChatState(Generic[AnyClient]):
         *,
         messages: Iterable[Message] | Message | None = None,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -187,7 +188,8 @@ class ChatState(Generic[AnyClient]):
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -248,7 +250,7 @@ class ChatState(Generic[AnyClient]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -274,7 +276,8 @@ class ChatState(Generic[AnyClient]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -313,7 +316,7 @@ class ChatState(Generic[AnyClient]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -339,7 +342,8 @@ class ChatState(Generic[AnyClient]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -542,7 +546,8 @@ class Chat(ChatState["Client"]):
         http: A transport or a client of httpx or httpx2, or `"auto"` for connections of its own. It
             is closed with this chat.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
+            that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -601,7 +606,7 @@ class Chat(ChatState["Client"]):
         client: Client | None = None,
         http: Any = "auto",
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -660,7 +665,7 @@ class Chat(ChatState["Client"]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -694,7 +699,8 @@ class Chat(ChatState["Client"]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -757,7 +763,7 @@ class Chat(ChatState["Client"]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -785,7 +791,8 @@ class Chat(ChatState["Client"]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -831,8 +838,9 @@ class Chat(ChatState["Client"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -863,8 +871,12 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -927,7 +939,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         http: A transport or a client of httpx or httpx2, or `"auto"` for connections of its own. It
             is closed with this chat.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
+            that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -986,7 +999,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         client: AsyncClient | None = None,
         http: Any = "auto",
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -1045,7 +1058,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -1073,7 +1086,8 @@ class AsyncChat(ChatState["AsyncClient"]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -1136,7 +1150,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -1162,7 +1176,8 @@ class AsyncChat(ChatState["AsyncClient"]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -1208,8 +1223,9 @@ class AsyncChat(ChatState["AsyncClient"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
+        output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -1231,8 +1247,12 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` ask again if an answer does not fit
+                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
+                that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,

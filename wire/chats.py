@@ -42,7 +42,7 @@ from wire.http.target import (
     set_key_variable,
 )
 from wire.neutral.messages import Message, Parts, Reply
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
 from wire.providers import PROVIDERS, Provider, model_of, unknown_provider
 
 T = TypeVar("T")
@@ -203,7 +203,7 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         *,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -225,7 +225,8 @@ class Chats(ChatsState[Client]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -285,7 +286,7 @@ class Chats(ChatsState[Client]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -314,7 +315,8 @@ class Chats(ChatsState[Client]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -380,7 +382,7 @@ class Chats(ChatsState[Client]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -409,7 +411,8 @@ class Chats(ChatsState[Client]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -516,7 +519,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         *,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -535,7 +538,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -595,7 +599,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -624,7 +628,8 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
@@ -690,7 +695,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         output: Any = None,
         output_retries: int = 1,
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -719,7 +724,8 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
                 that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
             tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,

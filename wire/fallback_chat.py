@@ -26,7 +26,7 @@ from wire.chat import (
     seal_settings,
     settings_of,
 )
-from wire.core.arguments import checked_names
+from wire.core.arguments import checked_names, items_of
 from wire.core.call import Call, StreamCall
 from wire.core.circuits import Circuit, Circuits
 from wire.core.memory import Note, with_notes
@@ -48,7 +48,7 @@ from wire.errors import (
     WireError,
 )
 from wire.neutral.messages import Event, Message, Parts, Reply
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
 
 T = TypeVar("T")
 AnyChat = TypeVar("AnyChat", bound="Chat | AsyncChat")
@@ -161,7 +161,7 @@ class Asking(Generic[AnyChat]):
         self._chats, self._circuits, self._on = chats, circuits, on
         # Each model gets all of them, so what can be iterated over once is read here.
         self.options: dict[str, Any] = {
-            name: value if isinstance(value, (str, Message, Mapping)) else _read(value)
+            name: value if isinstance(value, (str, Message, Mapping)) else _read(name, value)
             for name, value in options.items()
         }
         self._failures: dict[int, WireError] = {}
@@ -237,8 +237,8 @@ def name_of(chat: Chat | AsyncChat) -> str:
     return f"{chat.provider}:{chat.model}"
 
 
-def _read(value: Any) -> Any:
-    return tuple(value) if isinstance(value, Iterator) else value
+def _read(name: str, value: Any) -> Any:
+    return items_of(name, value) if isinstance(value, Iterator) else value
 
 
 def _checked_errors(given: Any) -> tuple[type[WireError], ...]:
@@ -291,7 +291,8 @@ class FallbackChat(FallbackState[Chat]):
         on: Classes of errors after which the next model is asked.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+            tools that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -321,7 +322,7 @@ class FallbackChat(FallbackState[Chat]):
         on: type[WireError] | Sequence[type[WireError]] = FAILURES,
         circuit: Circuit = Circuit(),
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,
@@ -463,7 +464,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         on: Classes of errors after which the next model is asked.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call; see `wire.tools.tool`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+            tools that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -493,7 +495,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         on: type[WireError] | Sequence[type[WireError]] = FAILURES,
         circuit: Circuit = Circuit(),
         system: str | None = None,
-        tools: Iterable[Tool | Callable[..., Any]] | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
         temperature: float | None = None,

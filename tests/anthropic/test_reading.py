@@ -28,6 +28,7 @@ from wire.neutral.messages import (
     Other,
     Reply,
     Restart,
+    ServerToolCall,
     Stop,
     Text,
     TextDelta,
@@ -50,6 +51,9 @@ SERVED = {
     "name": "web_search",
     "input": {"query": "tide"},
 }
+SEARCHED = ServerToolCall(
+    id="srvtoolu_1", name="web_search", kind="web_search", arguments={"query": "tide"}
+)
 
 # --- parts ----------------------------------------------------------------------------------------
 
@@ -69,7 +73,7 @@ def test_s4_15_blocks_are_parts_in_their_order():
         Thought("Hm.", slot="thinking", signature=SIGNED),
         Thought(slot="redacted_thinking", details=({"data": "EmwK"},)),
         Text("Let me see."),
-        Other("server_tool_use", SERVED),
+        SEARCHED,
         ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}),
         ToolCall(id="toolu_2", name="get_tide", arguments={}),
     )
@@ -285,7 +289,7 @@ def test_s4_15_what_a_stream_tells_is_what_the_reply_says():
     assert reply.message.parts == (
         Thought("Hm.", slot="thinking", signature=SIGNED),
         Text("Let me see."),
-        Other("server_tool_use", SERVED),
+        SEARCHED,
         ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}),
         ToolCall(id="toolu_2", name="get_tide", arguments={}),
         ToolCall(id="toolu_3", name="get_tide", arguments={"port": "Łódź"}),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import corpus, failures, layouts, quirks, recordings, seeds
+from tests.conformance import citations, corpus, failures, layouts, quirks, recordings, seeds
 
 COMMANDS = {
+    "citations": citations.run,
     "corpus": corpus.run,
     "quirks": quirks.run,
     "failures": failures.run,
@@ -23,7 +24,8 @@ def main(arguments: list[str]) -> int:
         or (len(arguments) < 2 and arguments[0] != "seeds")
     ):
         print(
-            "usage: python -m tests.conformance corpus|quirks|failures|layouts|recordings PATH..., "
+            "usage: python -m tests.conformance "
+            "citations|corpus|quirks|failures|layouts|recordings PATH..., "
             "or seeds [S0 S1 ...]; corpus --every-cut PATH...",
             file=sys.stderr,
         )

@@ -36,6 +36,8 @@ from wire.neutral.messages import (
     Media,
     Other,
     Reply,
+    ServerToolCall,
+    ServerToolResult,
     Stop,
     Text,
     TextDelta,
@@ -214,24 +216,28 @@ def assert_every_part_is_kept(reply: Reply) -> None:
         ({"inlineData": {"data": "&&&"}}, Other("inlineData", {"data": "&&&"})),
         (
             {"executableCode": {"code": "1", "language": "PYTHON"}},
-            Other("executableCode", {"code": "1", "language": "PYTHON"}),
+            ServerToolCall(
+                name="codeExecution",
+                kind="code",
+                arguments={"code": "1", "language": "PYTHON"},
+            ),
         ),
         (
             {"codeExecutionResult": {"outcome": "OUTCOME_OK"}},
-            Other("codeExecutionResult", {"outcome": "OUTCOME_OK"}),
+            ServerToolResult(name="codeExecution", kind="code", content={"outcome": "OUTCOME_OK"}),
         ),
         (
             {
                 "toolCall": {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "extra": 1},
                 "thoughtSignature": SIGNATURE,
             },
-            Other("toolCall", {"toolType": "GOOGLE_SEARCH_WEB", "id": "s1", "extra": 1}),
+            ServerToolCall(id="s1", name="GOOGLE_SEARCH_WEB", kind="web_search"),
         ),
         (
             {"toolResponse": {"id": "s1", "response": {}}},
-            Other("toolResponse", {"id": "s1", "response": {}}),
+            ServerToolResult(id="s1", name="", content={}),
         ),
-        ({"functionResponse": {"name": "tide"}}, Other("functionResponse", {"name": "tide"})),
+        ({"functionResponse": {"name": "tide"}}, ServerToolResult(name="tide", kind="mcp")),
         ({"thought": False, "song": {"bars": [4, None]}}, Other("song", {"bars": [4, None]})),
         ({"text": "B", "mood": {"calm": [1]}}, Text("B")),
     ],
@@ -357,7 +363,12 @@ def test_calls_of_mcp_servers_are_nobodys_to_make():
     ):
         events, reply, _ = read(stream, SERVED)
         assert [each.name for each in reply.tool_calls] == ["tide"]
-        assert [type(part) for part in reply.message.parts] == [Other, ToolCall, Other, Text]
+        assert [type(part) for part in reply.message.parts] == [
+            ServerToolCall,
+            ToolCall,
+            ServerToolResult,
+            Text,
+        ]
         assert_events_say(events, reply)
     assert [each.name for each in parse_reply(answered(*parts), body=BODY).tool_calls] == [
         "weather",
@@ -368,7 +379,7 @@ def test_calls_of_mcp_servers_are_nobodys_to_make():
 def test_a_result_of_mcp_servers_stands_directly_behind_its_call():
     parts = (call("weather"), {"text": "Let me see."}, {"functionResponse": {"name": "weather"}})
     events, reply, _ = read(sse(*map(said, parts), said(finishReason="STOP")), SERVED)
-    assert [type(part) for part in reply.message.parts] == [ToolCall, Text, Other]
+    assert [type(part) for part in reply.message.parts] == [ToolCall, Text, ServerToolResult]
     assert [type(event) for event in events] == [
         ToolCallStart,
         ToolCallDelta,

@@ -153,7 +153,7 @@ def test_what_a_message_says() -> None:
         (lambda: Request(messages=("Hi",)), "messages[0]: expected a Message, not str"),
         (
             lambda: Request(messages=(), tools=({"name": "x"},)),
-            "tools[0]: expected a Tool, not dict",
+            "tools[0]: expected a Tool or ServerTool, not dict",
         ),
         (lambda: Request(messages=(), system=5), "system: expected a str, not int"),
         (lambda: Request(messages=(), effort=5), "effort: expected a str, not int"),

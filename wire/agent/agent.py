@@ -58,7 +58,7 @@ from wire.errors import ConfigurationError, StreamIncomplete
 from wire.history import HistoryManager
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
 from wire.providers import FACTORIES
 from wire.tools import ToolRun
 
@@ -108,7 +108,8 @@ class LLMAgent(AgentState):
             `gemini:gemini-3.8-flash` becomes an `AsyncChat` with the key in the environment.
             Closing the agent closes it.
         system_prompt: The system prompt; empty: none.
-        tools: Functions, types, or tools made by `wire.tools.tool`.
+        tools: Functions, types, or tools made by `wire.tools.tool`; and tools that the vendor's
+            server runs, such as `wire.web_search()`.
         max_tokens: Tokens. The longest reply. By default, that of the model.
         temperature: Randomness, from 0 up. By default, that of the model.
         history: Holds the conversation from run to run, and limits how much of it is sent. By
@@ -162,7 +163,7 @@ class LLMAgent(AgentState):
         provider: AsyncModel | ChatProvider | str,
         system_prompt: str = "",
         *,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] = (),
         max_tokens: int | None = None,
         temperature: float | None = None,
         history: HistoryManager | None = None,
@@ -224,7 +225,7 @@ class LLMAgent(AgentState):
         system_prompt: str = "",
         *,
         http: Any = "auto",
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] = (),
         max_tokens: int | None = None,
         temperature: float | None = None,
         history: HistoryManager | None = None,
@@ -257,7 +258,8 @@ class LLMAgent(AgentState):
             config: Provider, model, key and settings; see `wire.load_config`.
             system_prompt: The system prompt; empty: none.
             http: Transport of the provider, as for `create_provider`.
-            tools: Functions, types, or tools made by `wire.tools.tool`.
+            tools: Functions, types, or tools made by `wire.tools.tool`; and tools that the vendor's
+                server runs, such as `wire.web_search()`.
             max_tokens: Tokens. The longest reply. By default, that of the model.
             temperature: Randomness, from 0 up. By default, that of the model.
             history: Holds the conversation from run to run, and limits how much of it is sent. By
@@ -594,7 +596,8 @@ class Agent(AgentState):
             `gemini:gemini-3.8-flash` becomes a `Chat` with the key in the environment. Closing the
             agent closes it.
         system_prompt: The system prompt; empty: none.
-        tools: Functions, types, or tools made by `wire.tools.tool`.
+        tools: Functions, types, or tools made by `wire.tools.tool`; and tools that the vendor's
+            server runs, such as `wire.web_search()`.
         max_tokens: Tokens. The longest reply. By default, that of the model.
         temperature: Randomness, from 0 up. By default, that of the model.
         history: Holds the conversation from run to run, and limits how much of it is sent. By
@@ -648,7 +651,7 @@ class Agent(AgentState):
         model: Model | str,
         system_prompt: str = "",
         *,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] = (),
         max_tokens: int | None = None,
         temperature: float | None = None,
         history: HistoryManager | None = None,

@@ -51,7 +51,7 @@ from wire.neutral.messages import (
     ToolResult,
     Usage,
 )
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
 from wire.providers import FACTORIES, PROVIDERS, family_of, unknown_provider
 
 AnyValue = TypeVar("AnyValue")
@@ -479,6 +479,10 @@ class ProviderModel:
                 f"{unknown[0]}: {self.provider} does not take this setting; a ChatProvider takes "
                 f"{', '.join(_ARGUMENTS)}"
             )
+        for index, tool in enumerate(settings.get("tools") or ()):
+            if isinstance(tool, ServerTool):
+                problem = f"{self.provider} takes functions only, and no {tool.kind} of a server"
+                raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
         return {_ARGUMENTS[name]: value for name, value in settings.items()}
 
     def _checked(self, value: Any, kind: type[AnyValue], method: str) -> AnyValue:

@@ -35,7 +35,7 @@ from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
-from wire.neutral.request import Tool, check_caching
+from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
 MAX_STEPS = 20
@@ -44,8 +44,9 @@ MAX_STEPS = 20
 class AgentOptions(TypedDict, total=False):
     """The options of an agent besides its model and its system prompt."""
 
-    tools: Iterable[Tool | Callable[..., Any]]
-    """Functions, types, or tools made by `wire.tools.tool`."""
+    tools: Iterable[Tool | ServerTool | Callable[..., Any]]
+    """Functions, types, or tools made by `wire.tools.tool`; and tools that the vendor's server
+    runs, such as `wire.web_search()`."""
     max_tokens: int | None
     """Tokens. The longest reply. By default, that of the model."""
     temperature: float | None

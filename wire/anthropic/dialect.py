@@ -25,6 +25,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The models accept `thinking.type: adaptive` only: no token budget, and no effort."""
     reads_effort: bool = False
     """The host ignores the thinking budget and reads `output_config.effort`."""
+    server_tools: tuple[tuple[str, str], ...] = ()
+    """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
+    of the models that take it, empty for all."""
 
 
 PLAIN = Dialect()

@@ -24,6 +24,7 @@ from wire.core.memory import PARTIAL, encode, notes
 from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Message,
@@ -89,8 +90,13 @@ def parse_reply(
             # arrived. `{}` would then be a call that the model did not make.
             part = msgspec.structs.replace(part, arguments=None)
         parts.append(with_origin(part, Origin(provider, model, WIRE, block)))
+    citations: tuple[Citation, ...] = ()
+    if [block for block in blocks if block.citations]:
+        from wire.anthropic.server_parts import citations_of  # few replies have citations
+
+        citations = citations_of(blocks, parts)
     message = with_origin(
-        Message("assistant", tuple(parts)),
+        Message("assistant", tuple(parts), citations=citations),
         Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)),
     )
     stop = _stop(response, calls=any(isinstance(part, ToolCall) for part in parts))
@@ -122,7 +128,9 @@ def _part(block: ContentBlock, ids: ReplyIds) -> Part:
         return Thought(slot="redacted_thinking", details=({"data": well_formed(block.data or "")},))
     if block.type == "tool_use":
         return _tool_call(block, ids.own(block.id))
-    return Other(well_formed(block.type or ""), portable_json(encode(block)))
+    from wire.anthropic.server_parts import server_part  # few replies have other blocks
+
+    return server_part(block) or Other(well_formed(block.type or ""), portable_json(encode(block)))
 
 
 def _tool_call(block: ContentBlock, id: str) -> ToolCall:

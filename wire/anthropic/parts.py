@@ -32,6 +32,8 @@ from wire.neutral.messages import (
     Origin,
     Other,
     Part,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
@@ -406,6 +408,8 @@ class _Writer:
         """Note a part that the wire cannot express."""
         if isinstance(part, Other):
             self._notes.append(Note(path, f"withheld: only its own vendor accepts {part.kind}"))
+        elif isinstance(part, ServerToolCall | ServerToolResult):
+            self._notes.append(Note(path, f"withheld: the server of a vendor ran {part.name}"))
         elif isinstance(part, Media):
             self._notes.append(
                 Note(

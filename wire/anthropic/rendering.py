@@ -120,6 +120,16 @@ def render_request(
     note_names(conversation, notes)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
+    functions = [
+        (f"tools[{index}]", tool)
+        for index, tool in enumerate(request.tools)
+        if isinstance(tool, Tool)
+    ]
+    hosted: list[WireTool] = []
+    if len(functions) < len(request.tools):
+        from wire.anthropic.server_tools import server_tools  # few requests have one
+
+        hosted = server_tools(request.tools, model, row)
     output_format, system_words = _output_format(request.output, model_family, row.dialect, notes)
     breakpoints: Mapping[str, CacheControl] = _NO_BREAKPOINTS
     if any(map(wants_cache, request.messages)):
@@ -135,14 +145,14 @@ def render_request(
         model=model,
         max_tokens=0 if request.max_tokens is None else request.max_tokens,
         messages=wire_messages(
-            conversation, answers, [tool.name for tool in request.tools], notes, breakpoints
+            conversation, answers, [tool.name for _, tool in functions], notes, breakpoints
         ),
         system=system[0].text
         if len(system) == 1 and system[0].cache_control is None
         else system or None,
         tools=[
-            _tool(tool, f"tools[{index}]", model_family, row.dialect, notes)
-            for index, tool in enumerate(request.tools)
+            *[_tool(tool, path, model_family, row.dialect, notes) for path, tool in functions],
+            *hosted,
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, notes),
@@ -193,6 +203,10 @@ def _wire_call(
     row = provider_row(provider)
     built = render_request(request, model, row)
     betas = [FILES_BETA] if _has_files(built) else []
+    if [tool for tool in built.tools or () if tool.type]:
+        from wire.anthropic.server_tools import betas_of
+
+        betas += betas_of(built.tools or ())
     return wire_call(
         built,
         request.options,

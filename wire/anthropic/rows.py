@@ -55,7 +55,11 @@ ROWS: tuple[Provider, ...] = (
         "anthropic",
         "https://api.anthropic.com",
         "ANTHROPIC_API_KEY",
-        Dialect(vendor_rules=True, newest_models=True),
+        Dialect(
+            vendor_rules=True,
+            newest_models=True,
+            server_tools=(("web_search", ""), ("web_fetch", ""), ("code_execution", "")),
+        ),
         bearer=True,
         version=API_VERSION_2026,
     ),

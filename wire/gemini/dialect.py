@@ -19,3 +19,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The API whose fields, limits and error texts apply. Empty for an unknown host, where only
     the rules that both APIs share apply.
     """
+    server_tools: tuple[tuple[str, str], ...] = ()
+    """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
+    of the models that take it, empty for all."""

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ from wire.gemini.types import (
 )
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Media,
@@ -110,7 +112,7 @@ def parse_reply(
         if _is_call(wire) and index not in served:
             part: NeutralPart = _tool_call(wire, ids)
         else:
-            part = _part(wire)
+            part = _part(wire, served=index in served)
             if call is not None and call.name and index not in served:
                 added.append(
                     Note(
@@ -127,7 +129,12 @@ def parse_reply(
                 parts[index] = with_origin(Text(text), part.origin)
         if not parts and candidate is not None and (text := _odd_text(response, candidate)):
             parts.append(with_origin(Text(text), Origin(provider, model, WIRE)))
-    message = Message("assistant", tuple(parts))
+    citations: tuple[Citation, ...] = ()
+    if candidate is not None and _SOURCES_OF(candidate) != _NO_SOURCES:
+        from wire.gemini.server_parts import citations_of  # few replies have sources
+
+        citations = citations_of(candidate, parts)
+    message = Message("assistant", tuple(parts), citations=citations)
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
     stop = _stop(
@@ -145,6 +152,10 @@ def parse_reply(
         model=response.model_version or "",
     )
     return with_answer(reply, response)
+
+
+_SOURCES_OF = operator.attrgetter("grounding_metadata", "citation_metadata", "url_context_metadata")
+_NO_SOURCES = (None, None, None)
 
 
 def _first(response: GenerateContentResponse) -> Candidate | None:
@@ -223,8 +234,8 @@ def _tool_call(wire: Part, ids: ReplyIds) -> ToolCall:
     )
 
 
-def _part(wire: Part) -> NeutralPart:
-    """Convert a part that is not a call for the client."""
+def _part(wire: Part, *, served: bool) -> NeutralPart:
+    """Convert a part that is not a call for the client; `served` if a server made its call."""
     signature = wire.thought_signature or ""
     if wire.thought:
         return Thought(
@@ -238,6 +249,13 @@ def _part(wire: Part) -> NeutralPart:
     media = _media(wire)
     if media is not None:
         return media
+    from wire.gemini.server_parts import served_part, server_part  # few replies have other parts
+
+    ran = server_part(wire)
+    if ran is None and (served or wire.function_response is not None):
+        ran = served_part(wire)
+    if ran is not None:
+        return ran
     kind, data = _payload(wire)
     return Other(kind, data) if kind else Text("", signature)
 

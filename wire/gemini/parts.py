@@ -40,6 +40,8 @@ from wire.neutral.messages import (
     Message,
     Origin,
     Other,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
@@ -262,6 +264,8 @@ class _Renderer:
             self._report.append(
                 Note(path, f"withheld: only its own vendor understands {part.kind}")
             )
+        if isinstance(part, ServerToolCall | ServerToolResult):
+            self._report.append(Note(path, f"withheld: the server of a vendor ran {part.name}"))
         return None
 
     def _call(self, call: ToolCall, path: str) -> Part:

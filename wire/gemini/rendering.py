@@ -112,7 +112,7 @@ def render_request(
         words = "sent as auto: implicit caching has no lifetime; an agent keeps a context cache"
         report.append(Note("caching", words))
     system = system_instruction(request.system, rest, report)
-    names = [tool.name for tool in request.tools]
+    names = [tool.name for tool in request.tools if isinstance(tool, Function)]
     paths: dict[int, str] = {}
     messages = [rest.get(index, each) for index, each in enumerate(request.messages)]
     turns = wire_turns(messages, texts, answers, names, of, report, paths, vertex=vertex)
@@ -122,7 +122,7 @@ def render_request(
         rendered = GenerateContentRequest(
             contents=list(ordered),
             system_instruction=system,
-            tools=_tools(request, report) or None,
+            tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
             generation_config=_generation_config(request, of, report),
         )
@@ -217,10 +217,12 @@ def _reader(
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(request: Request, report: list[Note]) -> list[Tool]:
+def _tools(request: Request, model: str, row: Provider, report: list[Note]) -> list[Tool]:
     raw = request.raw_schemas
     declarations: list[FunctionDeclaration] = []
     for index, tool in enumerate(request.tools):
+        if not isinstance(tool, Function):
+            continue
         path = f"tools[{index}]"
         declaration, changes = tool.lowered(
             (WIRE, raw), functools.partial(_lower, tool, path, raw=raw)
@@ -231,10 +233,15 @@ def _tools(request: Request, report: list[Note]) -> list[Tool]:
             note_custom(tool, path, report)
         if tool.strict:
             report.append(Note(f"{path}.strict", "not sent: Gemini has no strict functions"))
-    return [
-        *([Tool(function_declarations=declarations)] if declarations else []),
-        *([Tool(google_search=GoogleSearch())] if request.search_grounding else []),
-    ]
+    tools = [Tool(function_declarations=declarations)] if declarations else []
+    if len(declarations) < len(request.tools):
+        from wire.gemini.server_tools import server_tools  # few requests have one
+
+        tools += server_tools(request.tools, model, row)
+    searches = [tool for tool in tools if tool.google_search is not None]
+    if request.search_grounding and not searches:
+        tools.append(Tool(google_search=GoogleSearch()))
+    return tools
 
 
 def _lower(tool: Function, path: str, *, raw: bool) -> tuple[FunctionDeclaration, tuple[Note, ...]]:
@@ -311,11 +318,9 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
         calling = FunctionCallingConfig(mode="ANY", allowed_function_names=list(choice))
     # From 3 on, the Gemini API requires the flag for search together with functions. 2.x refuses
     # it, and Vertex has no such field (G32, G34).
-    flag = (
-        True
-        if request.search_grounding and request.tools and not vertex and not of.before(3)
-        else None
-    )
+    functions = [tool for tool in request.tools if isinstance(tool, Function)]
+    built_in = request.search_grounding or len(functions) < len(request.tools)
+    flag = True if built_in and functions and not vertex and not of.before(3) else None
     if calling is None and flag is None:
         return None
     return ToolConfig(function_calling_config=calling, include_server_side_tool_invocations=flag)

@@ -22,7 +22,15 @@ ROWS: tuple[Provider, ...] = (
         other_base_url_variable="GOOGLE_GEMINI_BASE_URL",
         key_header="x-goog-api-key",
         version="v1beta",
-        dialect=Dialect(api="gemini"),
+        dialect=Dialect(
+            api="gemini",
+            server_tools=(
+                ("googleSearch", ""),
+                ("codeExecution", ""),
+                ("urlContext", ""),
+                ("fileSearch", ""),
+            ),
+        ),
     ),
     # A bearer token from a callback, or an express-mode API key (gemini.md section 1).
     Provider(
@@ -41,7 +49,10 @@ ROWS: tuple[Provider, ...] = (
             "publishers": "/{version}/projects/{project}/locations/{location}",
             "cachedContents": "/{version}/projects/{project}/locations/{location}",
         },
-        dialect=Dialect(api="vertex"),
+        dialect=Dialect(
+            api="vertex",
+            server_tools=(("googleSearch@vertex", ""), ("codeExecution", ""), ("urlContext", "")),
+        ),
     ),
 )
 

@@ -21,6 +21,8 @@ from wire.neutral.messages import (
     Message,
     Other,
     Part,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
@@ -96,6 +98,8 @@ def _handed(
             and len(parts) == len(message.parts)
             and all(a is b for a, b in zip(parts, message.parts, strict=True))
         )
+        if message.citations:
+            notes.append(Note(f"{path}.citations", "withheld: no other model takes them"))
         if parts or same:
             result[index] = message if same else msgspec.structs.replace(message, parts=parts)
         else:
@@ -193,6 +197,10 @@ def _kept(
             notes.append(Note(path, "withheld: a thought of another model"))
     elif isinstance(part, Other):
         notes.append(Note(path, f"withheld: {part.kind} is understood by its own vendor only"))
+    elif isinstance(part, ServerToolCall | ServerToolResult):
+        kind = "call" if isinstance(part, ServerToolCall) else "result"
+        words = f"withheld: a {kind} of {part.name}, which the server of {origin.provider} ran"
+        notes.append(Note(path, words))
     elif isinstance(part, ToolCall):
         if part.signature or part.extra:
             notes.append(

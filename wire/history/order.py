@@ -13,14 +13,25 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Other,
+    Part,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
 from wire.neutral.pairing import Turn, by_id, pair_by_key, turns
 
 ALLOWED: dict[str, tuple[type[Part], ...]] = {
     "system": (Text,),
     "developer": (Text,),
     "user": (Text, Media, Other),
-    "assistant": (Text, Thought, ToolCall, Media, Other),
+    "assistant": (Text, Thought, ToolCall, Media, ServerToolCall, ServerToolResult, Other),
     "tool": (ToolResult,),
 }
 """Role -> the types of parts that its messages may hold (H7)."""
@@ -31,6 +42,8 @@ NAMES: dict[type[Part], str] = {
     ToolCall: "a call",
     ToolResult: "a tool's result",
     Media: "media",
+    ServerToolCall: "a call of a server's tool",
+    ServerToolResult: "a result of a server's tool",
     Other: "a vendor-specific part",
 }
 

@@ -15,7 +15,17 @@ from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
-from wire.neutral.messages import Media, Message, Other, Part, Text, ToolCall, ToolResult
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Other,
+    Part,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 from wire.neutral.pairing import by_id, of_one_response, pair_by_key
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
@@ -333,4 +343,6 @@ class _Repair:
 
 def _stands_alone(part: Part) -> bool:
     """Whether the part makes a message without calls; a thought or an empty text does not."""
-    return isinstance(part, (Media, Other)) or (isinstance(part, Text) and bool(part.text))
+    return isinstance(part, (Media, ServerToolCall, ServerToolResult, Other)) or (
+        isinstance(part, Text) and bool(part.text)
+    )

@@ -8,8 +8,18 @@ from typing import TypeAlias
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall
-from wire.neutral.request import Request
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Other,
+    Part,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    Thought,
+    ToolCall,
+)
+from wire.neutral.request import Request, Tool
 
 Estimate: TypeAlias = Callable[[Message], int]
 """A function that counts the tokens of a message: `estimate_tokens`, or your own tokenizer."""
@@ -54,7 +64,8 @@ def estimate_request(request: Request) -> int:
     """
     further = [request.system]
     for tool in request.tools:
-        further += tool.name, tool.description, _json(tool.parameters)
+        if isinstance(tool, Tool):  # how a vendor describes its own tools is not known
+            further += tool.name, tool.description, _json(tool.parameters)
     if request.output is not None:
         further.append(_json(request.output.schema))
     added = Message.user([Text(each) for each in further if each])
@@ -74,6 +85,12 @@ def _printed(part: Part) -> Iterator[str]:
         yield part.text if part.arguments is None else str(part.arguments)
     elif isinstance(part, Other):
         yield "" if part.data is None else str(part.data)
+    elif isinstance(part, ServerToolCall):
+        yield part.name * 2
+        yield "" if part.arguments is None else str(part.arguments)
+    elif isinstance(part, ServerToolResult):
+        yield part.name * 2
+        yield "" if part.content is None else str(part.content)
     elif isinstance(part, Media):
         yield part.transcript
     else:

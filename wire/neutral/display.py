@@ -7,7 +7,7 @@ contain links.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wire.core.printable import printable, printable_json, printable_line
 
@@ -37,6 +37,7 @@ def reply_line(reply: Reply) -> str:
         f"tool_calls=[{calls}]" if calls else "",
         f"stop={reply.stop.reason!r}",
         f"tokens={reply.usage.total}" if reply.usage else "",
+        f"citations={len(reply.citations)}" if reply.citations else "",
         f"notes={len(reply.notes)}" if reply.notes else "",
         f"model={short(reply.model)}" if reply.model else "",
     ]
@@ -65,13 +66,23 @@ def reply_html(reply: Reply) -> str:
         f"{usage.output:,} tokens out ({usage.reasoning:,} reasoning)" if usage else "",
     ]
     line = " · ".join(f"<code>{_escaped(fact)}</code>" for fact in facts if fact)
+    titles = [_escaped(each.title or each.url or each.source) for each in reply.citations]
+    cited = "".join(f"<li><code>{title}</code></li>" for title in dict.fromkeys(titles))
+    sources = f"<details><summary>Sources</summary><ul>{cited}</ul></details>" if cited else ""
     notes = "".join(f"<li><code>{_escaped(str(note))}</code></li>" for note in reply.notes)
     listed = f"<details><summary>Notes: {len(reply.notes)}</summary><ul>{notes}</ul></details>"
-    return f"<div>{''.join(shown)}<p>{line}</p>{listed if notes else ''}</div>"
+    return f"<div>{''.join(shown)}<p>{line}</p>{sources}{listed if notes else ''}</div>"
 
 
 def _part(part: Part) -> str:
-    from wire.neutral.messages import Media, Text, Thought, ToolCall
+    from wire.neutral.messages import (
+        Media,
+        ServerToolCall,
+        ServerToolResult,
+        Text,
+        Thought,
+        ToolCall,
+    )
 
     if isinstance(part, Text) and part.refusal:
         return f"Refusal: {part.text}"
@@ -79,6 +90,10 @@ def _part(part: Part) -> str:
         return part.text
     if isinstance(part, ToolCall):
         return f"Tool call: {_call(part)}"
+    if isinstance(part, ServerToolCall):
+        return f"Server tool call: {_arguments(part.name, part.arguments)}"
+    if isinstance(part, ServerToolResult):
+        return f"Server tool result: {short(part.name)}"
     if isinstance(part, Media):
         return repr(part)
     return f"{type(part).__name__}: {short(str(getattr(part, 'kind', '')))}"
@@ -87,13 +102,17 @@ def _part(part: Part) -> str:
 def _call(call: ToolCall) -> str:
     if call.arguments is None:
         return f"{call.name} {call.text}"
+    return _arguments(call.name, call.arguments)
+
+
+def _arguments(name: str, values: dict[str, Any] | None) -> str:
     import json
 
     try:
-        arguments = json.dumps(call.arguments, ensure_ascii=False, default=repr)
+        arguments = json.dumps(values, ensure_ascii=False, default=repr)
     except (TypeError, ValueError, RecursionError):  # no JSON: made by the caller
-        return f"{call.name} {len(call.arguments)} arguments"
-    return f"{printable_line(call.name)} {printable_json(arguments)}"
+        return f"{name} {len(values or ())} arguments"
+    return f"{printable_line(name)} {printable_json(arguments)}"
 
 
 def _escaped(text: str) -> str:

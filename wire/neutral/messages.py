@@ -364,8 +364,45 @@ class ToolResult(Value, frozen=True, tag="tool_result"):
         return dict(content) if is_object else {"result": content}
 
 
+class ServerToolCall(Value, frozen=True, kw_only=True, tag="server_tool_call"):
+    """A call of a tool that the vendor's server runs. It needs no result of the caller.
+
+    >>> ServerToolCall(name="web_search", arguments={"query": "tide in Brest"}).arguments
+    {'query': 'tide in Brest'}
+
+    It is sent back unchanged to the model that it came from, and is left out elsewhere.
+    """
+
+    id: str = ""
+    """The vendor's id; empty if it sent none."""
+    name: str
+    """The vendor's name of the tool, such as `code_execution`."""
+    kind: str = ""
+    """`web_search`, `code`, `url_context`, `file_search` or `mcp`; empty for another tool."""
+    arguments: dict[str, Any] | None = msgspec.field(default_factory=dict)
+    """`None` if the received arguments are not a JSON object, or are truncated."""
+
+
+class ServerToolResult(Value, frozen=True, kw_only=True, tag="server_tool_result"):
+    """What a tool that the vendor's server ran has returned. It follows its `ServerToolCall`.
+
+    It is sent back unchanged to the model that it came from, and is left out elsewhere.
+    """
+
+    id: str = ""
+    """Id of the call; empty if the vendor sent none."""
+    name: str
+    """The vendor's name of the tool."""
+    kind: str = ""
+    """As `ServerToolCall.kind`."""
+    content: Any = None
+    """The JSON of the result, in the vendor's form."""
+    error: bool = False
+    """Whether the tool failed."""
+
+
 class Other(Value, frozen=True, tag="other"):
-    """A part without a neutral form, such as code that the vendor ran.
+    """A part without a neutral form, such as a type that is newer than this library.
 
     It is sent back unchanged to the model that it came from, and is left out elsewhere.
     """
@@ -375,7 +412,9 @@ class Other(Value, frozen=True, tag="other"):
     data: Any = None
 
 
-Part: TypeAlias = Text | Thought | ToolCall | ToolResult | Media | Other
+Part: TypeAlias = (
+    Text | Thought | ToolCall | ToolResult | Media | ServerToolCall | ServerToolResult | Other
+)
 Parts: TypeAlias = str | Part | Iterable[str | Part]
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -383,8 +422,34 @@ ROLES = ("system", "developer", "user", "assistant", "tool")
 _MAX_NESTING = 20
 """Levels of lists around a part. `list[int]` iterates over itself without end."""
 
-_PARTS = (Text, Thought, ToolCall, ToolResult, Media, Other)
+_PARTS = (Text, Thought, ToolCall, ToolResult, Media, ServerToolCall, ServerToolResult, Other)
 _PART_TYPES = frozenset(_PARTS)
+
+
+class Citation(MetadataStruct, frozen=True, kw_only=True):
+    """A source of a message, and the span of the message's text that rests on it.
+
+    >>> cited = Citation(title="Tides", start=13, end=21)
+    >>> message = Message("assistant", "High tide is at 05:12.", citations=[cited])
+    >>> message.text[cited.start : cited.end]
+    'at 05:12'
+    """
+
+    url: str = ""
+    """URL of the source; Gemini's are redirects. Empty for a source without a URL."""
+    title: str = ""
+    """Title of the page, or name of the file."""
+    text: str = ""
+    """The text of the source that the vendor quotes."""
+    source: str = ""
+    """The vendor's id of a source that is not a web page, such as the id of a file."""
+    start: int | None = None
+    """Where the span begins in `Message.text`, in Unicode code points; `None` if the vendor names
+    no span, or one that the text does not have."""
+    end: int | None = None
+    """Where the span ends; not part of it. Equal to `start` for a mark at one position."""
+    extra: dict[str, Any] | None = None
+    """Further keys of the citation, in the vendor's form."""
 
 
 class Message(Value, frozen=True):
@@ -407,6 +472,8 @@ class Message(Value, frozen=True):
     cache: bool = False
     """Ask the vendor to keep the request up to the end of this message, for later requests with the
     same beginning. Vendors that keep beginnings on their own need no mark and get none."""
+    citations: tuple[Citation, ...] = ()
+    """The sources that the vendor names for the text, in its order."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.role, str) or self.role not in ROLES:
@@ -424,6 +491,8 @@ class Message(Value, frozen=True):
         if type(self.cache) is not bool:
             problem = f"expected a bool, not {type(self.cache).__name__}"
             raise RuleError(violations=[Violation("message.cache", problem)])
+        if self.citations != ():
+            msgspec.structs.force_setattr(self, "citations", _citations(self.citations))
         if type(self.parts) is not tuple:
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))
         else:
@@ -435,7 +504,8 @@ class Message(Value, frozen=True):
         shown = [short(part.text) if type(part) is Text else repr(part) for part in self.parts]
         named = [f"name={self.name!r}"] if self.name else []
         cached = ["cache=True"] if self.cache else []
-        return f"Message({', '.join([repr(self.role), *shown, *named, *cached])})"
+        cited = [f"citations={len(self.citations)}"] if self.citations else []
+        return f"Message({', '.join([repr(self.role), *shown, *named, *cached, *cited])})"
 
     @classmethod
     def system(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
@@ -583,6 +653,15 @@ def _flat(parts: Iterable[Any], depth: int = 0) -> Iterator[Part]:
             raise RuleError(violations=[Violation("message.parts", problem)])
         else:
             yield from _flat(items_of("message.parts", part), depth + 1)
+
+
+def _citations(given: Any) -> tuple[Citation, ...]:
+    citations = items_of("message.citations", given)
+    for index, each in enumerate(citations):
+        if not isinstance(each, Citation):
+            problem = f"expected a Citation, not {type(each).__name__}"
+            raise RuleError(violations=[Violation(f"message.citations[{index}]", problem)])
+    return citations
 
 
 StopReason: TypeAlias = Literal["end", "tool_calls", "pause", "length", "filter", "error", "other"]
@@ -755,6 +834,11 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
         return self.message.media
 
     @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources that the vendor names for the text, in its order."""
+        return self.message.citations
+
+    @property
     def empty(self) -> bool:
         """Whether the reply has no text, no call and no other part except thoughts."""
         return all(
@@ -822,6 +906,9 @@ def check_values(message: Message, path: str, *, plain: bool = False) -> None:
 
     `plain` as in `wire.core.json_values.checked`.
     """
+    for position, citation in enumerate(message.citations):
+        fields = msgspec.structs.asdict(citation)
+        json_values.checked(fields, f"{path}.citations[{position}]", plain=plain)
     if json_values.are_sound(values_of((message,))):
         return
     json_values.checked(message.name, f"{path}.name", plain=plain)

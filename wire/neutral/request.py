@@ -57,6 +57,7 @@ TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 ToolKind: TypeAlias = Literal["function", "custom"]
+ServerToolKind: TypeAlias = Literal["web_search", "code", "url_context", "file_search"]
 Syntax: TypeAlias = Literal["lark", "regex"]
 
 TEXT_PARAMETER = "input"
@@ -208,6 +209,93 @@ class Tool(MetadataStruct, frozen=True):
         return known[key][1]
 
 
+class Location(MetadataStruct, frozen=True, kw_only=True):
+    """The approximate location of the user, for a web search.
+
+    >>> Location(city="Brest", country="FR").city
+    'Brest'
+    """
+
+    city: str = ""
+    """Name of the city."""
+    region: str = ""
+    """Name of the region or state."""
+    country: str = ""
+    """Two letters (ISO 3166)."""
+    timezone: str = ""
+    """Name of the IANA database, such as `Europe/Paris`."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if not isinstance(getattr(self, name), str):
+                raise wrong_type(f"location.{name}", getattr(self, name), "text")
+
+
+class ServerTool(MetadataStruct, frozen=True, kw_only=True):
+    """A tool that the vendor's server runs. `wire.web_search` and the others make one.
+
+    >>> ServerTool(kind="code")
+    ServerTool(kind='code')
+
+    A host that does not offer the tool, or cannot express one of its options, is not asked:
+    `RuleError` names the host and the tool. Raises `RuleError` for a value of a wrong type, for
+    both lists of domains at once, and for a file search without stores.
+    """
+
+    kind: ServerToolKind
+    """`web_search`, `code`, `url_context` or `file_search`."""
+    allowed_domains: tuple[str, ...] = ()
+    """Only pages of these domains."""
+    blocked_domains: tuple[str, ...] = ()
+    """No pages of these domains."""
+    location: Location | None = None
+    """Where the user is, for a web search."""
+    max_uses: int | None = None
+    """The most calls in one reply."""
+    stores: tuple[str, ...] = ()
+    """Names of the stores that a file search reads: Gemini's file search stores, OpenAI's vector
+    stores."""
+    max_results: int | None = None
+    """The most results of a file search."""
+    extra: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    """Provider name -> further keys of the tool's JSON, which are sent to this provider only. They
+    count before those of the other fields."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.kind, str) or self.kind not in get_args(ServerToolKind):
+            expected = ", ".join(get_args(ServerToolKind))
+            raise _refusal("server tool", f"expected one of {expected}, not {quoted(self.kind)}")
+        for name in ("allowed_domains", "blocked_domains", "stores"):
+            given = getattr(self, name)
+            texts = (given,) if isinstance(given, str) else items_of(f"{self.kind}.{name}", given)
+            for index, text in enumerate(texts):
+                if not isinstance(text, str) or not text.strip():
+                    problem = f"expected a text that is not blank, not {quoted(text, 80)}"
+                    raise _refusal(f"{self.kind}.{name}[{index}]", problem)
+            msgspec.structs.force_setattr(self, name, texts)
+        if self.allowed_domains and self.blocked_domains:
+            problem = "not together with allowed_domains: no vendor takes both"
+            raise _refusal(f"{self.kind}.blocked_domains", problem)
+        if self.location is not None and not isinstance(self.location, Location):
+            raise wrong_type(f"{self.kind}.location", self.location, "Location")
+        for name in ("max_uses", "max_results"):
+            if getattr(self, name) is not None:
+                whole_number(f"{self.kind}.{name}", getattr(self, name), least=1)
+        if self.kind == "file_search" and not self.stores and not self.extra:
+            raise _refusal("file_search.stores", "expected the name of at least one store")
+        if not isinstance(self.extra, Mapping):
+            raise wrong_type(f"{self.kind}.extra", self.extra, "mapping")
+        for provider, keys in self.extra.items():
+            path = f"{self.kind}.extra.{provider}"
+            if not isinstance(keys, Mapping):
+                raise wrong_type(path, keys, "mapping")
+            checked(dict(keys), path)
+
+
+def _refusal(path: str, problem: str) -> RuleError:
+    return RuleError(violations=[Violation(path, problem)])
+
+
 class Output(MetadataStruct, frozen=True):
     """Requests JSON that matches a schema, instead of prose.
 
@@ -243,8 +331,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     """The conversation, oldest message first."""
     system: str = ""
     """Comes before the system messages among `messages`."""
-    tools: tuple[Tool, ...] = ()
-    """The functions that the model may call."""
+    tools: tuple[Tool | ServerTool, ...] = ()
+    """The functions that the model may call, and tools that the vendor's server runs."""
     tool_choice: str | tuple[str, ...] | None = None
     """`"auto"`, `"none"`, `"required"`, or a tuple of tool names of which one must be called."""
     max_tokens: int | None = None
@@ -286,14 +374,14 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
                     violations=[Violation(f"messages[{index}]", problem, remedy=remedy)]
                 )
         for index, tool in enumerate(self.tools):
-            if not isinstance(tool, Tool):
-                raise _wrong_type(f"tools[{index}]", tool, (Tool,))
+            if not isinstance(tool, (Tool, ServerTool)):
+                raise _wrong_type(f"tools[{index}]", tool, (Tool, ServerTool))
         for field, kinds in _KINDS.items():
             if not isinstance(getattr(self, field), kinds):
                 raise _wrong_type(field, getattr(self, field), kinds)
         if self.caching is not None:
             check_caching(self.caching)
-        names = [tool.name for tool in self.tools]
+        names = [tool.name for tool in self.tools if isinstance(tool, Tool)]
         for name in names:
             if names.count(name) > 1:
                 raise RuleError(
@@ -347,7 +435,8 @@ def checked_request(request: object) -> Request:
     values = values_of([request.messages[index] for index in others], received=False)
     values += texts.values()
     for tool in request.tools:
-        values += (tool.description, tool.parameters, tool.response)
+        if isinstance(tool, Tool):
+            values += (tool.description, tool.parameters, tool.response)
     settings = [getattr(request, name) for name in _SETTINGS]
     values += [each for each in settings if type(each) is not tuple or each]
     if request.output is not None:
@@ -404,7 +493,7 @@ def _check_each(request: Request) -> None:
     for index, tool in enumerate(request.tools):
         # The parameters of a custom tool contain its grammar: the path is that of the grammar.
         for name in ("description", "grammar", "parameters", "response"):
-            value = getattr(tool, name)
+            value = getattr(tool, name, None)
             path = f"tools[{index}].{name}"
             checked(dict(value) if isinstance(value, Mapping) else value, path)
     for name in (*_SETTINGS, "output"):

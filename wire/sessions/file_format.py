@@ -117,6 +117,26 @@ class ToolResult(_Part, frozen=True, tag="tool_result"):
     media: list[Media] = []
 
 
+class ServerToolCall(_Part, frozen=True, kw_only=True, tag="server_tool_call"):
+    """A call of a tool that the vendor's server ran."""
+
+    id: str = ""
+    name: str
+    kind: str = ""
+    arguments: dict[str, Any] | None
+    """`null` if they were received as something else than a JSON object."""
+
+
+class ServerToolResult(_Part, frozen=True, kw_only=True, tag="server_tool_result"):
+    """What such a tool has returned."""
+
+    id: str = ""
+    name: str
+    kind: str = ""
+    content: Any = None
+    error: bool = False
+
+
 class Other(_Part, frozen=True, tag="other"):
     """A part without a neutral form, which only its vendor understands."""
 
@@ -124,11 +144,33 @@ class Other(_Part, frozen=True, tag="other"):
     data: Any = None
 
 
-Part = Text | Thought | ToolCall | Media | ToolResult | Other
+Part = Text | Thought | ToolCall | Media | ToolResult | ServerToolCall | ServerToolResult | Other
 KINDS: dict[str, type[Part]] = {
-    kind.__name__: kind for kind in (Text, Thought, ToolCall, Media, ToolResult, Other)
+    kind.__name__: kind
+    for kind in (
+        Text,
+        Thought,
+        ToolCall,
+        Media,
+        ToolResult,
+        ServerToolCall,
+        ServerToolResult,
+        Other,
+    )
 }
 """Name of a class here and in `wire.neutral.messages` -> the class here."""
+
+
+class Citation(_Strict, frozen=True):
+    """A source of a message's text; the span counts code points of all its texts, joined."""
+
+    url: str = ""
+    title: str = ""
+    text: str = ""
+    source: str = ""
+    start: Annotated[int, Meta(ge=0)] | None = None
+    end: Annotated[int, Meta(ge=0)] | None = None
+    extra: dict[str, Any] | None = None
 
 
 class Message(_Strict, frozen=True):
@@ -139,6 +181,7 @@ class Message(_Strict, frozen=True):
     origin: Origin | UnsetType = UNSET
     name: str = ""
     cache: bool = False
+    citations: list[Citation] = []
 
 
 class Note(_Strict, frozen=True):

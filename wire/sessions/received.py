@@ -34,7 +34,8 @@ def checked_origins(message: Message, path: str, notes: list[Note]) -> Message:
         _checked_part(part, f"{path}.parts[{index}]", notes)
         for index, part in enumerate(message.parts)
     )
-    return with_origin(Message(message.role, parts, message.name, message.cache), origin)
+    made = Message(message.role, parts, message.name, message.cache, message.citations)
+    return with_origin(made, origin)
 
 
 def _checked_part(part: Part, path: str, notes: list[Note]) -> Part:

@@ -123,8 +123,11 @@ def _written(message: Message, path: str) -> bytes:
     parts = [_stored_part(part, message.origin) for part in message.parts]
     origin = UNSET if message.origin is None else _stored_origin(message.origin)
     try:
+        citations = [
+            file_format.Citation(*msgspec.structs.astuple(each)) for each in message.citations
+        ]
         written = msgspec.json.encode(
-            file_format.Message(message.role, parts, origin, message.name, message.cache)
+            file_format.Message(message.role, parts, origin, message.name, message.cache, citations)
         )
         decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
@@ -280,7 +283,8 @@ def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
         _part(part, origin, f"{head}{path}.parts[{index}]")
         for index, part in enumerate(stored.parts)
     )
-    message = with_origin(Message(stored.role, parts, stored.name, stored.cache), origin)
+    citations = tuple(chat.Citation(**msgspec.structs.asdict(each)) for each in stored.citations)
+    message = with_origin(Message(stored.role, parts, stored.name, stored.cache, citations), origin)
     if origin is None and all(part.origin is None for part in parts):
         return message
     # Imported here, because a conversation that was only typed needs no wire.

@@ -19,7 +19,18 @@ from wire.core.json_values import checked
 from wire.core.printable import printable, printable_json
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, RuleError, Violation, one_line
-from wire.neutral.messages import Media, Message, Other, Part, Text, Thought, ToolCall, ToolResult
+from wire.neutral.messages import (
+    Media,
+    Message,
+    Other,
+    Part,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
 from wire.sessions.session_file import Session
 
 Format = Literal["markdown", "json", "text"]
@@ -167,6 +178,15 @@ def _as_object(part: Part) -> dict[str, Any]:
             name = {"name": part.name} if part.name else {}
             said = {"transcript": part.transcript} if part.transcript else {}
             return {"type": "media", "media_type": part.media_type, **name, **where, **said}
+        case ServerToolCall():
+            return {"type": "server_tool_call", "name": part.name, "arguments": part.arguments}
+        case ServerToolResult():
+            return {
+                "type": "server_tool_result",
+                "name": part.name,
+                "content": part.content,
+                "error": part.error,
+            }
         case Other():
             return {"type": "other", "kind": part.kind}
 
@@ -203,6 +223,11 @@ def _lines(part: Part) -> Iterator[str]:
                 yield from _lines(media)
         case Media():
             yield f"[media] {_media(part)}"
+        case ServerToolCall():
+            yield f"[server call] {one_line(part.name)} {_json(part.arguments)}"
+        case ServerToolResult():
+            kind = "server error" if part.error else "server result"
+            yield f"[{kind}] {one_line(part.name)} {_json(part.content)}"
         case Other():
             yield f"[{one_line(part.kind)}]"
 
@@ -247,6 +272,12 @@ def _blocks(part: Part) -> Iterator[str]:
                 yield from _blocks(media)
         case Media():
             yield f"**Media** {_code(_media(part))}"
+        case ServerToolCall():
+            yield f"**Server call** {_code(part.name)}"
+            yield _fenced(_json(part.arguments, indent=2), "json")
+        case ServerToolResult():
+            yield f"**Server {'error' if part.error else 'result'}** {_code(part.name)}"
+            yield _fenced(_json(part.content, indent=2), "json")
         case Other():
             yield f"**Other** {_code(part.kind)}"
 

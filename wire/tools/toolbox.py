@@ -18,7 +18,7 @@ from wire.core.logs import logger
 from wire.core.printable import printable_line
 from wire.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
-from wire.neutral.request import Tool
+from wire.neutral.request import ServerTool, Tool
 from wire.neutral.validation import Mismatch, plain
 from wire.tools.definition import FunctionTool, tool
 from wire.tools.results import result_of, text_of
@@ -73,15 +73,17 @@ class Toolbox:
     >>> toolbox.prepare(ToolCall(id="2", name="get_time")).answer
     {'error': 'unknown tool: get_time'}
 
-    Functions are converted by `tool`. `on_error(error, call)` returns the message that the model
-    gets for an exception or an invalid result, in place of the exception's own message. If
-    `on_error` itself raises, the model gets the class of that exception only. Raises `RuleError`
-    for two tools with the same name (G29), and what `tool` raises.
+    Functions are converted by `tool`. Tools that the vendor's server runs, such as
+    `wire.web_search()`, are in `definitions` only: the server answers their calls.
+    `on_error(error, call)` returns the message that the model gets for an exception or an invalid
+    result, in place of the exception's own message. If `on_error` itself raises, the model gets the
+    class of that exception only. Raises `RuleError` for two tools with the same name (G29), and
+    what `tool` raises.
     """
 
     def __init__(
         self,
-        tools: Iterable[Tool | Callable[..., Any]] = (),
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] = (),
         *,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
     ) -> None:
@@ -93,7 +95,12 @@ class Toolbox:
             )
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
+        # All tools in their order; of a function the name, since another one may replace it.
+        self._order: list[str | ServerTool] = []
         for index, each in enumerate(items_of("tools", tools)):
+            if isinstance(each, ServerTool):
+                self._order.append(each)
+                continue
             if not isinstance(each, Tool) and not callable(each):
                 problem = f"expected a function, a type or a Tool, not {type(each).__name__}"
                 raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
@@ -108,6 +115,8 @@ class Toolbox:
         made = added if isinstance(added, Tool) else tool(added)
         if made.name in self._tools and not replace:
             raise _taken(made.name)
+        if made.name not in self._tools:
+            self._order.append(made.name)
         self._tools[made.name] = made
         return made
 
@@ -130,13 +139,15 @@ class Toolbox:
         for each in added:
             if each in tools:
                 raise _taken(each)
-        order = (name for name in self._tools if name in tools or name in added)
-        self._tools = {name: {**tools, **added}[name] for name in (*order, *added)}
+        tools |= added
+        kept = [each for each in self._order if not isinstance(each, str) or each in tools]
+        self._order = [*kept, *(name for name in added if name not in kept)]
+        self._tools = {each: tools[each] for each in self._order if isinstance(each, str)}
 
     @property
-    def definitions(self) -> tuple[Tool, ...]:
-        """The tools in the order of registration, for `Request.tools`."""
-        return tuple(self._tools.values())
+    def definitions(self) -> tuple[Tool | ServerTool, ...]:
+        """The tools in the order of registration, with those of servers, for `Request.tools`."""
+        return tuple([self._tools[each] if isinstance(each, str) else each for each in self._order])
 
     @checked_arguments(ToolError, before=True)
     def get(self, name: str) -> Tool | None:
@@ -144,7 +155,7 @@ class Toolbox:
         return self._tools.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
-        return iter(self.definitions)
+        return iter(tuple(self._tools.values()))
 
     def __len__(self) -> int:
         return len(self._tools)

@@ -26,7 +26,16 @@ from tests.openai.responses.bodies import (
 )
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, ServerError
-from wire.neutral.messages import Done, Other, Text, Thought, ToolCall, ToolCallEnd, ToolCallStart
+from wire.neutral.messages import (
+    Done,
+    Other,
+    ServerToolCall,
+    Text,
+    Thought,
+    ToolCall,
+    ToolCallEnd,
+    ToolCallStart,
+)
 from wire.openai.responses import EventReader, parse_reply
 
 SEARCH = {"id": "ws_1", "type": "web_search_call", "action": {"type": "search", "query": "tide"}}
@@ -46,7 +55,12 @@ def test_the_parts_stand_in_the_order_of_the_output() -> None:
         Text("Wait.", extra={"phase": "commentary"}),
         Text(" Now.", extra={"phase": "commentary"}),
         ToolCall(id="call_t1", name="tide", arguments={"port": "Brest"}, text='{"port":"Brest"}'),
-        Other("web_search_call", SEARCH),
+        ServerToolCall(
+            id="ws_1",
+            name="web_search",
+            kind="web_search",
+            arguments={"type": "search", "query": "tide"},
+        ),
         ToolCall(
             id="call_t3",
             name="plot",

@@ -21,6 +21,7 @@ from wire.core.memory import PARTIAL, RAW, notes
 from wire.errors import StreamIncomplete, WireError
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Media,
@@ -50,6 +51,7 @@ from wire.openai.chat.fold import CONTENT_FIELDS, joined_details
 from wire.openai.chat.thinking import Tags
 from wire.openai.chat.tool_calls import Calls, OpenCall
 from wire.openai.chat.types import (
+    Annotation,
     Audio,
     ChatCompletion,
     ChatCompletionChunk,
@@ -200,6 +202,9 @@ class EventReader:
         self._finish: str | None = None
         self._native: str | None = None
         self._usage: CompletionUsage | None = None
+        self._annotations: list[Annotation] = []
+        self._searched: ChatCompletionChunk | ChatCompletion | None = None
+        self._executed: list[dict[str, Any]] = []  # calls of tools that the host ran
         self._failure: WireError | None = None
         self._closed = False
 
@@ -213,6 +218,8 @@ class EventReader:
             for usage in (groq, *(choice.usage for choice in chunk.choices or ()), chunk.usage):
                 if usage is not None and usage != CompletionUsage():
                     self._usage = usage
+            if chunk.citations or chunk.search_results:
+                self._searched = chunk  # Perplexity repeats them in each chunk
             for index, choice in enumerate(chunk.choices or ()):
                 if (choice.index or 0) == self._choice:
                     self._read_choice(chunk, index, choice, events)
@@ -274,8 +281,14 @@ class EventReader:
 
     def reply(self) -> Reply:
         """The reply; before `close`, or after an error, its notes say that it is partial."""
+        parts = self._all_parts()
+        citations: tuple[Citation, ...] = ()
+        if self._annotations or self._searched is not None:
+            from wire.openai.chat.server_parts import citations_of  # few replies have sources
+
+            citations = citations_of(self._annotations, self._searched, parts)
         return Reply(
-            message=Message(role="assistant", parts=self._all_parts()),
+            message=Message(role="assistant", parts=parts, citations=citations),
             stop=self._stop(),
             usage=usage_of(self._usage, self._dialect),
             notes=() if self._complete else (PARTIAL,),
@@ -321,6 +334,10 @@ class EventReader:
                 self._add_image(image, events)
             if delta.tool_calls or delta.function_call is not None:
                 self._read_calls(delta, events)
+            if delta.annotations:
+                self._annotations += delta.annotations
+            if delta.executed_tools:
+                self._executed += delta.executed_tools
         self._finish = finish_of(choice) or self._finish
         self._native = choice.native_finish_reason or self._native
 
@@ -505,6 +522,12 @@ class EventReader:
                 details = ()
         if details:  # encrypted reasoning, without a text
             parts.insert(0, Thought(slot="reasoning_details", details=details))
+        if self._executed:
+            from wire.openai.chat.server_parts import server_parts  # few replies have them
+
+            texts = [at for at, part in enumerate(parts) if isinstance(part, Text)]
+            before = texts[0] if texts else len(parts)
+            parts[before:before] = server_parts(self._executed)
         ids = ReplyIds(self._body)
         parts += [self._call(call, ids.own(call.id)) for call in self._calls.all]
         return tuple(with_origin(part, self._origin) for part in parts)

@@ -26,6 +26,8 @@ from wire.neutral.messages import (
     Origin,
     Other,
     Part,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
@@ -440,6 +442,8 @@ def _note_withheld(part: Part, path: str, notes: list[Note]) -> None:
     """Note a part that chat completions cannot express."""
     if isinstance(part, Other):
         notes.append(Note(path, f"withheld: only its own vendor accepts {part.kind}"))
+    elif isinstance(part, ServerToolCall | ServerToolResult):
+        notes.append(Note(path, f"withheld: the server of a vendor ran {part.name}"))
     elif isinstance(part, Media):
         notes.append(
             Note(

@@ -115,7 +115,12 @@ def render_request(
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request.output, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
-    custom = [tool.name for tool in request.tools if tool.kind == "custom" and dialect.custom_tools]
+    functions = [
+        (f"tools[{index}]", tool)
+        for index, tool in enumerate(request.tools)
+        if isinstance(tool, Tool)
+    ]
+    custom = [tool.name for _, tool in functions if tool.kind == "custom" and dialect.custom_tools]
     breakpoints = None
     if any(map(wants_cache, request.messages)):
         from wire.openai.chat.caching import breakpoints_of
@@ -138,14 +143,16 @@ def render_request(
         reasoning_effort=request.effort,
         response_format=response_format,
         tools=[
-            _custom_tool(tool)
-            if tool.name in custom
-            else _function(tool, f"tools[{index}]", model, row, notes)
-            for index, tool in enumerate(request.tools)
+            _custom_tool(tool) if tool.name in custom else _function(tool, path, model, row, notes)
+            for path, tool in functions
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
     )
+    if len(functions) < len(request.tools):
+        from wire.openai.chat.server_tools import with_server_tools  # few requests have one
+
+        built = with_server_tools(built, request.tools, model, row)
     if request.max_tokens is not None:
         field = _max_tokens_field(model, row)
         built = msgspec.structs.replace(built, **{field: request.max_tokens})

@@ -179,6 +179,11 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     call_ids: CallIds = msgspec.field(default_factory=CallIds)
     """The ids of tool calls that the provider accepts."""
 
+    # --- tools that the host runs
+    server_tools: tuple[tuple[str, str], ...] = ()
+    """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
+    of the models that take it, empty for all. The first form of a kind counts."""
+
     # --- caching
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""

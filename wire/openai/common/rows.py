@@ -195,6 +195,7 @@ _OPENAI = Dialect(
     refusals=True,
     custom_tools=True,
     call_ids=CallIds(most=40),
+    server_tools=(("web_search_options", r".*search.*"),),
     caching=OPENAI_CACHING,
 )
 
@@ -304,6 +305,7 @@ _QWEN = Dialect(
     prefix_key="partial",
     thinks=r"(?!.*instruct)qwen3(\.\d+)?-\d+b(-.*)?",
     no_forced_call_while_thinking=True,
+    server_tools=(("enable_search", ""),),
     caching=CACHES_UNASKED,
     embedded_texts=10,
 )
@@ -333,6 +335,9 @@ _MISTRAL = Dialect(
     dimensions_field="output_dimension",
 )
 
+_GROQ_TYPES = "code=400, message={path} must be one of [function, mcp], type=invalid_request_error"
+_GPT_OSS = r"openai/gpt-oss-.*"
+_COMPOUND = r"groq/compound(-mini)?|compound-beta(-mini)?"
 _GROQ = Dialect(
     refuses=(
         Refusal(
@@ -355,10 +360,19 @@ _GROQ = Dialect(
             "This model does not support response format `json_schema`.",
             models="groq/compound(-mini)?",
         ),
+        Refusal("tools[].type=visit_website", _GROQ_TYPES),
+        Refusal("tools[].type=browser_search", _GROQ_TYPES, models=r"groq/compound(-mini)?"),
         Refusal("logprobs", "`logprobs` is not supported with this model"),
         Refusal("top_logprobs", "`top_logprobs` is not supported with this model"),
         Refusal("logit_bias", "`logit_bias` is not supported with this model"),
         _NO_KEY,
+    ),
+    server_tools=(
+        ("browser_search", _GPT_OSS),
+        ("groq.code_interpreter", _GPT_OSS),
+        ("compound.web_search", _COMPOUND),
+        ("compound.code_interpreter", _COMPOUND),
+        ("compound.visit_website", _COMPOUND),
     ),
     caching=CACHES_UNASKED,
     ranges=(("n", 1, 1),),
@@ -428,6 +442,13 @@ _OLLAMA = Dialect(
     ),
     verbatim=True,
     reasoning_slots=("reasoning", "reasoning_content"),
+)
+
+OPENROUTER_TOOLS = (
+    # The search of OpenAI's models ignores blocked domains (documented).
+    ("openrouter:web_search@openai", r"~?openai/.*"),
+    ("openrouter:web_search", ""),
+    ("openrouter:web_fetch", ""),
 )
 
 _LLAMA_CPP = Dialect(
@@ -552,6 +573,7 @@ ROWS: tuple[Provider, ...] = (
             verbatim=True,
             takes=("images",),
             reasoning_slots=("reasoning_details", "reasoning"),
+            server_tools=OPENROUTER_TOOLS,
             caching=Caching(unasked=True, marks=r"~?anthropic/.*|google/gemini.*"),
         ),
     ),

@@ -36,6 +36,10 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     call_ids: CallIds = msgspec.field(default_factory=lambda: CallIds(most=64))
     """The ids of calls that the host accepts."""
 
+    # --- tools that the host runs
+    server_tools: tuple[tuple[str, str], ...] = ()
+    """As in the dialect of chat completions."""
+
     # --- caching
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""

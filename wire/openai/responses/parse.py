@@ -23,6 +23,7 @@ from wire.errors import RuleError, WireError
 from wire.neutral.ids import ReplyIds
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Media,
@@ -33,6 +34,7 @@ from wire.neutral.messages import (
     ProviderEvent,
     Reply,
     Restart,
+    ServerToolResult,
     Stop,
     Text,
     TextDelta,
@@ -97,7 +99,8 @@ def parse_reply(
         for part, source in parts_of(item, ids, cut=partial)
     )
     message = with_origin(
-        Message("assistant", parts), Origin(provider, model, WIRE, Response(output=items))
+        Message("assistant", parts, citations=_citations(items, parts)),
+        Origin(provider, model, WIRE, Response(output=items)),
     )
     stop = _stop(response, parts)
     reply = Reply(
@@ -111,13 +114,22 @@ def parse_reply(
     return with_answer(reply, response)
 
 
+def _citations(items: list[Item], parts: Sequence[Part]) -> tuple[Citation, ...]:
+    if not [part for part in parts if isinstance(part, Text) and part.extra]:
+        return ()
+    from wire.openai.responses.server_parts import citations_of  # few replies have citations
+
+    return citations_of(items)
+
+
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part, Item]]:
+def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part, Item | bytes]]:
     """The neutral parts of an item, each with the item that it alone would be sent as.
 
-    `cut` says whether the stream was cut off: the arguments of a call may then be missing.
+    The result of a server's tool is in the item of its call; alone it is sent as nothing. `cut`
+    says whether the stream was cut off: the arguments of a call may then be missing.
     """
     if item.type in CALLS:
         return [(_call(item, ids.own(item.call_id), cut), item)]
@@ -136,6 +148,11 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
                 return [(_text(content[0], item), item)]
             # A text has bytes of its own, so that one of several can be sent without the others.
             return [(_text(part, item), _with_content(item, part)) for part in content]
+    from wire.openai.responses.server_parts import server_parts  # few replies have other items
+
+    made = server_parts(item)
+    if made:
+        return [(part, b"" if isinstance(part, ServerToolResult) else item) for part in made]
     return [(Other(well_formed(item.type or ""), portable_json(encode(item))), item)]
 
 

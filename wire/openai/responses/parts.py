@@ -26,10 +26,13 @@ from wire.neutral.messages import (
     Message,
     Other,
     Part,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
     ToolResult,
+    origin_of,
     own_text,
 )
 from wire.neutral.pairing import Answers
@@ -240,6 +243,8 @@ class _Writer:
         texts: list[ContentPart] = []
         for index, part in enumerate(message.parts):
             part_path = f"{path}.parts[{index}]"
+            if isinstance(part, ServerToolResult) and origin_of(part) is not None:
+                continue  # sent with its call, whose item has it
             source = self._source(part, part_path)
             if source is None and isinstance(part, Text):
                 texts += self._output_text(part, part_path)
@@ -403,6 +408,8 @@ class _Writer:
         """Note a part that the wire cannot express."""
         if isinstance(part, Other):
             self._note(path, f"withheld: only its own vendor accepts {part.kind}")
+        elif isinstance(part, ServerToolCall | ServerToolResult):
+            self._note(path, f"withheld: the server of a vendor ran {part.name}")
         elif isinstance(part, Thought):
             self._note(path, "withheld: a thought that did not come from this model")
         else:
@@ -454,8 +461,11 @@ def parse_message(
     settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
     `LimitError`.
     """
-    response = Response(output=[_read_item(raw)]) if part else _read_message(raw)
-    return (parse_reply(response).message,)
+    if not part:
+        return (parse_reply(_read_message(raw)).message,)
+    message = parse_reply(Response(output=[_read_item(raw)])).message
+    # The result of a server's tool is in the item of its call, and has no bytes of its own.
+    return (msgspec.structs.replace(message, parts=message.parts[:1]),)
 
 
 def without_reasoning(body: bytes) -> tuple[bytes, int]:

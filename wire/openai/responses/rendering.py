@@ -134,13 +134,25 @@ def render_request(
         from wire.openai.responses.caching import breakpoints_of
 
         breakpoints = breakpoints_of(request, conversation, model, dialect, notes)
+    functions = [
+        (f"tools[{index}]", tool)
+        for index, tool in enumerate(request.tools)
+        if isinstance(tool, Tool)
+    ]
+    include = [ENCRYPTED_REASONING] if _reasons(request, model, dialect) else []
+    hosted: list[WireTool] = []
+    if len(functions) < len(request.tools):
+        from wire.openai.responses.server_tools import included, server_tools  # few have one
+
+        hosted = server_tools(request.tools, model, row)
+        include += included(hosted) if dialect.vendor_rules else []
     instructions, conversation = instructions_of(request.system, conversation)
     built = ResponseRequest(
         model=model,
         input=input_items(
             conversation,
             answers,
-            [tool.name for tool in request.tools],
+            [tool.name for _, tool in functions],
             accepted,
             dialect,
             notes,
@@ -153,13 +165,16 @@ def render_request(
         reasoning=Reasoning(effort=request.effort.lower()) if request.effort is not None else None,
         text=_text(request.output, notes),
         tools=[
-            _custom_tool(tool) if tool.name in custom else _function(tool, f"tools[{index}]", notes)
-            for index, tool in enumerate(request.tools)
+            *[
+                _custom_tool(tool) if tool.name in custom else _function(tool, path, notes)
+                for path, tool in functions
+            ],
+            *hosted,
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom),
         store=False if dialect.stores else None,
-        include=[ENCRYPTED_REASONING] if _reasons(request, model, dialect) else None,
+        include=include or None,
     )
     if request.caching is not None and request.caching != "off":
         from wire.openai.responses.caching import cached
@@ -250,7 +265,9 @@ def _accepted(
     """What the host accepts of the refusals and the custom tools of a request."""
     parts = [part for _, message in conversation for part in message.parts]
     has_refusals = any(isinstance(part, Text) and part.refusal for part in parts)
-    custom = frozenset(tool.name for tool in request.tools if tool.kind == "custom")
+    custom = frozenset(
+        tool.name for tool in request.tools if isinstance(tool, Tool) and tool.kind == "custom"
+    )
     has_custom = bool(custom) or any(
         isinstance(part, ToolCall) and part.kind == "custom" for part in parts
     )

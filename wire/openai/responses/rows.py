@@ -31,7 +31,9 @@ _CHAT_FIELDS = {
 }
 """Fields of chat completions that Responses do not have, and what to send instead."""
 _GPT_56 = r"gpt-5\.6(-sol|-terra|-luna)?"
+_TOOLS = (("web_search", ""), ("code_interpreter", ""), ("file_search", ""))
 _OPENAI = Dialect(
+    server_tools=_TOOLS,
     reasons=r"o[134](-.*)?|gpt-5(?!.*-chat)([.-].*)?|codex-mini|computer-use-preview",
     reasoning="encrypted",
     vendor_rules=True,
@@ -105,6 +107,7 @@ _AZURE = msgspec.structs.replace(
 # The service behind a login of ChatGPT. Its words are reported, and stand in `detail`.
 _CHATGPT = msgspec.structs.replace(
     _OPENAI,
+    server_tools=(("web_search", ""),),
     stores=True,  # so that `store: false` is sent, which it demands
     chains="refused",
     chain_words="Unsupported parameter: previous_response_id",
@@ -216,9 +219,17 @@ _OF_CHAT_HOSTS = tuple(
         "openai": _OPENAI,
         "azure": _AZURE,
         "xai": Dialect(
-            reasons=r"grok-.*", reasoning="encrypted", caching=Caching(unasked=True, key=True)
+            server_tools=(
+                ("xai.web_search", ""),
+                ("xai.code_interpreter", ""),
+                ("file_search", ""),
+            ),
+            reasons=r"grok-.*",
+            reasoning="encrypted",
+            caching=Caching(unasked=True, key=True),
         ),
         "openrouter": Dialect(
+            server_tools=rows.OPENROUTER_TOOLS,
             reasons=".*",
             ids="messages",
             stores=False,
@@ -230,6 +241,7 @@ _OF_CHAT_HOSTS = tuple(
             ),
         ),
         "deepseek": Dialect(
+            server_tools=(("plain.web_search", ""),),
             reasoning="content",
             adjacent_results=True,
             stores=False,

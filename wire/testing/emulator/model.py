@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from wire.testing.emulator.sources import Source
 from wire.testing.emulator.tokens import count, tokens
 from wire.testing.emulator.values import Hints, example
 
@@ -96,6 +97,8 @@ class Output:
     """The stop sequence that ended the text."""
     thinking: int = 0
     """Tokens of thinking."""
+    sources: Sequence[Source] = ()
+    """The pages that the text rests on, if a script names them."""
 
     @property
     def tokens(self) -> int:

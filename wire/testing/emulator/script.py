@@ -8,8 +8,10 @@ used up answers it; if none does, the small model answers. A step has these keys
   searched in the last text of the user), `number` (of the request, from 1); all must fit. Without
   `endpoint`, only requests for output of a model match.
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
-- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish"}`: sent in the
-  vendor's format as output of the model, streamed or not, signed.
+- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish", "sources"}`: sent
+  in the vendor's format as output of the model, streamed or not, signed. `sources` is a list of
+  `{"url", "title", "quote", "cites"}`: the pages that the text rests on, as a search finds them;
+  `quote` is text of the page, `cites` the part of the answer, which is all of it if absent.
   `finish` of `responses` may be `refusal`, `content_filter`, `failed` or `error` (the stream ends
   with an `error` event alone). With `pause_turn`, a message ends with a call of the first tool of
   the request that the server runs; a request that ends with such a message gets its result first.
@@ -39,13 +41,15 @@ from wire.testing.emulator.model import Output
 from wire.testing.emulator.patterns import Unsearchable, searcher
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+from wire.testing.emulator.sources import Source
 
 Function = Callable[[Received], Mapping[str, Any] | None]
 Script = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any] | Function] | Function | None
 
 _STEP_KEYS = frozenset({"match", "times", "say", "answer", "status", "stream", "fault"})
 _MATCH_KEYS = frozenset({"endpoint", "model", "text", "number"})
-_OUTPUT_KEYS = frozenset({"text", "thoughts", "calls", "finish", "thinking"})
+_OUTPUT_KEYS = frozenset({"text", "thoughts", "calls", "finish", "thinking", "sources"})
+_SOURCE_KEYS = frozenset({"url", "title", "quote", "cites"})
 
 
 @dataclass(slots=True)
@@ -158,6 +162,10 @@ def _output(value: Any, path: str) -> Output:
     calls, thinking = value.get("calls") or [], value.get("thinking") or 0
     _check_type(thinking, int, f"{path}.thinking")
     _check_type(calls, (list, tuple), f"{path}.calls")
+    sources = value.get("sources") or []
+    _check_type(sources, (list, tuple), f"{path}.sources")
+    for index, source in enumerate(sources):
+        _check_source(source, texts["text"], f"{path}.sources[{index}]")
     for index, call in enumerate(calls):
         _check_type(call, Mapping, f"{path}.calls[{index}]")
         _check_type(call.get("name"), str, f"{path}.calls[{index}].name")
@@ -167,7 +175,18 @@ def _output(value: Any, path: str) -> Output:
         calls=[(each["name"], each.get("args") or {}) for each in calls],
         finish=texts["finish"] or "STOP",
         thinking=thinking or (8 if texts["thoughts"] else 0),
+        sources=[Source(**each) for each in sources],
     )
+
+
+def _check_source(source: Any, text: str, path: str) -> None:
+    _check_type(source, Mapping, path)
+    _check_keys(source, _SOURCE_KEYS, path)
+    _check_type(source.get("url"), str, f"{path}.url")
+    for name, value in source.items():
+        _check_type(value, str, f"{path}.{name}")
+    if source.get("cites", "") not in text:
+        raise ConfigurationError(f"script: {path}.cites: the text does not contain it")
 
 
 def _check_match(match: Any, path: str) -> None:

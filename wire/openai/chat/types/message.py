@@ -66,6 +66,11 @@ class _MessageFields(OpenAIStruct, frozen=True, kw_only=True):
     """Provider -> routing, cost, and fields of that provider."""
     channel: Annotated[str | None, Facts(hosts=("groq",), source=TRAFFIC)] = None
     """`analysis` in deltas of reasoning."""
+    executed_tools: Annotated[
+        list[dict[str, Any]] | None, Facts(hosts=("groq",), source=TRAFFIC)
+    ] = None
+    """Calls of tools that the host ran: `index`, `type`, `name`, `arguments` as text, `output`. A
+    stream sends a call first without its output and then with it."""
 
     @property
     def text(self) -> str:
@@ -281,6 +286,8 @@ class UrlCitation(OpenAIStruct, frozen=True, kw_only=True):
     start_index: int | None = None
     """In characters."""
     end_index: int | None = None
+    content: Annotated[str | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
+    """Text of the page."""
 
 
 class Audio(OpenAIStruct, frozen=True, kw_only=True):

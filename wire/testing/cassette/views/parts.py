@@ -79,6 +79,11 @@ def part_of(part: neutral.Part) -> Part:
             )
         case neutral.ToolResult():  # no parser makes one of what a model sent
             return result_part(part.id, part.name, part.content, part.error)
+        case neutral.ServerToolCall():
+            return Part(kind="other", name=part.name, id=part.id, value=part.arguments)
+        case neutral.ServerToolResult():
+            value = msgspec.json.decode(encode(part.content))
+            return Part(kind="other", name=part.name, id=part.id, value=value, error=part.error)
         case neutral.Other():
             return Part(kind="other", name=part.kind, value=msgspec.json.decode(encode(part.data)))
 

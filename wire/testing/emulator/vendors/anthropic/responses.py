@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from wire.anthropic.families import family
 from wire.anthropic.types import MessageRequest
 from wire.testing.emulator.answer import Answer, json_bytes
 from wire.testing.emulator.model import Output, pieces
+from wire.testing.emulator.sources import Source, found, segments
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
@@ -47,7 +49,13 @@ class MessageWriter:
         content = self._results_of_pause()
         if self.thinks and (output.thoughts or self._must_think()):
             content.append(self._thought(output.thoughts or _UNTOLD, id))
-        if output.text:
+        searches = any(
+            (tool.type or "").startswith("web_search") for tool in self.request.tools or ()
+        )
+        sources = found(output.sources, output.text, searches=searches)
+        if sources:
+            content += _searched(output.text, sources, id)
+        elif output.text:
             content.append({"type": "text", "text": output.text, **self._citations()})
         for position, (name, args) in enumerate(output.calls):
             digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()[:22]
@@ -64,6 +72,8 @@ class MessageWriter:
             "output_tokens": output.tokens + thinking,
             "service_tier": "standard",
         }
+        if sources:
+            usage["server_tool_use"] = {"web_search_requests": 1, "web_fetch_requests": 0}
         if self.thinks:
             usage["output_tokens_details"] = {"thinking_tokens": thinking}
         return self._with_head(
@@ -166,6 +176,51 @@ def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 cites = (block.get("citations") or {}).get("enabled")
                 text = source.get("data") if cites and source.get("type") == "text" else ""
                 yield text or "", block.get("title")
+
+
+def _searched(text: str, sources: Sequence[Source], id: str) -> list[dict[str, Any]]:
+    """A search, its results, and the text in blocks that have their sources."""
+    call_id = f"srvtoolu_01{hashlib.sha256(f'{id} search'.encode()).hexdigest()[:22]}"
+    query = " ".join(text.split()[:6])
+    results = [
+        {
+            "type": "web_search_result",
+            "title": source.title,
+            "url": source.url,
+            "encrypted_content": _sealed(source.quote),
+            "page_age": None,
+        }
+        for source in sources
+    ]
+    blocks: list[dict[str, Any]] = [
+        {
+            "type": "server_tool_use",
+            "id": call_id,
+            "name": "web_search",
+            "input": {"query": query},
+        },
+        {"type": "web_search_tool_result", "tool_use_id": call_id, "content": results},
+    ]
+    for piece, cited in segments(text, sources):
+        citations = [
+            {
+                "type": "web_search_result_location",
+                "cited_text": source.quote,
+                "url": source.url,
+                "title": source.title,
+                "encrypted_index": _sealed(source.url),
+            }
+            for source in cited
+        ]
+        blocks.append(
+            {"type": "text", "text": piece, **({"citations": citations} if cited else {})}
+        )
+    return blocks
+
+
+def _sealed(text: str) -> str:
+    """What stands for encrypted content: opaque, and the same each time."""
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _stop_reason(output: Output) -> str:

@@ -4,13 +4,14 @@ a grounded text comes from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from wire.gemini.types import GenerateContentRequest, GenerationConfig
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
 from wire.testing.emulator.model import Output
-
-_PAGE = {"uri": "https://example.com/", "title": "example.com"}
+from wire.testing.emulator.sources import Source
+from wire.testing.emulator.sources import found as found_sources
 
 
 def metadata(request: GenerateContentRequest, output: Output) -> dict[str, Any]:
@@ -23,8 +24,9 @@ def metadata(request: GenerateContentRequest, output: Output) -> dict[str, Any]:
         tool.google_search is not None or tool.google_search_retrieval is not None
         for tool in request.tools or ()
     )
-    if searches and output.text:
-        found["groundingMetadata"] = _grounding(output.text)
+    sources = found_sources(output.sources, output.text, searches=searches)
+    if sources:
+        found["groundingMetadata"] = _grounding(output.text, sources)
     return found
 
 
@@ -43,12 +45,26 @@ def _token(each: TokenLogprob) -> dict[str, Any]:
     return {"token": each.token, "tokenId": each.id, "logProbability": each.logprob}
 
 
-def _grounding(text: str) -> dict[str, Any]:
-    """One page that supports the whole text; positions count bytes."""
-    segment = {"endIndex": len(text.encode("utf-8", "replace")), "text": text}
+def _grounding(text: str, sources: Sequence[Source]) -> dict[str, Any]:
+    """The pages, and the segment of the text that rests on each; positions count bytes."""
+    titles = "".join(f"<div>{source.title}</div>" for source in sources)
     return {
-        "searchEntryPoint": {"renderedContent": "<div>example.com</div>"},
-        "groundingChunks": [{"web": _PAGE}],
-        "groundingSupports": [{"segment": segment, "groundingChunkIndices": [0]}],
+        "searchEntryPoint": {"renderedContent": titles},
+        "groundingChunks": [
+            {"web": {"uri": source.url, "title": source.title}} for source in sources
+        ],
+        "groundingSupports": [
+            {"segment": _segment(text, source), "groundingChunkIndices": [index]}
+            for index, source in enumerate(sources)
+        ],
         "webSearchQueries": [" ".join(text.split()[-6:])],
     }
+
+
+def _segment(text: str, source: Source) -> dict[str, Any]:
+    start, end = source.span(text)
+    before = len(text[:start].encode("utf-8", "replace"))
+    size = len(text[start:end].encode("utf-8", "replace"))
+    # An index of 0 is absent.
+    first = {"startIndex": before} if before else {}
+    return {**first, "endIndex": before + size, "text": text[start:end]}

@@ -20,6 +20,7 @@ from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
 from wire.testing.emulator.model import Declared, Output, Wish, pieces, thoughts_on
 from wire.testing.emulator.prefixes import Piece
+from wire.testing.emulator.sources import Source, found
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai import refusals
@@ -189,8 +190,8 @@ class Generation:
             message[self.reasoning] = output.thoughts
         if output.calls:
             message["tool_calls"] = self._calls(output, id)
-        if self.request.web_search_options is not None and output.text:
-            message["annotations"] = [_annotation(output.text)]
+        if annotations := self._annotations(output):
+            message["annotations"] = annotations
         finish, logs = _finish_reason(output), self._logprobs(output.text)
         choices = [
             {"index": index, "message": message, "logprobs": logs, "finish_reason": finish}
@@ -234,9 +235,16 @@ class Generation:
             half = len(arguments) // 2
             for piece in (arguments[:half], arguments[half:]):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
-        if self.request.web_search_options is not None and output.text:
-            yield {"annotations": [_annotation(output.text)]}, None
+        if annotations := self._annotations(output):
+            yield {"annotations": annotations}, None
         yield {}, _finish_reason(output)
+
+    def _annotations(self, output: Output) -> list[dict[str, Any]]:
+        searches = self.request.web_search_options is not None
+        return [
+            {"type": "url_citation", "url_citation": annotation(source, output.text)}
+            for source in found(output.sources, output.text, searches=searches)
+        ]
 
     def _logprobs(self, text: str) -> dict[str, Any] | None:
         """The log probabilities of a text, if the request asks for them."""
@@ -316,13 +324,11 @@ def token_entry(each: TokenLogprob) -> dict[str, Any]:
     return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
 
 
-def _annotation(text: str) -> dict[str, Any]:
-    """A page that supports the whole text."""
-    page = {"title": "example.com", "url": "https://example.com/"}
-    return {
-        "type": "url_citation",
-        "url_citation": {"start_index": 0, "end_index": len(text), **page},
-    }
+def annotation(source: Source, text: str) -> dict[str, Any]:
+    """A page, and the span of the text that rests on it."""
+    start, end = source.span(text)
+    page = {"title": source.title, "url": source.url}
+    return {"start_index": start, "end_index": end, **page}
 
 
 def _finish_reason(output: Output) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import Output, thinking_of
+from wire.testing.emulator.sources import Source, found
 from wire.testing.emulator.tokens import count
-from wire.testing.emulator.vendors.openai.chat import token_entry
+from wire.testing.emulator.vendors.openai.chat import annotation, token_entry
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
@@ -187,7 +188,8 @@ class ResponseWriter:
             yield self._thought(output.thoughts, self._item_id("rs", id, 0))
         tools = self.request.get("tools") or ()
         searches = any(str(tool.get("type")).startswith("web_search") for tool in tools)
-        if searches and output.text:
+        sources = found(output.sources, output.text, searches=searches)
+        if sources:
             query = " ".join(output.text.split()[:6])
             yield {
                 "id": self._item_id("ws", id, 0),
@@ -200,7 +202,7 @@ class ResponseWriter:
                 "id": self._item_id("msg", id, 0),
                 "type": "message",
                 "status": status if not calls else "completed",
-                "content": [self._part(output, annotated=searches)],
+                "content": [self._part(output, sources)],
             }
             if self.host.has_phase(self.request.get("model") or ""):
                 message["phase"] = "commentary" if calls else "final_answer"
@@ -227,19 +229,14 @@ class ResponseWriter:
         summary = [{"type": "summary_text", "text": thoughts}] if shows and thoughts else []
         return {**item, "summary": summary}
 
-    def _part(self, output: Output, *, annotated: bool) -> dict[str, Any]:
+    def _part(self, output: Output, sources: Sequence[Source]) -> dict[str, Any]:
         if output.finish == "refusal":
             return {"type": "refusal", "refusal": output.text}
-        annotation = {
-            "type": "url_citation",
-            "start_index": 0,
-            "end_index": len(output.text),
-            "title": "example.com",
-            "url": "https://example.com/",
-        }
         return {
             "type": "output_text",
-            "annotations": [annotation] if annotated else [],
+            "annotations": [
+                {"type": "url_citation", **annotation(source, output.text)} for source in sources
+            ],
             "logprobs": self._logprobs(output.text),
             "text": output.text,
         }
