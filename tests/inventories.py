@@ -73,6 +73,12 @@ ROOTS = {
         "models_list",
         "model",
         "error",
+        "OpenAIFile",
+        "ListFilesResponse",
+        "DeleteFileResponse",
+        "FileExpirationAfter",
+        "Batch",
+        "ListBatchesResponse",
     ),
     "openai.responses": (
         "CreateResponse",
@@ -433,11 +439,12 @@ def _named(full: dict[str, Any], roots: tuple[str, ...]) -> dict[str, Any]:
     for name, other in _UNNAMED.items():
         if other in schemas:
             schemas.setdefault(name, other)
-    names = _closed([full["roots"][root] for root in roots], lambda name: _inside(schemas[name]))
+    kinds = {root: full["roots"].get(root, root) for root in roots}
+    names = _closed(kinds.values(), lambda name: _inside(schemas[name]))
     meta = full["_meta"]
     return {
         "source": f"{meta['source']}, {meta['commit_date']}",
-        "roots": {root: full["roots"][root] for root in roots},
+        "roots": kinds,
         "schemas": {name: schemas[name] for name in sorted(names)},
     }
 

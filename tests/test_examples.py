@@ -47,6 +47,17 @@ def test_demo_runs_the_tools_and_ends_with_the_servers_refusal() -> None:
     )
 
 
+def test_a_batch_prints_replies_and_codes_by_id() -> None:
+    said = run("batch.py").splitlines()
+    assert said[0].startswith("submitted batch_")
+    assert said[1:] == [
+        "the batch is expired",
+        "moon: (batch_expired)",
+        "sea: Rivers bring salts, and only water leaves.",
+        "sky: Air scatters blue light more than red.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("question", "said"),
     [

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from wire.agent.provider import ToolSchema as ToolSchema
     from wire.agent.provider import create_provider as create_provider
     from wire.agent.provider import register_provider as register_provider
+    from wire.batches import AsyncBatches as AsyncBatches
+    from wire.batches import Batches as Batches
     from wire.catalogue.catalogue import Model as Model
     from wire.catalogue.cost import Cost as Cost
     from wire.chat import AsyncChat as AsyncChat
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from wire.http.lanes import Lanes as Lanes
     from wire.models import cost as cost
     from wire.models import model as model
+    from wire.neutral.batches import Batch as Batch
     from wire.neutral.embeddings import Embeddings as Embeddings
     from wire.neutral.messages import Citation as Citation
     from wire.neutral.messages import Done as Done
@@ -124,6 +127,7 @@ _NAMES = {
         "create_provider",
         "register_provider",
     ),
+    "wire.batches": ("AsyncBatches", "Batches"),
     "wire.catalogue.catalogue": ("Model",),
     "wire.catalogue.cost": ("Cost",),
     "wire.chat": ("AsyncChat", "Chat"),
@@ -150,6 +154,7 @@ _NAMES = {
     "wire.http.async_lanes": ("AsyncLanes",),
     "wire.http.lanes": ("Lanes",),
     "wire.models": ("cost", "model"),
+    "wire.neutral.batches": ("Batch",),
     "wire.neutral.embeddings": ("Embeddings",),
     "wire.neutral.messages": (
         "Citation",

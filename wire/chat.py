@@ -7,6 +7,7 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import (
@@ -43,16 +44,18 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.http.target import Options, Token, options_of, seal
-from wire.neutral.messages import Event, Message, Parts, Reply
+from wire.neutral.messages import Event, Media, Message, Parts, Reply
 from wire.neutral.request import Request, ServerTool, Tool, check_caching
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
 
 if TYPE_CHECKING:
     from wire.around import AroundFunction
+    from wire.batches import AsyncBatches, Batches
     from wire.core.flow import Flow
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
+    from wire.neutral.data_source import Readable
     from wire.neutral.tokens import TokenCount
 
 T = TypeVar("T")
@@ -410,11 +413,7 @@ class ChatState(Generic[AnyClient]):
     def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
         """Count the tokens of a request; `parameters` are those of `ask`."""
         request = self._request(parameters["prompt"], parameters["messages"], parameters)
-        if parameters["output"] is not None:
-            from wire.neutral.output import OutputType  # many chats ask for no output
-
-            output = OutputType(parameters["output"]).output
-            request = msgspec.structs.replace(request, output=output)
+        request = _with_output(request, parameters["output"])
         call = WIRES[self.row.wire].count_call(request, self.model, self.row)
         if call is None:
             from wire.history.tokens import estimate_request
@@ -424,6 +423,19 @@ class ChatState(Generic[AnyClient]):
             return TokenCount(estimate_request(request), exact=False, source="estimate")
         count: TokenCount = yield _with_options(call, parameters)
         return count
+
+    def _batch_call(self, request: Request, output: Any) -> Call[Reply]:
+        """The call that would send one request of a batch alone."""
+        return WIRES[self.row.wire].call(_with_output(request, output), self.model, self.row)
+
+
+def _with_output(request: Request, output: Any) -> Request:
+    """The request for a reply of the type `output`, if it is given."""
+    if output is None:
+        return request
+    from wire.neutral.output import OutputType  # many chats ask for no output
+
+    return msgspec.structs.replace(request, output=OutputType(output).output)
 
 
 def _with_options(call: AnyCall, parameters: Mapping[str, Any]) -> AnyCall:
@@ -905,6 +917,55 @@ class Chat(ChatState["Client"]):
         """
         return self.client.run(self._counting(locals()))
 
+    @property
+    def batches(self) -> Batches:
+        """Batches of this model: many requests in one job, at a lower price.
+
+        >>> chat = Chat("openai:gpt-5.4", api_key="fake-key")
+        >>> chat.batches
+        Batches(openai@responses:gpt-5.4)
+        >>> chat.close()
+        """
+        from wire.batches import Batches  # few chats have one
+
+        return Batches(self)
+
+    @checked_names()
+    def upload(
+        self,
+        data: str | os.PathLike[str] | bytes | Readable,
+        *,
+        media_type: str = "",
+        name: str = "",
+        size: int | None = None,
+    ) -> Media:
+        """Upload a file, and return media that refer to it, for messages to models of this vendor.
+
+        `data` is a path, bytes, or a binary file that the caller opens and closes; it is read in
+        pieces. A path gives the name and the media type. A file that cannot seek needs `size`, in
+        bytes. Gemini's files are ready when this returns.
+
+        Raises `RuleError` for a file that cannot be read, of an unknown type, or of a type that the
+        model does not take, before anything is sent.
+
+        >>> from wire.testing.emulator import EmulatorTransport
+        >>> with Chat("anthropic:claude-sonnet-5", api_key="k", http=EmulatorTransport()) as chat:
+        ...     report = chat.upload(b"%PDF-1.7", name="tides.pdf")
+        ...     reply = chat.ask(["What does it say?", report])
+        >>> report.media_type
+        'application/pdf'
+        """
+        from wire.batches import upload_flow
+
+        flow = upload_flow(self, data, media_type=media_type, name=name, size=size)
+        return self.client.run(flow)
+
+    def delete_file(self, file: str | Media) -> None:
+        """Delete a file that `upload` returned, by its media or its `url`."""
+        from wire.batches import delete_flow
+
+        self.client.run(delete_flow(self, file))
+
     def close(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""
         if self._own:
@@ -1280,6 +1341,34 @@ class AsyncChat(ChatState["AsyncClient"]):
                 look like keys are shown nowhere.
         """
         return await self.client.run(self._counting(locals()))
+
+    @property
+    def batches(self) -> AsyncBatches:
+        """Batches of this model. As `Chat.batches`."""
+        from wire.batches import AsyncBatches
+
+        return AsyncBatches(self)
+
+    @checked_names()
+    async def upload(
+        self,
+        data: str | os.PathLike[str] | bytes | Readable,
+        *,
+        media_type: str = "",
+        name: str = "",
+        size: int | None = None,
+    ) -> Media:
+        """Upload a file, and return media that refer to it. As `Chat.upload`."""
+        from wire.batches import upload_flow
+
+        flow = upload_flow(self, data, media_type=media_type, name=name, size=size)
+        return await self.client.run(flow)
+
+    async def delete_file(self, file: str | Media) -> None:
+        """Delete a file that `upload` returned. As `Chat.delete_file`."""
+        from wire.batches import delete_flow
+
+        await self.client.run(delete_flow(self, file))
 
     async def aclose(self) -> None:
         """Close the client if the chat created it. Closing twice has no effect."""

@@ -438,6 +438,19 @@ def refuse(
         raise error(violations=errors, provider=provider)
 
 
+def violations_below(path: str, error: RuleError) -> list[Violation]:
+    """The violations of one request among several, whose own path is `path`."""
+    return [
+        msgspec.structs.replace(
+            each,
+            path=f"{path}{'' if each.path.startswith('[') else '.'}{each.path}"
+            if each.path
+            else path,
+        )
+        for each in error.violations
+    ]
+
+
 class HistoryError(RuleError):
     """The turns of a conversation cannot be brought into the order that the wire requires."""
 

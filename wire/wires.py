@@ -27,7 +27,11 @@ if TYPE_CHECKING:  # a client that sends no neutral request does without their m
 
 
 class Wire(Protocol):
-    """One wire. A package satisfies this protocol with its public functions."""
+    """One wire. A package satisfies this protocol with its public functions.
+
+    A wire with batches or uploaded files also has a module `batching`, which satisfies
+    `wire.neutral.batches.WireBatches`.
+    """
 
     @property
     def ROWS(self) -> Sequence[Provider]:

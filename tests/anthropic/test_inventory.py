@@ -39,9 +39,12 @@ OF_OTHERS = {
     "ContextManagement": "beta",
     "DeletedBatch": "answer of DELETE /messages/batches/{id}; the inventory "
     "has no lists and no deletions",
+    "DeletedFile": "answer of DELETE /files/{id}",
     "Fallback": "beta",
     "FallbackCredit": "beta",
     "FallbackModel": "beta",
+    "FileList": "answer of GET /files; the inventory has no files",
+    "FileMetadata": "answer of POST /files",
     "Iteration": "beta",
     "McpServer": "beta",
     "MessageOutputConfig": "beta",

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from tests.conformance.compare import identical, same, typed
+from tests.conformance.forms import check_form
 from tests.conformance.gemini import Checks, check_opaque
 from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
 from tests.conformance.records import Record, body_of, cut_at_random, path_of, same_bytes
@@ -41,6 +42,9 @@ ANSWERS: dict[str, type[WireStruct]] = {
     "batch": types.MessageBatch,
     "batches": types.MessageBatchList,
     "deleted batch": types.DeletedBatch,
+    "file": types.FileMetadata,
+    "files": types.FileList,
+    "deleted file": types.DeletedFile,
 }
 _VERTEX = re.compile(r"/models/([^/:]+):(stream)?[rR]awPredict", re.IGNORECASE)
 
@@ -54,7 +58,7 @@ def scope(record: Record, *, every: bool = False) -> Checks | None:
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
     elif record.get("request_body"):
-        checks.append(check_opaque)
+        checks.append(check_form if endpoint == "file" else check_opaque)
     if not 200 <= record["status"] < 300:
         return [*checks, check_error]
     if endpoint == "results":
@@ -76,6 +80,10 @@ _OPERATIONS = [
     ("GET", r"/messages/batches/[^/]+/results", "results"),
     ("GET", r"/messages/batches/[^/]+", "batch"),
     ("DELETE", r"/messages/batches/[^/]+", "deleted batch"),
+    ("POST", r"/files", "file"),
+    ("GET", r"/files", "files"),
+    ("GET", r"/files/[^/]+", "file"),
+    ("DELETE", r"/files/[^/]+", "deleted file"),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from tests.conformance.compare import identical, same, typed
+from tests.conformance.forms import check_form
 from tests.conformance.gemini import Checks, check_opaque
 from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
 from tests.conformance.records import (
@@ -32,6 +33,7 @@ from wire.openai.chat.fold import fold
 from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check
+from wire.openai.common.batches import batch_results
 from wire.openai.common.dialect import PLAIN, Dialect
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
@@ -39,27 +41,35 @@ from wire.openai.common.reader import parse_plain
 REQUESTS: dict[str, type[WireStruct]] = {
     "chat.completions": types.ChatCompletionRequest,
     "embeddings": types.EmbeddingRequest,
+    "batch": types.BatchCreateRequest,
 }
 ANSWERS: dict[str, type[WireStruct]] = {
     "embeddings": types.EmbeddingList,
     "models": types.ModelList,
     "model": types.Model,
     "deleted model": types.DeletedModel,
+    "file": types.File,
+    "files": types.FileList,
+    "deleted file": types.DeletedFile,
+    "batch": types.Batch,
+    "batches": types.BatchList,
 }
 
 
 def scope(record: Record, *, every: bool = False) -> Checks | None:
     """What is to hold of a record, `None` if its endpoint is not built."""
     endpoint = _endpoint(record)
-    if endpoint not in REQUESTS and endpoint not in ANSWERS:
+    if endpoint not in REQUESTS and endpoint not in ANSWERS and endpoint != "results":
         return None
     checks: Checks = []
     if isinstance(record.get("request_body"), dict) and endpoint in REQUESTS:
         checks.append(check_request)
     elif record.get("request_body"):
-        checks.append(check_opaque)
+        checks.append(check_form if endpoint == "file" else check_opaque)
     if not 200 <= record["status"] < 300:
         return [*checks, check_error]
+    if endpoint == "results":
+        return [*checks, check_results]
     if endpoint in ANSWERS:
         return [*checks, check_plain]
     if record.get("framing") == "sse":
@@ -73,8 +83,16 @@ _OPERATIONS = [
     ("GET", r"/models", "models"),
     ("GET", r"/models/[^/]+", "model"),
     ("DELETE", r"/models/[^/]+", "deleted model"),
+    ("POST", r"/files", "file"),
+    ("GET", r"/files", "files"),
+    ("GET", r"/files/[^/]+", "file"),
+    ("DELETE", r"/files/[^/]+", "deleted file"),
+    ("GET", r"/files/[^/]+/content", "results"),
+    ("POST", r"/v1/batches|/batches/[^/]+/cancel", "batch"),
+    ("GET", r"/v1/batches", "batches"),
+    ("GET", r"/batches/[^/]+", "batch"),
 ]
-_OTHERS = re.compile(r"/(api/models|ai/models)(/|$)")
+_OTHERS = re.compile(r"/(api/models|ai/models|crewai_plus)(/|$)")
 
 
 def _endpoint(record: Record) -> str:
@@ -148,6 +166,17 @@ def check_plain(record: Record) -> None:
     typed(answer, {"data": plain} if isinstance(plain, list) else plain, "answer")
     if not isinstance(plain, list):
         same_bytes(answer.raw, body)
+
+
+def check_results(record: Record) -> None:
+    """A struct for each line, equal as JSON and as bytes."""
+    lines = [line for line in body_of(record).split(b"\n") if line.strip()]
+    results = batch_results(body_of(record))
+    if len(results) != len(lines):
+        raise Mismatch(f"{len(results)} results of {len(lines)} lines")
+    for result, line in zip(results, lines, strict=True):
+        typed(result, json.loads(line), "result")
+        same_bytes(result.raw, line)
 
 
 def check_answer(record: Record) -> None:

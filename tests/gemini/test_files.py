@@ -31,8 +31,8 @@ from wire.gemini import (
     register_files,
     wait_for_file,
 )
+from wire.gemini.failures import failed
 from wire.gemini.uploads import start_upload
-from wire.gemini.waiting import failed
 from wire.http.target import target
 
 from .playing import play

@@ -33,10 +33,10 @@ from wire.gemini import (
     UploadToFileSearchStoreRequest,
     upload_file,
     upload_to_file_search_store,
-    uploads,
 )
 from wire.gemini.uploads import CHUNK_BYTES, send_piece, start_upload
 from wire.http.target import target
+from wire.neutral import data_source
 
 from .playing import Played, play
 
@@ -485,7 +485,7 @@ def test_the_file_of_a_path_is_open_only_while_the_flow_runs(
         opened.append(open_regular(*args))
         return opened[-1]
 
-    monkeypatch.setattr(uploads, "open_regular", opening)
+    monkeypatch.setattr(data_source, "open_regular", opening)
     flow = upload_file(path)
     assert [file.closed for file in opened] == [True]
     running = FlowRun(flow)

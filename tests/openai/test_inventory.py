@@ -18,6 +18,12 @@ ROOTS: dict[str, type[OpenAIStruct]] = {
     "models_list": types.ModelList,
     "model": types.Model,
     "error": types.ErrorBody,
+    "OpenAIFile": types.File,
+    "ListFilesResponse": types.FileList,
+    "DeleteFileResponse": types.DeletedFile,
+    "FileExpirationAfter": types.ExpiresAfter,
+    "Batch": types.Batch,
+    "ListBatchesResponse": types.BatchList,
 }
 
 OTHER_TYPES = {
@@ -40,6 +46,10 @@ OTHER_TYPES = {
 
 OF_OTHERS = {
     "BaseResp": "MiniMax's status inside an answer",
+    "BatchCreateRequest": "body of POST /batches, which the inventory does not name",
+    "BatchResponse": "in a file of results",
+    "BatchResult": "a line of a file of results",
+    "BatchResultError": "in a file of results",
     "CacheControl": "Anthropic's mark for the cache, as gateways take it",
     "DeletedModel": "answer of DELETE /models/{model}; the inventory has "
     "requests and answers of the "

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.anthropic import batching as batching
     from wire.anthropic import types as types
     from wire.anthropic.batches import batch_results as batch_results
     from wire.anthropic.batches import cancel_batch as cancel_batch
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
     from wire.anthropic.endpoints import list_models as list_models
     from wire.anthropic.endpoints import stream_message as stream_message
     from wire.anthropic.error_body import parse_error as parse_error
+    from wire.anthropic.files import delete_file as delete_file
+    from wire.anthropic.files import download_file as download_file
+    from wire.anthropic.files import get_file as get_file
+    from wire.anthropic.files import list_files as list_files
+    from wire.anthropic.files import upload_file as upload_file
     from wire.anthropic.neutral_calls import count_call as count_call
     from wire.anthropic.neutral_calls import embed_flow as embed_flow
     from wire.anthropic.neutral_calls import models_call as models_call
@@ -67,6 +73,13 @@ _NAMES = {
         "stream_message",
     ),
     "wire.anthropic.error_body": ("parse_error",),
+    "wire.anthropic.files": (
+        "delete_file",
+        "download_file",
+        "get_file",
+        "list_files",
+        "upload_file",
+    ),
     "wire.anthropic.parse": ("EventReader", "parse_reply"),
     "wire.anthropic.parts": ("parse_message",),
     "wire.anthropic.rendering": ("call", "render_request", "stream_call"),
@@ -79,6 +92,7 @@ _NAMES = {
     ),
 }
 _MODULES = {
+    "batching": "wire.anthropic.batching",
     "types": "wire.anthropic.types",
 }
 

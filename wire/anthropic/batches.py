@@ -26,7 +26,8 @@ from wire.core.call import Call
 from wire.core.provider import Provider
 from wire.errors import Violation, refuse
 
-_CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Matches the ids of requests that the server accepts."""
 
 
 @checked_arguments()
@@ -160,7 +161,7 @@ def _form(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
     seen: set[str] = set()
     for index, item in enumerate(requests):
         path = f"requests[{index}]"
-        if not _CUSTOM_ID.fullmatch(item.custom_id):
+        if not CUSTOM_ID.fullmatch(item.custom_id):
             yield Violation(f"{path}.custom_id", "expected 1 to 64 letters, digits, _ and -")
         elif item.custom_id in seen:
             yield Violation(f"{path}.custom_id", f"{item.custom_id!r} is the id of another request")

@@ -194,6 +194,9 @@ def get_model(model: str) -> Call[ModelInfo]:
     return plain(ModelInfo, "GET", f"/models/{path_segment('model', model, 'claude-opus-4-8')}")
 
 
+FILES_BETA = "files-api-2025-04-14"
+"""Beta of files, which a request with ids of uploaded files has to name too."""
+
 # --- parts of a call ------------------------------------------------------------------------------
 
 
@@ -209,16 +212,24 @@ def with_headers(request: W, betas: Sequence[str]) -> tuple[W, dict[str, str]]:
 
     Raises `ConfigurationError` if `betas` is not a list of names, or a field is no header.
     """
-    if isinstance(betas, str) or not all(isinstance(name, str) and name.strip() for name in betas):
-        raise ConfigurationError(
-            "betas: expected a list of names, such as ['context-management-2025-06-27']"
-        )
-    sent = {"anthropic-beta": ",".join(betas)} if betas else {}
+    sent = beta_headers(betas)
     for name, header in HEADER_FIELDS.items():
         if (value := getattr(request, name)) is not None:
             sent[header] = value
             request = msgspec.structs.replace(request, **{name: None})
     return request, {**sent, "content-type": "application/json"}
+
+
+def beta_headers(betas: Sequence[str]) -> dict[str, str]:
+    """The header that enables beta features.
+
+    Raises `ConfigurationError` if `betas` is not a list of names.
+    """
+    if isinstance(betas, str) or not all(isinstance(name, str) and name.strip() for name in betas):
+        raise ConfigurationError(
+            "betas: expected a list of names, such as ['context-management-2025-06-27']"
+        )
+    return {"anthropic-beta": ",".join(betas)} if betas else {}
 
 
 def plain(

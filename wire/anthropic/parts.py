@@ -496,7 +496,7 @@ def media_block(media: Media, path: str) -> ContentBlock:
         )
     if kind == PDF:
         return _document(Source(type="base64", media_type=PDF, data=_base64(media.data)), media)
-    if kind.startswith("text/") or kind in _TEXTS:
+    if is_text(kind):
         try:
             text = media.data.decode()
         except UnicodeDecodeError as cause:
@@ -507,6 +507,11 @@ def media_block(media: Media, path: str) -> ContentBlock:
     raise _unsupported_media(
         path, f"expected an image (jpeg, png, gif, webp), PDF or text, not {kind}"
     )
+
+
+def is_text(kind: str) -> bool:
+    """Whether a media type is one of text."""
+    return kind.startswith("text/") or kind in _TEXTS
 
 
 def _by_url(media: Media, kind: str, path: str) -> ContentBlock:

@@ -19,6 +19,7 @@ from wire.anthropic.fold import fold, keep_bytes
 from wire.anthropic.types import MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.core import reading
 from wire.core.error_words import ErrorReader
+from wire.core.json_lines import numbered_lines
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.limits import Limits
 from wire.core.memory import WireStruct, remember
@@ -71,9 +72,7 @@ def parse_results(body: bytes) -> list[MessageBatchResult]:
     the malformed line.
     """
     results: list[MessageBatchResult] = []
-    for number, line in enumerate(body.split(b"\n"), 1):
-        if not line.strip():
-            continue
+    for number, line in numbered_lines(body):
         try:
             result = decoded(line, MessageBatchResult)
         except Unreadable as cause:

@@ -15,7 +15,8 @@ import msgspec
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, Dialect
 from wire.anthropic.effort import thinking_for
-from wire.anthropic.endpoints import create_message, stream_message
+from wire.anthropic.endpoints import FILES_BETA, create_message, stream_message
+from wire.anthropic.error_body import parse_error
 from wire.anthropic.families import (
     Family,
     default_max_tokens,
@@ -25,6 +26,7 @@ from wire.anthropic.families import (
 )
 from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
+from wire.anthropic.reader import parse_message
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import check_body
 from wire.anthropic.rules.rule_input import Body
@@ -57,9 +59,6 @@ from wire.neutral.rendering import (
 from wire.neutral.request import Output, Request, Tool, checked_request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
-
-FILES_BETA = "files-api-2025-04-14"
-"""Beta that a request with ids of uploaded files has to name."""
 
 
 @checked_arguments()
@@ -233,6 +232,15 @@ def _reader(
         functools.partial(EventReader, **reply_context),
         raw.notes,
     )
+
+
+def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
+    """A call whose `parse` reads a response that came in another way. It is not sent.
+
+    Ids of tool calls that the vendor gave none are made of `seed`.
+    """
+    raw = Call("anthropic", "POST", "", seed, parse=parse_message, read_error=parse_error)
+    return _reader(raw, model, row).whole_call(raw)
 
 
 def _has_files(built: MessageRequest) -> bool:

@@ -130,8 +130,13 @@ def is_finite(value: float) -> bool:
 
 def _range(least: float | None, most: float | None) -> str:
     if least is None:
-        return "" if most is None else f" up to {most:g}"
-    return f" from {least:g} up" if most is None else f" from {least:g} to {most:g}"
+        return "" if most is None else f" up to {_plain(most)}"
+    least_shown = _plain(least)
+    return f" from {least_shown} up" if most is None else f" from {least_shown} to {_plain(most)}"
+
+
+def _plain(limit: float) -> str:
+    return str(limit) if isinstance(limit, int) else f"{limit:g}"
 
 
 def _shown_number(value: object) -> str:

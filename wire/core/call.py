@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -170,6 +170,27 @@ class TextSource(EventSource, Protocol):
         ...
 
 
+class Form(Protocol):
+    """A body that is read in pieces: `wire.core.multipart.Multipart`, which few calls load."""
+
+    @property
+    def content_type(self) -> str:
+        """Value of the header `content-type`."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[bytes]: ...
+
+    def shown(self) -> bytes:
+        """The body with `<N bytes>` in place of each file."""
+        ...
+
+    def curl_words(self) -> list[str]:
+        """The options of curl that send the same form."""
+        ...
+
+
 class ReadError(Protocol):
     """Maps an error response to a typed error."""
 
@@ -205,6 +226,8 @@ class Preview(msgspec.Struct, frozen=True):
     url: str
     headers: dict[str, str]
     body: bytes
+    """Of a form, the body with `<N bytes>` in place of each file."""
+    form: Form | None = None
 
     @property
     def model(self) -> str:
@@ -243,6 +266,8 @@ class Preview(msgspec.Struct, frozen=True):
             if _is_binary(self.body)
             else self.body.decode("utf-8", "replace")
         )
+        if self.form is not None:  # whose lines end in CRLF
+            body = body.replace("\r\n", "\n")
         return "\n".join([*head, "", body]).rstrip("\n")
 
     @property
@@ -252,12 +277,16 @@ class Preview(msgspec.Struct, frozen=True):
 
         words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
         for name, value in self.headers.items():
+            if self.form is not None and name.lower() == "content-type":
+                continue  # curl writes one with its own boundary
             hidden = _HIDDEN().fullmatch(value)
             words += [
                 "-H",
                 f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}"),
             ]
-        if self.body:
+        if self.form is not None:
+            words += self.form.curl_words()
+        elif self.body:
             words += [
                 "--data-binary",
                 "@-"
@@ -321,6 +350,8 @@ class _Request(_Message, frozen=True, kw_only=True):
     It is https or a loopback address. A client sends nothing to a private host, unless its own base
     URL is private too. The URL itself grants access, so no key and no header of the client is sent
     to it, and the values of its query are hidden in previews and logs."""
+    form: Form | None = None
+    """A body that is read in pieces while it is sent, in place of `body`."""
     idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
     notes: tuple[Note, ...] = ()
@@ -347,6 +378,8 @@ class _Request(_Message, frozen=True, kw_only=True):
                 raise ConfigurationError(f"{name}: expected a text that begins with /")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
+        if self.form is not None:
+            _check_form(self.form, self.body)
         if not isinstance(self.timeouts, Timeouts | None):
             raise ConfigurationError(
                 f"timeouts: expected a Timeouts, not {type(self.timeouts).__name__}"
@@ -447,7 +480,8 @@ class _Request(_Message, frozen=True, kw_only=True):
             self.method,
             self.shown(self.path_prefix + self.target),
             shown_headers(self.headers),
-            self.body,
+            self.body if self.form is None else self.form.shown(),
+            self.form,
         )
 
     @checked_arguments(ConfigurationError)
@@ -471,6 +505,13 @@ def _is_texts(query: Any) -> bool:
         isinstance(name, str) and (isinstance(value, tuple) or isinstance(unsealed(value), str))
         for name, value in query.items()
     )
+
+
+def _check_form(form: object, body: bytes) -> None:
+    from wire.core.multipart import Multipart
+
+    if not isinstance(form, Multipart) or body:
+        raise ConfigurationError("form: expected a Multipart, without a body beside it")
 
 
 def _unsafe(url: str) -> str | None:

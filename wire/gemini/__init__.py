@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from wire.gemini import batching as batching
     from wire.gemini import types as types
     from wire.gemini.batches import batch_lines as batch_lines
     from wire.gemini.batches import batch_results as batch_results
@@ -159,6 +160,7 @@ _NAMES = {
     ),
 }
 _MODULES = {
+    "batching": "wire.gemini.batching",
     "types": "wire.gemini.types",
 }
 

@@ -12,11 +12,14 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
+from wire.core.json_lines import join_lines, numbered_lines
 from wire.core.lenient import Fields, Unreadable, decoded, fields_of, items_of
 from wire.core.memory import WireStruct, encode
+from wire.core.polling import PollPolicy
 from wire.core.reading import shown
-from wire.errors import LimitError, RuleError, StreamInvalid, Violation
+from wire.errors import LimitError, RuleError, StreamInvalid, Violation, violations_below
 from wire.gemini.endpoints import generate_body
+from wire.gemini.failures import failed
 from wire.gemini.fold import keep_bytes
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain, resource
 from wire.gemini.reader import parse_plain
@@ -40,7 +43,6 @@ from wire.gemini.types import (
     ListBatchesResponse,
     Status,
 )
-from wire.gemini.waiting import PollPolicy, failed
 
 T = TypeVar("T", bound=WireStruct)
 Job = TypeVar("Job", BatchOperation, EmbedBatchOperation)
@@ -70,7 +72,7 @@ def create_batch(
         BatchGenerateContentRequest(batch=_batch(requests, display_name)),
         BatchGenerateContentRequest,
     )
-    return _batch_call("POST", f"/{resource(model)}:batchGenerateContent", body)
+    return batch_call("POST", f"/{resource(model)}:batchGenerateContent", body)
 
 
 @checked_arguments()
@@ -101,7 +103,7 @@ def get_batch(name: str) -> Call[BatchOperation]:
     >>> get_batch("abc").target
     '/batches/abc'
     """
-    return _batch_call("GET", f"/{named(name, 'batches')}")
+    return batch_call("GET", f"/{named(name, 'batches')}")
 
 
 @checked_arguments()
@@ -204,7 +206,8 @@ def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
     )
 
 
-def _batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
+def batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
+    """A call whose response is a batch."""
     return msgspec.structs.replace(
         plain(BatchOperation, method, path, body, host_rules=not_on_vertex), parse=parse_batch
     )
@@ -218,12 +221,7 @@ def _request_body(request: Any, path: str) -> bytes:
     try:
         return generate_body(request)
     except RuleError as error:
-        raise RuleError(
-            violations=[
-                msgspec.structs.replace(each, path=f"{path}.{each.path}" if each.path else path)
-                for each in error.violations
-            ]
-        ) from None
+        raise RuleError(violations=violations_below(path, error)) from None
 
 
 def _mask(update_mask: str) -> dict[str, str]:
@@ -342,10 +340,7 @@ def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
         )
         for key, request in requests.items()
     ]
-    # Remembered bytes of received Contents may contain line ends, which would split the request
-    # over several lines of the file. Outside of strings a line end is white space in JSON, and
-    # inside a string it is always escaped, so that a space replaces it.
-    return b"".join(line.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for line in lines)
+    return join_lines(lines)
 
 
 @checked_arguments()
@@ -361,17 +356,14 @@ def batch_results(data: bytes) -> list[InlinedResponse]:
 
     Raises `StreamInvalid` with the number of a malformed line, counted from 1.
     """
-    return [
-        _result(line, number) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()
-    ]
+    return [_result(line, number) for number, line in numbered_lines(data)]
 
 
 @checked_arguments()
 def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
     """Parses a file of results of a batch of embeddings, as `batch_results`."""
-    lines = enumerate(data.split(b"\n"), 1)
     return [
-        _line(line, InlinedEmbedContentResponse, number) for number, line in lines if line.strip()
+        _line(line, InlinedEmbedContentResponse, number) for number, line in numbered_lines(data)
     ]
 
 

@@ -8,8 +8,10 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
+from wire.core.polling import PollPolicy
 from wire.errors import StreamInvalid
 from wire.gemini.error_body import parse_error
+from wire.gemini.failures import failed
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain
 from wire.gemini.types import (
     CreateFileRequest,
@@ -21,7 +23,6 @@ from wire.gemini.types import (
     RegisterFilesRequest,
     RegisterFilesResponse,
 )
-from wire.gemini.waiting import PollPolicy, failed
 
 
 @checked_arguments()

@@ -21,10 +21,12 @@ from wire.core.provider import Provider
 from wire.errors import SchemaError, Violation
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
+from wire.gemini.error_body import parse_error
 from wire.gemini.families import Family, family
 from wire.gemini.parse import WIRE, EventReader, parse_reply
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
+from wire.gemini.reader import parse_response
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import check_encoded
 from wire.gemini.rules.turns import Conversation
@@ -200,6 +202,15 @@ def _beside_cached_content(
     words = "not sent: the request names a cached content, which has it (G62)"
     report = [*notes(rendered), *(Note(_OF_THE_CACHE[name], words) for name in left_out)]
     return with_notes(msgspec.structs.replace(rendered, **dict.fromkeys(left_out)), report)
+
+
+def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
+    """A call whose `parse` reads a response that came in another way. It is not sent.
+
+    Ids of calls are made of `seed`.
+    """
+    raw = Call("gemini", "POST", "", seed, parse=parse_response, read_error=parse_error)
+    return _reader(raw, model, row).whole_call(raw)
 
 
 def _reader(

@@ -15,15 +15,13 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.exchange import Pause
-from wire.core.files import open_regular
 from wire.core.flow import Flow, ask
 from wire.core.memory import WireStruct
 from wire.core.retry import DEFAULT, Retry
@@ -39,7 +37,7 @@ from wire.gemini.types import (
     Operation,
     UploadToFileSearchStoreRequest,
 )
-from wire.neutral.media_types import HEAD_BYTES, media_type_of
+from wire.neutral.data_source import DataSource, Readable
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -53,14 +51,6 @@ requires another multiple (`x-goog-upload-chunk-granularity`: 8 MiB, recorded 20
 
 Progress = Callable[[int, int], object]
 """Callback with two numbers of bytes: received by the server, and in total."""
-
-
-class Readable(Protocol):
-    """An open binary file."""
-
-    def read(self, size: int, /) -> bytes:
-        """Reads at most `size` bytes; `b""` at the end of the file."""
-        ...
 
 
 class Upload(WireStruct, frozen=True, kw_only=True):
@@ -206,10 +196,10 @@ def upload_file(
     (`wait_for_file`). Run it with `client.run(upload_file("talk.mp3"))`.
 
     `data` is a path, bytes, or a binary file that the caller opens and closes. A path gives the
-    display name, the size, and the media type by its extension, else by its first bytes; bytes and
-    an open file need `mime_type`. A file that cannot seek needs `size`, in bytes. `chunk` is the
-    size of a chunk in bytes. `progress(received, total)` is called after each chunk. `retry` limits
-    how often in a row a chunk may fail, and sets the waits.
+    display name, the size, and the media type by its extension, else by its first bytes. An open
+    file needs `mime_type`, as do bytes that do not begin like a known type. A file that cannot seek
+    needs `size`, in bytes. `chunk` is the size of a chunk in bytes. `progress(received, total)` is
+    called after each chunk. `retry` limits how often in a row a chunk may fail, and sets the waits.
 
     >>> flow = upload_file(b"hello", mime_type="text/plain", display_name="h")
     >>> next(flow).preview().url
@@ -219,10 +209,10 @@ def upload_file(
     `ConfigurationError` if the file ends early, `StreamInvalid` for a malformed response, and the
     last error of a chunk that failed too often.
     """
-    source = _Source(data, size)
+    source = DataSource(data, size)
     shown = source.name if display_name is None else display_name
     file = File(name=None if name is None else named(name, "files"), display_name=shown)
-    kind = mime_type or source.mime_type
+    kind = mime_type or source.media_type
     start = start_upload(file, size=source.size, mime_type=kind)
     return _uploaded_file(_uploading(start, source, _checked_chunk(chunk), progress, retry))
 
@@ -248,12 +238,12 @@ def upload_to_file_search_store(
     >>> next(upload_to_file_search_store("manuals", b"hello", request)).preview().url
     '/upload/fileSearchStores/manuals:uploadToFileSearchStore'
     """
-    source = _Source(data, size)
+    source = DataSource(data, size)
     request = UploadToFileSearchStoreRequest() if request is None else request
     if source.name is not None and isinstance(request, UploadToFileSearchStoreRequest):
         request = msgspec.structs.replace(
             request,
-            mime_type=request.mime_type or source.mime_type or None,
+            mime_type=request.mime_type or source.media_type or None,
             display_name=source.name if request.display_name is None else request.display_name,
         )
     body = checked(request, UploadToFileSearchStoreRequest)
@@ -270,7 +260,7 @@ def _uploaded_file(flow: Flow[CreateFileResponse]) -> Flow[File]:
 
 
 def _uploading(
-    start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
+    start: Call[Upload], source: DataSource, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
     """The flow of an upload. A file that was given by its path is open while the flow runs."""
     with source:
@@ -278,7 +268,7 @@ def _uploading(
 
 
 def _sending(
-    start: Call[Upload], source: _Source, chunk: int, progress: Progress | None, retry: Retry
+    start: Call[Upload], source: DataSource, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
     """Sends the chunks of an upload that `start` begins, and returns the body of the last response.
 
@@ -358,88 +348,3 @@ def _checked_chunk(chunk: int) -> int:
     if type(chunk) is not int or chunk < 1:
         raise ConfigurationError(f"chunk: expected a number of bytes from 1, not {quoted(chunk)}")
     return chunk
-
-
-class _Source:
-    """The data of an upload, read chunk by chunk, and its size in bytes."""
-
-    def __init__(self, data: Any, size: int | None) -> None:
-        if size is not None and (type(size) is not int or size < 0):
-            raise RuleError(
-                violations=[Violation("size", f"expected a number of bytes, not {quoted(size)}")]
-            )
-        self._at = 0
-        self._path = data if isinstance(data, str | os.PathLike) else None
-        self._file: Any = None
-        self._bytes = b""
-        self.name: str | None = None
-        """Name of the file, if its path was given."""
-        self.mime_type = ""
-        """Media type of that file; empty if it is unknown."""
-        if self._path is not None:
-            self.name = os.path.basename(os.fsdecode(self._path))
-            with open_regular(self._path, RuleError) as file:
-                self.mime_type = media_type_of(self.name, file.read(HEAD_BYTES))
-                self.size = os.fstat(file.fileno()).st_size
-        elif isinstance(data, (bytes, bytearray, memoryview)):
-            self._bytes = bytes(data)
-            self.size = len(self._bytes)
-        elif callable(getattr(data, "read", None)):
-            self._file = data
-            self.size = _size(data) if size is None else size
-        else:
-            raise wrong_type("data", data, "path, bytes or a file opened in binary mode")
-        if size is not None and size != self.size:
-            raise RuleError(
-                violations=[Violation("size", f"the data has {self.size} bytes, not {size}")]
-            )
-
-    def __enter__(self) -> None:
-        if self._path is not None:
-            self._file = open_regular(self._path, RuleError)
-
-    def __exit__(self, *_: object) -> None:
-        if self._path is not None:
-            self._file.close()
-
-    def read(self, limit: int) -> bytes:
-        """The next `limit` bytes; fewer at the end of the data."""
-        length = min(limit, self.size - self._at)
-        piece = (
-            self._bytes[self._at : self._at + length]
-            if self._file is None
-            else _read(self._file, length)
-        )
-        if len(piece) != length:
-            raise ConfigurationError(
-                f"data: the file ends after {self._at + len(piece)} of {self.size} bytes"
-            )
-        self._at += length
-        return piece
-
-
-def _size(file: Any) -> int:
-    """The number of bytes from the current position to the end of a file."""
-    try:
-        position: int = file.tell()
-        size: int = file.seek(0, 2) - position
-        file.seek(position)
-    except (AttributeError, OSError, ValueError):
-        raise RuleError(
-            violations=[Violation("size", "required for a file that cannot seek")]
-        ) from None
-    return size
-
-
-def _read(file: Readable, length: int) -> bytes:
-    """Reads exactly `length` bytes, unless the file ends. A raw file may return fewer per read."""
-    pieces: list[bytes] = []
-    while length > 0:
-        piece = file.read(length)
-        if not isinstance(piece, bytes):
-            raise wrong_type("data", piece, "file opened in binary mode, which reads bytes")
-        if not piece:
-            break
-        pieces.append(piece)
-        length -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

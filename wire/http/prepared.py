@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import httpx
 
+from wire.core.call import Form
+
 Origin = tuple[str, str, int | None]
 """Scheme, host and port that a request is sent to."""
 
@@ -106,12 +108,13 @@ class PreparedRequest(httpx.Request):
         headers: list[tuple[str, str]],
         body: bytes,
         extensions: dict[str, Any],
+        form: Form | None = None,
     ) -> None:
         # Not that of httpx, which would parse the URL and wrap the body for each request.
         self.method = self._method = method.upper()
         self.extensions = extensions
-        self.stream = _Body(body)
-        self._data, self._prepared, self._pairs = body, url, headers
+        self.stream = _Body(body) if form is None else _FormBody(form)
+        self._data, self._form, self._prepared, self._pairs = body, form, url, headers
         self._head = head_of(self.method, url.target, headers)
         self._url: httpx.URL | None = None
         self._headers: httpx.Headers | None = None
@@ -138,16 +141,16 @@ class PreparedRequest(httpx.Request):
 
     @property
     def content(self) -> bytes:
-        """The body."""
-        return self._data
+        """The body; a form is read into memory."""
+        return self._data if self._form is None else b"".join(self._form)
 
     def read(self) -> bytes:
         """Return the body."""
-        return self._data
+        return self.content
 
     async def aread(self) -> bytes:
         """Return the body."""
-        return self._data
+        return self.content
 
     @property
     def is_unchanged(self) -> bool:
@@ -265,3 +268,30 @@ class _Once:
         if not self._left:
             raise StopAsyncIteration
         return self._left.pop()
+
+
+class _FormBody(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """A request body that is read in pieces, anew for each time that it is sent."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._form)
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return _Pieces(iter(self._form))
+
+
+class _Pieces:
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    def __aiter__(self) -> _Pieces:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = next(self._pieces, None)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece

@@ -132,7 +132,9 @@ class Attempt:
         self._http = http
         self.clocks: Timeouts = call.timeouts or target.timeouts
         self._continues = account is not None
-        self.account: Account = Account(sent=len(call.body)) if account is None else account
+        self.account: Account = (
+            Account(sent=len(call.form or call.body)) if account is None else account
+        )
         self.mask: Mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
         self._head = False
@@ -538,7 +540,7 @@ class Attempt:
         """Send another call from the next attempt on."""
         self.call = call
         self.mask = self.mask.and_also(call.secrets())
-        self.account.sent = len(call.body)
+        self.account.sent = len(call.form or call.body)
 
     def masked(self, received: Any) -> Any:
         """Mask the keys of this call in an error, or in the notes of an answer; return it.
@@ -729,9 +731,10 @@ def _request(
     url = url_of(target) if call.url else kept_url(target)
     given = {name.lower() for name, _ in headers}
     added = [] if "host" in given else [("Host", url.netloc)]
-    if (call.body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
-        added.append(("Content-Length", str(len(call.body))))
-    return PreparedRequest(call.method, url, [*added, *headers], call.body, extensions)
+    body = call.form or call.body
+    if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
+        added.append(("Content-Length", str(len(body))))
+    return PreparedRequest(call.method, url, [*added, *headers], call.body, extensions, call.form)
 
 
 def _proxy(http: Any, origin: Origin) -> str | None:

@@ -206,7 +206,8 @@ class Target(msgspec.Struct, frozen=True):
         auth = {} if call.url else self._shown_auth()
         headers = shown_headers({**self._headers(call), **auth})
         mask = mask or self.mask.and_also(call.secrets())
-        return Preview(call.method, call.shown(self.url(call)), headers, mask.body(call.body))
+        body = mask.body(call.body if call.form is None else call.form.shown())
+        return Preview(call.method, call.shown(self.url(call)), headers, body, call.form)
 
     def addressed(self, preview: Preview) -> Preview:
         """The preview of a request that its rules refused, with the host of this client.
@@ -216,7 +217,9 @@ class Target(msgspec.Struct, frozen=True):
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
         url = self.base_url + self._prefix(preview.url) + preview.url
         body = self.mask.body(preview.body)
-        return Preview(preview.method, hidden_in_url(url), shown_headers(headers), body)
+        return Preview(
+            preview.method, hidden_in_url(url), shown_headers(headers), body, preview.form
+        )
 
     def _shown_auth(self) -> dict[str, str]:
         """The authentication header, hidden; empty if the host needs no key and none is set."""

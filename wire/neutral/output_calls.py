@@ -73,10 +73,11 @@ def _question_of(call: Call[Reply] | StreamCall[Event, Reply]) -> Question:
 
 
 def _parsed(parse: Callable[[bytes], Reply], body: bytes, *, question: Question) -> Reply:
-    return _read(parse(body), question.output_type)
+    return read_output(parse(body), question.output_type)
 
 
-def _read(reply: Reply, output_type: OutputType) -> Reply:
+def read_output(reply: Reply, output_type: OutputType) -> Reply:
+    """The reply with its `output`. Raises `OutputError` as `call_of`."""
     if reply.tool_calls:
         return reply  # the model answers only after it got the results
     if refusal := reply.message.refusal:
@@ -106,7 +107,7 @@ class _OutputEvents:
     def close(self, answer: Reply) -> Sequence[Event]:
         events = self._with_values(self._events.close(answer))
         return [
-            Done(_read(each.reply, self._output_type)) if isinstance(each, Done) else each
+            Done(read_output(each.reply, self._output_type)) if isinstance(each, Done) else each
             for each in events
         ]
 

@@ -19,6 +19,8 @@ from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire.openai import responses as responses
+    from wire.openai.batch_lines import batch_lines as batch_lines
+    from wire.openai.chat import batching as batching
     from wire.openai.chat import types as types
     from wire.openai.chat.endpoints import chat_completions as chat_completions
     from wire.openai.chat.endpoints import stream_chat_completions as stream_chat_completions
@@ -34,6 +36,12 @@ if TYPE_CHECKING:
     from wire.openai.chat.turns import messages as messages
     from wire.openai.chat.turns import tool_message as tool_message
     from wire.openai.chat.types import *  # noqa: F403
+    from wire.openai.common.batches import batch_results as batch_results
+    from wire.openai.common.batches import cancel_batch as cancel_batch
+    from wire.openai.common.batches import create_batch as create_batch
+    from wire.openai.common.batches import get_batch as get_batch
+    from wire.openai.common.batches import list_batches as list_batches
+    from wire.openai.common.batches import wait_for_batch as wait_for_batch
     from wire.openai.common.dialect import PLAIN as PLAIN
     from wire.openai.common.dialect import CallIds as CallIds
     from wire.openai.common.dialect import Dialect as Dialect
@@ -43,6 +51,11 @@ if TYPE_CHECKING:
     from wire.openai.common.endpoints import get_model as get_model
     from wire.openai.common.endpoints import list_models as list_models
     from wire.openai.common.error_body import parse_error as parse_error
+    from wire.openai.common.files import delete_file as delete_file
+    from wire.openai.common.files import download_file as download_file
+    from wire.openai.common.files import get_file as get_file
+    from wire.openai.common.files import list_files as list_files
+    from wire.openai.common.files import upload_file as upload_file
     from wire.openai.common.neutral_calls import count_call as count_call
     from wire.openai.common.neutral_calls import embed_flow as embed_flow
     from wire.openai.common.neutral_calls import models_call as models_call
@@ -52,6 +65,7 @@ if TYPE_CHECKING:
     from wire.openai.common.rows import unlisted as unlisted
 
 _NAMES = {
+    "wire.openai.batch_lines": ("batch_lines",),
     "wire.openai.chat.endpoints": ("chat_completions", "stream_chat_completions"),
     "wire.openai.chat.parse": ("EventReader", "parse_reply"),
     "wire.openai.chat.parts": ("parse_message",),
@@ -59,9 +73,24 @@ _NAMES = {
     "wire.openai.chat.rendering": ("call", "render_request", "stream_call"),
     "wire.openai.chat.rules": ("check",),
     "wire.openai.chat.turns": ("Turn", "messages", "tool_message"),
+    "wire.openai.common.batches": (
+        "batch_results",
+        "cancel_batch",
+        "create_batch",
+        "get_batch",
+        "list_batches",
+        "wait_for_batch",
+    ),
     "wire.openai.common.dialect": ("CallIds", "Dialect", "PLAIN", "Refusal"),
     "wire.openai.common.endpoints": ("delete_model", "embeddings", "get_model", "list_models"),
     "wire.openai.common.error_body": ("parse_error",),
+    "wire.openai.common.files": (
+        "delete_file",
+        "download_file",
+        "get_file",
+        "list_files",
+        "upload_file",
+    ),
     "wire.openai.common.rows": ("ROWS", "chat_host", "endpoint_paths", "unlisted"),
     "wire.openai.common.neutral_calls": (
         "count_call",
@@ -70,6 +99,7 @@ _NAMES = {
     ),
 }
 _MODULES = {
+    "batching": "wire.openai.chat.batching",
     "responses": "wire.openai.responses",
     "types": "wire.openai.chat.types",
 }

@@ -66,6 +66,7 @@ from wire.anthropic.types.errors import (
     ErrorBody,
     ErrorObject,
 )
+from wire.anthropic.types.files import DeletedFile, FileList, FileMetadata
 from wire.anthropic.types.models import (
     Capability,
     CompactionCapability,
@@ -129,6 +130,7 @@ __all__ = [
     "ContextManagementCapability",
     "CountTokensRequest",
     "DeletedBatch",
+    "DeletedFile",
     "Delta",
     "Diagnostics",
     "EffortCapability",
@@ -137,6 +139,8 @@ __all__ = [
     "Fallback",
     "FallbackCredit",
     "FallbackModel",
+    "FileList",
+    "FileMetadata",
     "ImageTransformations",
     "Iteration",
     "McpServer",

@@ -53,6 +53,7 @@ from wire.openai.chat.types import (
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import Tool as WireTool
 from wire.openai.common.dialect import Dialect
+from wire.openai.common.error_body import parse_error
 from wire.openai.common.rows import provider_row
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -229,6 +230,15 @@ def _reader(
         functools.partial(EventReader, row.dialect, **reply_context),
         raw.notes,
     )
+
+
+def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
+    """A call whose `parse` reads a response that came in another way. It is not sent.
+
+    Ids of tool calls that the host gave none are made of `seed`.
+    """
+    raw = Call("openai", "POST", "", seed, parse=_parse_with_choice, read_error=parse_error)
+    return _reader(raw, model, row).whole_call(raw)
 
 
 def _parse_with_choice(data: bytes) -> ChatCompletion:

@@ -8,16 +8,20 @@ reference 2.3.0, 2026-08-21.
 from __future__ import annotations
 
 import functools
+from typing import Any, TypeVar
 
-from wire.core.arguments import checked_arguments
+from wire.core.arguments import checked_arguments, whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.memory import WireStruct
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
 from wire.openai.common.types.embeddings import EmbeddingList, EmbeddingRequest
 from wire.openai.common.types.models import DeletedModel, Model, ModelList
+
+W = TypeVar("W", bound=WireStruct)
 
 JSON = {"content-type": "application/json"}
 """Headers of a request with a JSON body."""
@@ -35,10 +39,7 @@ def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
     if not isinstance(request, EmbeddingRequest):
         raise wrong_type("request", request, "EmbeddingRequest")
     body, _ = checked_body(request)
-    parse = functools.partial(parse_plain, EmbeddingList)
-    return Call(
-        "openai", "POST", "/embeddings", body, headers=JSON, parse=parse, read_error=parse_error
-    )
+    return plain(EmbeddingList, "POST", "/embeddings", body, headers=JSON)
 
 
 def list_models() -> Call[ModelList]:
@@ -47,13 +48,7 @@ def list_models() -> Call[ModelList]:
     >>> list_models().path
     '/models'
     """
-    return Call(
-        "openai",
-        "GET",
-        "/models",
-        parse=functools.partial(parse_plain, ModelList),
-        read_error=parse_error,
-    )
+    return plain(ModelList, "GET", "/models")
 
 
 @checked_arguments()
@@ -65,13 +60,7 @@ def get_model(model: str) -> Call[Model]:
 
     Raises `ConfigurationError` for an empty or malformed name.
     """
-    return Call(
-        "openai",
-        "GET",
-        f"/models/{_checked_name(model)}",
-        parse=functools.partial(parse_plain, Model),
-        read_error=parse_error,
-    )
+    return plain(Model, "GET", f"/models/{_checked_name(model)}")
 
 
 @checked_arguments()
@@ -83,13 +72,7 @@ def delete_model(model: str) -> Call[DeletedModel]:
 
     Raises `ConfigurationError` for an empty or malformed name.
     """
-    return Call(
-        "openai",
-        "DELETE",
-        f"/models/{_checked_name(model)}",
-        parse=functools.partial(parse_plain, DeletedModel),
-        read_error=parse_error,
-    )
+    return plain(DeletedModel, "DELETE", f"/models/{_checked_name(model)}")
 
 
 def _checked_name(model: str) -> str:
@@ -98,3 +81,23 @@ def _checked_name(model: str) -> str:
     if any(step in ("", ".", "..") for step in model.split("/")):
         raise ConfigurationError(f"model: {quoted(model)} is not a model name")
     return model
+
+
+def plain(kind: type[W], method: str, path: str, body: bytes = b"", **more: Any) -> Call[W]:
+    """A call whose response is one struct."""
+    parse = functools.partial(parse_plain, kind)
+    return Call("openai", method, path, body, parse=parse, read_error=parse_error, **more)
+
+
+def page(
+    limit: int | None, order: str | None, after: str | None, **more: str | None
+) -> dict[str, str]:
+    """The query parameters of a list; omits those that are `None`."""
+    if limit is not None:
+        whole_number("limit", limit, least=1, error=ConfigurationError)
+    if order is not None and order not in ("asc", "desc"):
+        raise ConfigurationError(f"order: expected asc or desc, not {quoted(order)}")
+    if after is not None and (not isinstance(after, str) or not after):
+        raise ConfigurationError(f"after: expected an id such as msg_1, not {quoted(after)}")
+    query = {"limit": None if limit is None else str(limit), "order": order, "after": after, **more}
+    return {name: value for name, value in query.items() if value is not None}

@@ -18,6 +18,7 @@ from wire.core.lazy import lazy_names
 if TYPE_CHECKING:
     from wire.openai.common.error_body import parse_error as parse_error
     from wire.openai.common.neutral_calls import models_call as models_call
+    from wire.openai.responses import batching as batching
     from wire.openai.responses import types as types
     from wire.openai.responses.conversations import add_items as add_items
     from wire.openai.responses.conversations import create_conversation as create_conversation
@@ -88,6 +89,7 @@ _NAMES = {
     "wire.openai.common.neutral_calls": ("models_call",),
 }
 _MODULES = {
+    "batching": "wire.openai.responses.batching",
     "types": "wire.openai.responses.types",
 }
 

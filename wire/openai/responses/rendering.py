@@ -30,6 +30,7 @@ from wire.neutral.rendering import (
 )
 from wire.neutral.request import Output, Request, Tool, checked_request
 from wire.openai.common.dialect import matches_model
+from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.endpoints import create_response, stream_response
 from wire.openai.responses.parse import EventReader, parse_reply
@@ -40,6 +41,7 @@ from wire.openai.responses.parts import (
     instructions_of,
     without_reasoning,
 )
+from wire.openai.responses.reader import parse_response
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.rules import check, check_body
 from wire.openai.responses.rules.rule_input import Body
@@ -210,6 +212,15 @@ def _check(
     model: str, stream: bool | None, built: ResponseRequest, row: Provider
 ) -> list[Violation]:
     return check_body(Body(msgspec.structs.replace(built, stream=stream)), model, row)
+
+
+def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
+    """A call whose `parse` reads a response that came in another way. It is not sent.
+
+    Ids of tool calls that the host gave none are made of `seed`.
+    """
+    raw = Call("openai", "POST", "", seed, parse=parse_response, read_error=parse_error)
+    return _reader(raw, model, row).whole_call(raw)
 
 
 def _neutral(raw: Any, model: str, provider: Provider | str) -> Any:

@@ -14,15 +14,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core import reading
-from wire.core.arguments import checked_arguments, whole_number
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.extra_keys import narrowed
 from wire.core.lenient import NOT_STRICT, decoded, strict_json
 from wire.core.memory import WireStruct, notes
-from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation
-from wire.openai.common.endpoints import JSON
+from wire.errors import RuleError, StreamInvalid, Violation
+from wire.openai.common.endpoints import JSON, page
 from wire.openai.common.error_body import ERRORS, parse_error
 from wire.openai.responses.endpoints import (
     included,
@@ -184,18 +183,6 @@ def plain(
 def _stored(kind: type[W], method: str, response_id: str, below: str = "", **more: Any) -> Call[W]:
     path = response_path(response_id) + below
     return plain(kind, method, path, host_rules=only_where_stored, **more)
-
-
-def page(limit: int | None, order: str | None, after: str | None) -> dict[str, str]:
-    """The query parameters of a list; omits those that are `None`."""
-    if limit is not None:
-        whole_number("limit", limit, least=1, error=ConfigurationError)
-    if order is not None and order not in ("asc", "desc"):
-        raise ConfigurationError(f"order: expected asc or desc, not {quoted(order)}")
-    if after is not None and (not isinstance(after, str) or not after):
-        raise ConfigurationError(f"after: expected an id such as msg_1, not {quoted(after)}")
-    query = {"limit": None if limit is None else str(limit), "order": order, "after": after}
-    return {name: value for name, value in query.items() if value is not None}
 
 
 _CERTAIN_FIELD: dict[type[WireStruct], str] = {

@@ -30,6 +30,8 @@ class Answer:
     """Pieces of the body, pauses and faults, in order."""
     rule: str = ""
     """Id of the rule that refused the request."""
+    expires: bool = False
+    """Of a request of a batch: the batch expires before the request is answered."""
 
     @property
     def body(self) -> bytes:

@@ -84,6 +84,20 @@ from wire.openai.chat.types.tools import (
 from wire.openai.common.types.base import (
     OpenAIStruct,
 )
+from wire.openai.common.types.batches import (
+    Batch,
+    BatchCreateRequest,
+    BatchError,
+    BatchErrors,
+    BatchInputTokens,
+    BatchList,
+    BatchOutputTokens,
+    BatchRequestCounts,
+    BatchResponse,
+    BatchResult,
+    BatchResultError,
+    BatchUsage,
+)
 from wire.openai.common.types.embeddings import (
     Embedding,
     EmbeddingList,
@@ -95,6 +109,7 @@ from wire.openai.common.types.errors import (
     ErrorBody,
     ErrorObject,
 )
+from wire.openai.common.types.files import DeletedFile, ExpiresAfter, File, FileList
 from wire.openai.common.types.models import DeletedModel, Model, ModelList
 
 __all__ = [
@@ -104,6 +119,18 @@ __all__ = [
     "Audio",
     "AudioOptions",
     "BaseResp",
+    "Batch",
+    "BatchCreateRequest",
+    "BatchError",
+    "BatchErrors",
+    "BatchInputTokens",
+    "BatchList",
+    "BatchOutputTokens",
+    "BatchRequestCounts",
+    "BatchResponse",
+    "BatchResult",
+    "BatchResultError",
+    "BatchUsage",
     "CacheControl",
     "ChatCompletion",
     "ChatCompletionChunk",
@@ -117,6 +144,7 @@ __all__ = [
     "CustomFormat",
     "CustomTool",
     "CustomVoice",
+    "DeletedFile",
     "DeletedModel",
     "Delta",
     "Embedding",
@@ -125,7 +153,10 @@ __all__ = [
     "EmbeddingUsage",
     "ErrorBody",
     "ErrorObject",
+    "ExpiresAfter",
+    "File",
     "FileInput",
+    "FileList",
     "FunctionCall",
     "FunctionDefinition",
     "Grammar",

@@ -22,6 +22,7 @@ from wire.testing.emulator.vendors.anthropic.errors import refusal
 from wire.testing.emulator.vendors.anthropic.lists import page
 
 _FIRST = datetime(2026, 11, 21, 12, tzinfo=UTC)
+_RESULTS = ("succeeded", "errored", "canceled", "expired")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -43,7 +44,7 @@ class _Batch:
         """The batch as the server describes it."""
         kinds = [each["result"]["type"] for each in self.results]
         ended = self.status == "ended"
-        counts = {kind: kinds.count(kind) for kind in ("succeeded", "errored", "canceled")}
+        counts = {kind: kinds.count(kind) for kind in _RESULTS}
         results = f"{base}/v1/messages/batches/{self.id}/results"
         return {
             "id": self.id,
@@ -52,7 +53,6 @@ class _Batch:
             "request_counts": {
                 "processing": 0 if ended else len(self.requests),
                 **counts,
-                "expired": 0,
             },
             "ended_at": _time(self.created) if ended else None,
             "created_at": _time(self.created),
@@ -143,6 +143,8 @@ class Batches:
 
 
 def _result(answer: Answer) -> dict[str, Any]:
+    if answer.expires:
+        return {"type": "expired"}
     body = json.loads(answer.body)
     if answer.status == 200:
         return {"type": "succeeded", "message": body}

@@ -30,6 +30,7 @@ _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main."
 # google.rpc codes of the statuses that a request of a batch may fail with.
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14, 504: 4}
 
+_ENDED = frozenset({f"BATCH_STATE_{end}" for end in ("SUCCEEDED", "CANCELLED", "EXPIRED")})
 _MAX_LINES = 50_000
 _LINE_LIMITS = EmulatorLimits(max_json_values=10_000)
 
@@ -57,7 +58,7 @@ class _Batch:
 
     @property
     def ended(self) -> bool:
-        return str(self.metadata["state"]) in ("BATCH_STATE_SUCCEEDED", "BATCH_STATE_CANCELLED")
+        return str(self.metadata["state"]) in _ENDED
 
     @property
     def operation(self) -> dict[str, Any]:
@@ -71,8 +72,9 @@ class _Batch:
             kind = f"{_TYPE}{self.kind}Output"
             value["response"] = {"@type": kind, **self.metadata["output"]}
         else:
-            error = {"code": 1, "message": f"The batch {self.name} was cancelled."}
-            value["error"] = error
+            cancelled = self.metadata["state"] == "BATCH_STATE_CANCELLED"
+            end, code = ("was cancelled", 1) if cancelled else ("has expired", 4)
+            value["error"] = {"code": code, "message": f"The batch {self.name} {end}."}
         return value
 
 
@@ -194,7 +196,13 @@ class Batches:
         return [line for line in lines if isinstance(line, dict)]
 
     def _end(self, batch: _Batch) -> None:
-        results = [self._result(batch, each) for each in batch.requests]
+        results = []
+        for each in batch.requests:
+            result = self._result(batch, each)
+            if result is None:
+                batch.metadata["state"] = "BATCH_STATE_EXPIRED"
+                return
+            results.append(result)
         failed = sum("error" in each for each in results)
         if batch.in_file:
             data = b"".join(json_bytes(each) + b"\n" for each in results)
@@ -215,7 +223,8 @@ class Batches:
             "state": "BATCH_STATE_SUCCEEDED",
         }
 
-    def _result(self, batch: _Batch, item: Mapping[str, Any]) -> dict[str, Any]:
+    def _result(self, batch: _Batch, item: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The result of one request; `None` if the batch expires before it."""
         requested = item.get("request")
         request = {
             key: value
@@ -223,6 +232,8 @@ class Batches:
             if key != "model" or batch.item == "embedContent"
         }
         answer = self.respond(replace(batch.request, body=json_bytes(request)))
+        if answer.expires:
+            return None
         kept = {key: item[key] for key in ("key", "metadata") if key in item}
         if answer.status == 200:
             return {**kept, "response": json.loads(answer.body)}

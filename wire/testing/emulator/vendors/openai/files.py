@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendors.openai.chat import CREATED, body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
 
+_THIRTY_DAYS = 30 * 86_400
 _PURPOSES = ("assistants", "batch", "evals", "fine-tune", "user_data", "vision")
 
 
@@ -34,22 +36,35 @@ class Files:
         purpose = sent["purpose"].data.decode("utf-8", "replace").strip()
         if purpose not in _PURPOSES:
             raise refusal(400, f"'{purpose}' is not one of {list(_PURPOSES)} - 'purpose'")
-        self.storage.add(len(sent["file"].data))
+        expires_after = sent.get("expires_after[seconds]")
+        seconds = expires_after.data.decode("utf-8", "replace") if expires_after else ""
+        if seconds and not (seconds.isdecimal() and 3600 <= int(seconds) <= _THIRTY_DAYS):
+            message = f"'expires_after.seconds' must be between 3600 and {_THIRTY_DAYS}."
+            raise refusal(400, message, param="expires_after")
+        kept = int(seconds) if seconds else _THIRTY_DAYS if purpose == "batch" else None
+        file = self._store(sent["file"].data, sent["file"].filename, purpose, kept)
+        return body_answer(file, 200)
+
+    def _store(
+        self, data: bytes, filename: str, purpose: str, seconds: int | None = _THIRTY_DAYS
+    ) -> dict[str, Any]:
+        self.storage.add(len(data))
         self._stored += 1
         id = f"file-{hashlib.sha256(f'file {self._stored}'.encode()).hexdigest()[:22]}"
-        self._data[id] = sent["file"].data
+        created = CREATED + self._stored
+        self._data[id] = data
         self._files[id] = {
             "object": "file",
             "id": id,
             "purpose": purpose,
-            "filename": sent["file"].filename,
-            "bytes": len(sent["file"].data),
-            "created_at": CREATED + self._stored,
-            "expires_at": None,
+            "filename": filename,
+            "bytes": len(data),
+            "created_at": created,
+            "expires_at": None if seconds is None else created + seconds,
             "status": "processed",
             "status_details": None,
         }
-        return body_answer(self._files[id], 200)
+        return self._files[id]
 
     def get(self, name: str) -> Answer:
         """The metadata of one file."""
@@ -57,24 +72,19 @@ class Files:
 
     def listed(self, request: Received) -> Answer:
         """A page of the files, the newest first; the query may have `limit`, `after`, `purpose`."""
-        purpose, limit = request.query.get("purpose"), request.query.get("limit") or "10000"
-        found = [
-            file
-            for file in reversed(self._files.values())
-            if purpose is None or file["purpose"] == purpose
-        ]
-        after = request.query.get("after")
-        ids = [file["id"] for file in found]
-        if not limit.isdecimal() or (after is not None and after not in ids):
-            raise refusal(400, "Invalid value of 'limit' or 'after'.")
-        begin = ids.index(after) + 1 if after else 0
-        shown = found[begin : begin + int(limit)]
-        ends = {
-            "first_id": shown[0]["id"] if shown else None,
-            "last_id": shown[-1]["id"] if shown else None,
-            "has_more": begin + len(shown) < len(found),
-        }
-        return body_answer({"object": "list", "data": shown, **ends}, 200)
+        purpose = request.query.get("purpose")
+        found = [file for file in self._files.values() if purpose in (None, file["purpose"])]
+        newest = found if request.query.get("order") == "asc" else found[::-1]
+        return body_answer(listed(newest, request.query, "10000"), 200)
+
+    def data(self, name: str) -> bytes:
+        """The bytes of a file. Raises `Refusal` for an unknown one."""
+        self._lookup(name)
+        return self._data[name]
+
+    def generate(self, data: bytes, filename: str) -> str:
+        """Store the results of a batch; return the id of the file."""
+        return str(self._store(data, filename, "batch_output")["id"])
 
     def content(self, name: str) -> Answer:
         """The bytes of a file, but for the purposes that OpenAI hands out no bytes of."""
@@ -96,3 +106,25 @@ class Files:
         if file is None:
             raise refusal(404, f"No such File object: {name}", param="id")
         return file
+
+
+def listed(
+    items: Sequence[Mapping[str, Any]], query: Mapping[str, str], most: str
+) -> dict[str, Any]:
+    """A page of items that have an `id`; the query may have `limit`, which is `most`, and `after`.
+
+    Raises `Refusal` for a wrong one.
+    """
+    limit, after = query.get("limit") or most, query.get("after")
+    ids = [each["id"] for each in items]
+    if not limit.isdecimal() or (after is not None and after not in ids):
+        raise refusal(400, "Invalid value of 'limit' or 'after'.")
+    begin = ids.index(after) + 1 if after else 0
+    shown = items[begin : begin + int(limit)]
+    return {
+        "object": "list",
+        "data": list(shown),
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+        "has_more": begin + len(shown) < len(items),
+    }

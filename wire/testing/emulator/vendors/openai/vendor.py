@@ -1,5 +1,6 @@
-"""OpenAI's server: chat completions, Responses, embeddings, files, models. It plays every host of
-these.
+"""OpenAI's server: chat completions, Responses, embeddings, files, batches, models.
+
+It plays every host of these.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Generation, Settings
 from wire.testing.emulator.vendors.openai import catalog, errors
+from wire.testing.emulator.vendors.openai.batches import Batches
 from wire.testing.emulator.vendors.openai.chat import (
     CREATED,
     body_answer,
@@ -54,6 +56,9 @@ _PATHS = paths(
         {"GET": "files.get", "DELETE": "files.delete"},
     ),
     ("openai", rf"{_PREFIX}/files/(?P<name>[^/]+)/content", {"GET": "files.content"}),
+    ("openai", rf"{_PREFIX}/batches", {"GET": "batches.list", "POST": "batches.create"}),
+    ("openai", rf"{_PREFIX}/batches/(?P<name>[^/]+)", {"GET": "batches.get"}),
+    ("openai", rf"{_PREFIX}/batches/(?P<name>[^/]+)/cancel", {"POST": "batches.cancel"}),
     ("openai", rf"{_PREFIX}/models(?:/(?P<name>.+))?", {"GET": "chat.models"}),
     ("openai", _RESPONSES, {"POST": "responses"}),
     ("openai", rf"{_RESPONSES}/input_tokens", {"POST": "responses.input_tokens"}),
@@ -90,6 +95,7 @@ class OpenAI:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._files = Files(settings.storage)
+        self._batches = Batches(self._files, settings.respond, settings.storage)
         self._cache = PromptCache(Prefixes(settings.clock))
         self._responses = Responses(settings, self._cache)
 
@@ -142,7 +148,7 @@ class OpenAI:
         return generation_of(body, host, self._cache, request.headers)
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for embeddings, files, models and what Responses store."""
+        """Answer for embeddings, files, batches, models and what Responses store."""
         if route.endpoint in ENDPOINTS:
             host = self._responses_host(request, route)
             with refusals_of(host):
@@ -160,6 +166,14 @@ class OpenAI:
                 return self._files.content(route.name)
             case "files.delete":
                 return self._files.delete(route.name)
+            case "batches.create":
+                return self._batches.create(request)
+            case "batches.list":
+                return self._batches.listed(request)
+            case "batches.get":
+                return self._batches.get(route.name)
+            case "batches.cancel":
+                return self._batches.cancel(route.name)
         return models_answer(route.name, catalog.LISTED, "wire")
 
     # --- responses --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Polling of files and batches: pauses with a total limit, and the typed error of a failed job."""
+"""Polling of files and batches: pauses with a total limit."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 
 from wire.core.exchange import Pause
 from wire.core.secret import quoted
-from wire.errors import APIError, ConfigurationError, TotalClock, class_of_status
-from wire.gemini.error_body import RPC_CODES
-from wire.gemini.types import Status
+from wire.errors import ConfigurationError, TotalClock
 
 
 class PollPolicy:
@@ -37,22 +35,3 @@ class PollPolicy:
         pause = Pause(min(self._every, self._most - self._waited))
         self._waited += pause.seconds
         return pause
-
-
-def failed(error: Status | None, subject: str, raw: bytes = b"") -> APIError:
-    """The typed error of a failed job. `subject` begins its message, `raw` is the response.
-
-    The `code` of an error inside a job is a google.rpc code; it is mapped to an HTTP status.
-
-    >>> failed(Status(code=3, message="no video in it"), "files/abc is FAILED")
-    BadRequestError("400 INVALID_ARGUMENT: files/abc is FAILED: no video in it")
-    """
-    code = error.code if error is not None and error.code is not None else 13
-    word, status = RPC_CODES.get(code, (None, code if 400 <= code < 600 else 500))
-    return class_of_status(status)(
-        f"{subject}: {(error and error.message) or 'no message'}",
-        details=(error and error.details) or (),
-        status=status,
-        code=(error and error.status) or word,
-        raw=raw,
-    )

@@ -1,0 +1,27 @@
+"""Files of JSON lines, as batches take and return them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+
+def join_lines(values: Iterable[bytes]) -> bytes:
+    r"""A file with one JSON value a line.
+
+    >>> join_lines([b'{"a":1}', b'{"b":\n2}'])
+    b'{"a":1}\n{"b": 2}\n'
+
+    Remembered bytes of received messages may contain line ends, which would split a value over
+    several lines. Outside of strings a line end is white space in JSON, and inside a string it is
+    always escaped, so that a space replaces it.
+    """
+    return b"".join(each.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for each in values)
+
+
+def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    r"""The lines of a file that are not blank, with their numbers, counted from 1.
+
+    >>> list(numbered_lines(b"{}\n\n[]\n"))
+    [(1, b'{}'), (3, b'[]')]
+    """
+    return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())

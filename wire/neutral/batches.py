@@ -1,0 +1,165 @@
+"""Batches: many requests in one job at a lower price, in the same form for all vendors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
+
+from wire.core.call import Call
+from wire.core.flow import Flow
+from wire.core.memory import MetadataStruct
+from wire.core.provider import Provider
+from wire.errors import APIError, WireError
+from wire.neutral.messages import Media, Reply
+
+BatchStatus: TypeAlias = Literal[
+    "running", "cancelling", "completed", "failed", "expired", "cancelled"
+]
+
+EXPIRED = "batch_expired"
+"""`code` of the error of a request that was not answered before the batch expired."""
+CANCELLED = "batch_cancelled"
+"""`code` of the error of a request that was not answered before the batch was cancelled."""
+
+
+class BatchCounts(msgspec.Struct, frozen=True, kw_only=True):
+    """Numbers of requests; `None` where the vendor does not count them, or not yet."""
+
+    total: int | None = None
+    running: int | None = None
+    """Not answered yet."""
+    succeeded: int | None = None
+    failed: int | None = None
+    expired: int | None = None
+    cancelled: int | None = None
+
+
+class Batch(MetadataStruct, frozen=True, kw_only=True):
+    """State of a batch when it was last read. Times are Unix times in seconds.
+
+    >>> Batch(id="batch_1", provider="openai", status="expired").ended
+    True
+
+    `id` and the model are all that another process needs to go on with a batch.
+    """
+
+    id: str
+    """The vendor's name of the batch."""
+    provider: str
+    """Name of the provider, as `Chat.provider` has it."""
+    status: BatchStatus
+    """`completed` says that all requests were tried; some may have failed."""
+    vendor_status: str = ""
+    """The vendor's own word."""
+    counts: BatchCounts = BatchCounts()
+    """How many of its requests are done."""
+    created_at: float | None = None
+    """When the batch was submitted."""
+    expires_at: float | None = None
+    """Requests that are not answered by then expire."""
+    answer: Any = None
+    """The batch as the wire's own struct, with all its fields."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the batch is over, so that its results can be read."""
+        return self.status not in ("running", "cancelling")
+
+    def __repr__(self) -> str:
+        return f"Batch({self.id!r}, provider={self.provider!r}, status={self.status!r})"
+
+
+class ResultLine(NamedTuple):
+    """The result of one request as a vendor sent it: the body of its response, or an error."""
+
+    id: str
+    body: bytes
+    error: WireError | None = None
+
+
+class Upload(NamedTuple):
+    """A file to upload."""
+
+    data: Any
+    """A path, bytes, or an open binary file."""
+    size: int | None
+    """Number of bytes of a file that cannot seek."""
+    name: str
+    media_type: str
+
+
+class WireBatches(Protocol):
+    """What a wire does for batches and uploaded files: the module `batching` of its package."""
+
+    @property
+    def MAX_REQUESTS(self) -> int:
+        """Requests of one batch."""
+        ...
+
+    def create_batch(
+        self, calls: Mapping[str, Call[Reply]], model: str, row: Provider
+    ) -> Flow[Batch]:
+        """A flow that submits the bodies of calls by the ids of their requests."""
+        ...
+
+    def get_batch(self, id: str, row: Provider) -> Flow[Batch]:
+        """A flow that reads the state of a batch."""
+        ...
+
+    def cancel_batch(self, id: str, row: Provider) -> Flow[Batch]:
+        """A flow that stops a batch."""
+        ...
+
+    def batch_results(self, batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
+        """A flow that reads the results of a batch that has ended.
+
+        Raises the typed error of a batch that has none.
+        """
+        ...
+
+    def reply_call(self, seed: bytes, model: str, row: Provider) -> Call[Reply]:
+        """A call whose `parse` reads a body of a result. It is not sent.
+
+        Ids of tool calls that the vendor gave none are made of `seed`.
+        """
+        ...
+
+    def upload(self, upload: Upload, model: str, row: Provider) -> Flow[Media]:
+        """A flow that uploads a file and returns media that refer to it."""
+        ...
+
+    def delete_file(self, reference: str, row: Provider) -> Flow[object]:
+        """A flow that deletes the file of `Media.url`."""
+        ...
+
+    def file_reference(self) -> str:
+        """A reference as `Media.url` has it, to no file."""
+        ...
+
+
+def without_answer(code: str, batch: str) -> APIError:
+    """The error of a request that was not answered: `EXPIRED` or `CANCELLED`.
+
+    >>> without_answer(EXPIRED, "batch_1")
+    APIError("batch_expired: batch_1 expired before the request was answered")
+    """
+    end = "expired" if code == EXPIRED else "was cancelled"
+    return APIError(
+        f"{batch} {end} before the request was answered", code=code, retryable=code == EXPIRED
+    )
+
+
+def unix_time(text: str | None) -> float | None:
+    """The Unix time of an RFC 3339 text; `None` for one that is none.
+
+    >>> unix_time("2026-08-19T14:44:51Z")
+    1787150691.0
+    """
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
