@@ -583,6 +583,7 @@ SOUND: dict[str, Callable[[], Any]] = {
     ),
     "wire.Call.judge.provider": lambda: wire.Client("gemini").row,
     "wire.LLMAgent.provider": async_chat,
+    "gateway.Gateway.backend": async_chat,
     "wire.Agent.model": chat,
     "wire.GeminiAgent.provider": async_chat,
     "wire.Toolbox.tools": lambda: [now],
@@ -714,6 +715,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "agent.LLMAgent": lambda: wire.LLMAgent(async_chat()),
     "agent.AsyncRunStream": lambda: modules()["agent"].AsyncRunStream(steps(), agenerated()),
     "agent.Steps": steps,
+    "gateway.Gateway": lambda: modules()["gateway"].Gateway(async_chat()),
     "gemini.ContextCache": context_cache,
     "openai.EventReader": openai.EventReader,
     "openai.responses.EventReader": responses.EventReader,
@@ -751,6 +753,8 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 
 EXCLUDED = {
     "tools.mcp.Portal": "is a protocol",
+    "gateway.serve": "opens a socket and starts a thread",
+    "gateway.GatewayServer": "opens a socket and starts a thread",
     "testing.emulator.serve": "opens a socket and starts a thread",
     "testing.emulator.Server": "opens a socket and starts a thread",
     "wire.Lanes.handle_request": "opens a connection",

@@ -32,7 +32,7 @@ PAGES = [
 EXAMPLE = re.compile(r">>>(?!.*doctest: \+SKIP)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
-SERVING = re.compile(r"wire (emulate|cassette serve)")
+SERVING = re.compile(r"wire (emulate|serve|cassette serve)")
 """Commands that run until they are stopped."""
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.DOTALL | re.MULTILINE)

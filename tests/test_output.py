@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import anyio
 import httpx
+import msgspec
 import pydantic
 import pytest
 
@@ -590,3 +591,22 @@ def test_a_type_without_a_json_form_is_refused_before_anything_is_sent(door: Doo
             ask(emulator, "Hi", output=Sea)
         assert failed.value.violations[0].path == "output.coasts[*].*"
     assert emulator.requests == []
+
+
+class Node(msgspec.Struct):
+    name: str
+    below: list[Node] = []
+
+
+def test_a_type_that_the_wire_cannot_express_is_refused_before_anything_is_sent(door: Door) -> None:
+    """Gemini's schemas have no references."""
+    emulator = saying(PORT)
+    for ask in (door.ask, door.stream):
+        with pytest.raises(SchemaError) as failed:
+            ask(emulator, "Hi", output=Node)
+        path = failed.value.violations[0].path
+        assert path == "output.schema.properties.below.items.properties.below.items.$ref"
+    assert emulator.requests == []
+    said = '{"name": "a", "below": [{"name": "b"}]}'
+    reply = door.ask(saying(said), "Hi", output=Node, model=WIRES["chat completions"])
+    assert reply.output == Node("a", [Node("b")])

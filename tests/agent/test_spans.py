@@ -167,14 +167,22 @@ def test_a_tool_that_fails_sets_status_and_type(style: str, telemetry: Telemetry
 def test_a_tool_past_its_timeout_ends_its_span(style: str, telemetry: Telemetry) -> None:
     release = threading.Event()
 
-    @tool(timeout=0.01)
-    def high_tide(port: str) -> str:
+    # In a thread of its own, the time may run before the function has the processor.
+    @tool(name="high_tide", timeout=0.2)
+    def plain(port: str) -> str:
         """When the tide is high."""
         release.wait(10)
         return "17:40"
 
+    @tool(name="high_tide", timeout=0.01)
+    async def asynchronous(port: str) -> str:
+        """When the tide is high."""
+        await anyio.sleep_forever()
+        return "17:40"
+
+    slow = plain if style == "threads" else asynchronous
     try:
-        traced(style, telemetry, [calls("Brest"), {"say": "Too slow."}], tools=[high_tide])
+        traced(style, telemetry, [calls("Brest"), {"say": "Too slow."}], tools=[slow])
     finally:
         release.set()
     span = telemetry.named("execute_tool high_tide")

@@ -352,6 +352,14 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("emulate", "--outage", "2"), "wire emulate: --outage: share: expected 0 to 1, not 2"),
     (("emulate", "--outage", "half"), "wire emulate: --outage: share: expected 0 to 1"),
     (("emulate", "--fault", "mood"), "wire emulate: --fault: "),
+    (("serve",), "wire serve: the following arguments are required: --backend"),
+    (("serve", "--backend", "claude"), "wire serve: "),
+    (("serve", "--backend", "nobody:m"), "wire serve: provider: 'nobody' is unknown"),
+    (
+        ("serve", "--backend", "gemini:gemini-3.8-flash", "--host", "0.0.0.0"),
+        "wire serve: --host: 0.0.0.0: other machines could use the key of the backend; give the "
+        "gateway a key",
+    ),
     (("completion", "csh"), "wire completion: shell: invalid choice: 'csh'"),
     (("chat", *MODEL, "--tool", "weather"), "wire chat: --tool: expected MODULE:FUNCTION"),
     (("chat", *MODEL, "--tool", "gone:f"), "wire chat: --tool: gone:f: gone cannot be imported"),

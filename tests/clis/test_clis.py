@@ -202,6 +202,12 @@ def run(
 
 def reply(cli: Cli, emulator: Emulator, home: Path, *arguments: str, **environment: str) -> Any:
     """What an agent replies to the question, in a folder with the two files."""
+    with serve(emulator) as server:
+        return reply_at(server.url, cli, home, *arguments, **environment)
+
+
+def reply_at(url: str, cli: Cli, home: Path, *arguments: str, **environment: str) -> Any:
+    """As `reply`, with the server at this address."""
     folder = home / "cities"
     folder.mkdir()
     for name, weather in WEATHER.items():
@@ -210,19 +216,18 @@ def reply(cli: Cli, emulator: Emulator, home: Path, *arguments: str, **environme
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(json.dumps(settings), "utf-8")
     program = FOLDER / cli.package.rpartition("/")[2] / "node_modules" / cli.package / cli.program
-    with serve(emulator) as server:
-        code, output, log = run(
-            ["node", str(program), "-p", QUESTION, *cli.arguments, *arguments],
-            seconds=RUN_SECONDS,
-            folder=folder,
-            environment={
-                "PATH": os.environ["PATH"],
-                "HOME": str(home),
-                cli.url_variable: server.url,
-                **cli.environment,
-                **environment,
-            },
-        )
+    code, output, log = run(
+        ["node", str(program), "-p", QUESTION, *cli.arguments, *arguments],
+        seconds=RUN_SECONDS,
+        folder=folder,
+        environment={
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            cli.url_variable: url,
+            **cli.environment,
+            **environment,
+        },
+    )
     assert code == 0, f"{output}\n{log}"
     return json.loads(output)[cli.reply_key]
 

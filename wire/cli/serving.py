@@ -1,18 +1,20 @@
-"""`wire emulate`, and what commands share that serve the emulator."""
+"""`wire emulate` and `wire serve`, and what commands share that serve until they are stopped."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING, Any
 
-from wire.cli.options import Command, json_option, whole
+from wire.cli.options import Command, client_options, host_options, json_option, whole
 from wire.cli.terminal import report, write_json
 
 if TYPE_CHECKING:
     from wire.testing.emulator import Emulator, Outage, Quota
+    from wire.testing.emulator.server import HttpServer
 
 
 def address_options(command: argparse.ArgumentParser) -> None:
@@ -36,13 +38,19 @@ def address_options(command: argparse.ArgumentParser) -> None:
 
 
 def serve_until_stopped(emulator: Emulator, chosen: argparse.Namespace) -> int:
-    """Serve until Ctrl-C or SIGTERM."""
+    """Serve the emulator until Ctrl-C or SIGTERM."""
     from wire.testing.emulator import serve
 
+    log = report if chosen.verbose else None
+    return _until_stopped(serve(emulator, chosen.port, host=chosen.host, log=log), chosen)
+
+
+def _until_stopped(
+    servers: contextlib.AbstractContextManager[HttpServer], chosen: argparse.Namespace
+) -> int:
     over = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: over.set())
-    log = report if chosen.verbose else None
-    with serve(emulator, chosen.port, host=chosen.host, log=log) as server:
+    with servers as server:
         if chosen.json:
             write_json({"url": server.url})
         else:
@@ -157,7 +165,41 @@ def _emulate(chosen: argparse.Namespace) -> int:
     return serve_until_stopped(emulator, chosen)
 
 
+def _serve_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--backend",
+        required=True,
+        metavar="PROVIDER:MODEL",
+        help="the model that answers, such as anthropic:claude-sonnet-5",
+    )
+    command.add_argument(
+        "--key",
+        metavar="KEY",
+        help="the key that clients must send; WIRE_GATEWAY_KEY in the environment is not shown in "
+        "the list of processes",
+    )
+    host_options(command)
+    address_options(command)
+
+
+def _serve(chosen: argparse.Namespace) -> int:
+    from wire import AsyncChat
+    from wire.gateway import Gateway, serve
+
+    key = chosen.key or os.environ.get("WIRE_GATEWAY_KEY") or None
+    backend = AsyncChat(chosen.backend, retry=None, **client_options(chosen))
+    log = report if chosen.verbose else None
+    servers = serve(Gateway(backend, key=key), chosen.port, host=chosen.host, log=log)
+    return _until_stopped(servers, chosen)
+
+
 COMMANDS = (
+    Command(
+        "serve",
+        "serve one model to clients of Gemini, OpenAI and Anthropic",
+        _serve_options,
+        _serve,
+    ),
     Command(
         "emulate",
         "emulate the vendors' servers on this machine, strictly",

@@ -44,23 +44,35 @@ _ROOT = ""
 
 
 class _Text:
-    """A text that grows. Its pieces are joined when somebody looks at it, and when it has ended."""
+    """A text that grows. One thread adds pieces while others may look at it."""
 
-    __slots__ = ("_pieces", "length")
+    __slots__ = ("_joined", "_pieces", "_whole", "length")
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
+        self._joined: tuple[int, str] = (0, "")  # how many pieces, and their text
+        self._whole: str | None = None
         self.length = 0
 
     def add(self, piece: str) -> None:
         self._pieces.append(piece)
         self.length += len(piece)
 
+    def end(self) -> None:
+        """No more pieces follow."""
+        self._whole = self.upto(self.length)
+        self._pieces, self._joined = [], (0, "")
+
     def upto(self, length: int) -> str:
         """The first `length` characters."""
-        if len(self._pieces) != 1:
-            self._pieces = ["".join(self._pieces)]
-        return self._pieces[0][:length]
+        pieces, joined, whole = self._pieces, self._joined, self._whole  # in the order of `end`
+        if whole is None:
+            count, begun = joined
+            added = pieces[count:]
+            whole = "".join([begun, *added])
+            if self._whole is None:
+                self._joined = count + len(added), whole
+        return whole[:length]
 
 
 class Growth:
@@ -278,7 +290,7 @@ def _string(growing: GrowingJSON, text: str, at: int, found: list[Field]) -> int
         growing._grew = True
     if end < 0:
         return len(text)
-    grown.upto(0)  # joins the pieces
+    grown.end()
     return growing._ended(end + 1, found, grown)
 
 

@@ -6,7 +6,7 @@ No clock and no socket: `server` and `transports` wait, send and close.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +42,17 @@ class Answer:
     def whole(self) -> bool:
         """Whether the body is sent in one piece, with its length."""
         return len(self.pieces) < 2 and all(isinstance(piece, bytes) for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAnswer:
+    """One response whose body is still being made: its pieces are sent as they come."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    pieces: AsyncGenerator[bytes, None]
+    rule: str = ""
+    """As in `Answer`."""
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:

@@ -43,7 +43,15 @@ from wire.testing.emulator.recorded import Recorded
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.script import Script, Step, choose, read, steps_of
 from wire.testing.emulator.storage import Remembered, Storage, StorageFull
-from wire.testing.emulator.vendor import Failed, Failure, Generation, Refusal, Settings, Vendor
+from wire.testing.emulator.vendor import (
+    Failed,
+    Failure,
+    Generation,
+    Refusal,
+    Settings,
+    Vendor,
+    vendor_of,
+)
 from wire.testing.emulator.vendors import VENDORS
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -116,7 +124,7 @@ class Emulator:
             respond=self._respond,
             clock=float if clock is None else clock,
         )
-        self._wires = wires_of(provider)
+        self._wires = frozenset(wires_of(provider))
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
         self._quota, self._clock = quota, time.time if clock is None else clock
@@ -283,16 +291,8 @@ class Emulator:
         return {"steps": len(self._steps)}
 
     def _vendor(self, request: Received) -> tuple[Vendor, Route | None]:
-        """The vendor that has the path.
-
-        Among several, and for a path that none has, it is the one whose clients send such a
-        request, else the one that plays the emulator's provider, else the first of the table.
-        """
-        routes = [(vendor, vendor.route(request)) for vendor in self._vendors]
-        owners = [each for each in routes if each[1] is not None] or routes
-        by_headers = (each for each in owners if each[0].recognises(request))
-        by_provider = (each for each in owners if self._wires.intersection(each[0].wires))
-        return next(by_headers, None) or next(by_provider, owners[0])
+        """The vendor of a request, and its endpoint."""
+        return vendor_of(request, self._vendors, self._wires)
 
     def _respond(self, request: Received) -> Answer:
         vendor, route = self._vendor(request)

@@ -14,18 +14,19 @@ import queue
 import socket
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import formatdate
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.cassette.pieces import Cut, Pause, Reset
-from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator
+from wire.testing.emulator.limits import EmulatorLimits
 
 try:
     import h11
@@ -51,23 +52,41 @@ _VERSIONS = (b"1.0", b"1.1")
 _TRANSPORT_HEADERS = frozenset({"connection", "content-length", "transfer-encoding"})
 
 
-class Server:
-    """A running emulator; `url` is its address."""
+class Application(Protocol):
+    """What a server serves, besides its responses (`HttpServer.respond`)."""
+
+    @property
+    def limits(self) -> EmulatorLimits:
+        """Sizes and times that the server enforces."""
+        ...
+
+    def rejected(
+        self, method: str, target: str, headers: list[tuple[str, str]], status: int, message: str
+    ) -> Answer:
+        """The error for a request that is not read."""
+        ...
+
+
+class HttpServer:
+    """An application served over HTTP; `url` is its address."""
+
+    name = "wire"
+    """The header `server` of responses."""
 
     def __init__(
         self,
-        emulator: Emulator,
+        application: Application,
         port: int = 0,
         log: Callable[[str], object] | None = None,
         host: str = "127.0.0.1",
     ) -> None:
-        self.emulator = emulator
+        self._application = application
         self._log = log
         self._socket = _listening(host, port)
         self.host = host
         self.port: int = self._socket.getsockname()[1]
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._connections: dict[_Connection, None] = {}
+        self._connections: dict[Connection, None] = {}
         self._serving: set[asyncio.Task[Any]] = set()
         self._buffered = 0
         self._loop: asyncio.AbstractEventLoop
@@ -88,9 +107,9 @@ class Server:
         return f"http://{host}:{self.port}"
 
     @property
-    def requests(self) -> list[dict[str, Any]]:
-        """The requests received, without keys; see `Emulator.requests`."""
-        return self.emulator.requests
+    def limits(self) -> EmulatorLimits:
+        """Sizes and times that the server enforces."""
+        return self._application.limits
 
     @property
     def open_connections(self) -> int:
@@ -117,8 +136,22 @@ class Server:
         while (job := self._jobs.get()) is not None:
             job()
 
-    async def _asked(self, ask: Callable[[], Answer]) -> Answer:
-        """What the emulator answers, asked in a worker thread."""
+    async def respond(
+        self,
+        connection: Connection,
+        method: str,
+        target: str,
+        headers: list[tuple[str, str]],
+        body: bytes,
+    ) -> Answer | LiveAnswer:
+        """The response to one request of a connection."""
+        raise NotImplementedError
+
+    async def on_stop(self) -> None:
+        """Called in the event loop when all connections are closed."""
+
+    async def asked(self, ask: Callable[[], Answer]) -> Answer:
+        """What the application answers, asked in a worker thread."""
         future: asyncio.Future[Answer] = self._loop.create_future()
 
         def deliver(answer: Answer) -> None:
@@ -157,6 +190,7 @@ class Server:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._socket.close()
+        await self.on_stop()
 
     # asyncio's own servers lose connections that are accepted while they are closed, and write a
     # traceback where accept() fails.
@@ -191,8 +225,8 @@ class Server:
         protocol = asyncio.StreamReaderProtocol(reader)
         transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, sock)
         writer = asyncio.StreamWriter(transport, protocol, reader, self._loop)
-        connection = _Connection(self, reader, writer)
-        limit, crowded = self.emulator.limits.max_connections, False
+        connection = Connection(self, reader, writer)
+        limit, crowded = self._application.limits.max_connections, False
         if len(self._connections) >= 2 * limit:
             # Even those that are being refused are too many.
             connection.abort()
@@ -209,11 +243,11 @@ class Server:
         finally:
             connection.abort()
 
-    def forget(self, connection: _Connection) -> None:
+    def forget(self, connection: Connection) -> None:
         """The connection is being closed."""
         self._connections.pop(connection, None)
 
-    def served(self, connection: _Connection) -> None:
+    def served(self, connection: Connection) -> None:
         """The connection has just answered: it has been idle for the shortest time."""
         if connection in self._connections:
             del self._connections[connection]
@@ -221,17 +255,49 @@ class Server:
 
     def buffers(self, size: int) -> bool:
         """Count bytes of bodies in memory; false if they would be too many."""
-        if size > 0 and self._buffered + size > self.emulator.limits.max_buffered_bytes:
+        if size > 0 and self._buffered + size > self._application.limits.max_buffered_bytes:
             return False
         self._buffered += size
         return True
 
-    def log(self, method: str, target: str, answer: Answer) -> None:
+    def log(self, method: str, target: str, answer: Answer | LiveAnswer) -> None:
         """Log a request that was answered."""
         if self._log is not None:
             rule = f" [{answer.rule}]" if answer.rule else ""
             # h11 refuses control characters in a method and a target (R-34).
             self._log(f"{method} {kept_url(target)} {answer.status}{rule}")
+
+
+class Server(HttpServer):
+    """A running emulator; `url` is its address."""
+
+    name = "wire-emulator"
+
+    def __init__(
+        self,
+        emulator: Emulator,
+        port: int = 0,
+        log: Callable[[str], object] | None = None,
+        host: str = "127.0.0.1",
+    ) -> None:
+        self.emulator = emulator
+        super().__init__(emulator, port, log, host)
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The requests received, without keys; see `Emulator.requests`."""
+        return self.emulator.requests
+
+    async def respond(
+        self,
+        connection: Connection,
+        method: str,
+        target: str,
+        headers: list[tuple[str, str]],
+        body: bytes,
+    ) -> Answer | LiveAnswer:
+        """The response of the emulator."""
+        return await self.asked(partial(self.emulator.answer, method, target, headers, body))
 
 
 def _listening(host: str, port: int) -> socket.socket:
@@ -262,14 +328,14 @@ class _Rejected(Exception):
         self.status = status
 
 
-class _Connection:
+class Connection:
     """One connection: its requests one after the other, until one side closes it."""
 
     def __init__(
-        self, owner: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, owner: HttpServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self._owner, self._reader, self._writer = owner, reader, writer
-        self._limits = owner.emulator.limits
+        self._limits = owner.limits
         self._http = h11.Connection(
             h11.SERVER, max_incomplete_event_size=self._limits.max_head_bytes
         )
@@ -325,9 +391,7 @@ class _Connection:
             await self._reject(status, message)
             return False
         owner = self._owner
-        answer = await owner._asked(
-            partial(owner.emulator.answer, self._method, self._target, self._headers, body)
-        )
+        answer = await owner.respond(self, self._method, self._target, self._headers, body)
         del body
         self._release()
         owner.log(self._method, self._target, answer)
@@ -437,9 +501,9 @@ class _Connection:
         """Answer with an error, then discard what still comes, so that the client reads it."""
         owner = self._owner
         self._release()
-        answer = await owner._asked(
+        answer = await owner.asked(
             partial(
-                owner.emulator.rejected,
+                owner._application.rejected,
                 self._method,
                 self._target,
                 self._headers,
@@ -448,7 +512,7 @@ class _Connection:
             )
         )
         owner.log(self._method or "-", self._target or "-", answer)
-        head = [("connection", "close"), *_head_of(answer)]
+        head = [("connection", "close"), *_head_of(answer, owner.name)]
         lines = [f"HTTP/1.1 {answer.status} {_reason(answer.status)}"]
         lines += [f"{name}: {value}" for name, value in head]
         await self._write("\r\n".join([*lines, "", ""]).encode("latin-1") + answer.body)
@@ -466,8 +530,11 @@ class _Connection:
             async with asyncio.timeout(self._limits.write_seconds):
                 await self._writer.drain()
 
-    async def _send(self, answer: Answer) -> bool:
+    async def _send(self, answer: Answer | LiveAnswer) -> bool:
         """Send a response; false if the connection is to be closed."""
+        if isinstance(answer, LiveAnswer):
+            await self._send_live(answer)
+            return True
         has_body = self._method != "HEAD" and answer.status not in (204, 304)
         if answer.whole:
             data = self._started(answer)
@@ -496,10 +563,39 @@ class _Connection:
         await self._write(data + (self._http.send(h11.EndOfMessage()) or b""))
         return True
 
-    def _started(self, answer: Answer) -> bytes:
+    async def _send_live(self, answer: LiveAnswer) -> None:
+        """Send the pieces of a response as they come."""
+        data = b""
+        async with self.while_here(), contextlib.aclosing(answer.pieces) as pieces:
+            async for piece in pieces:
+                if self._http.our_state is h11.SEND_RESPONSE:
+                    data = self._started(answer)
+                if piece:
+                    await self._write(data + (self._http.send(h11.Data(piece)) or b""))
+                    data = b""
+        await self._write(data + (self._http.send(h11.EndOfMessage()) or b""))
+
+    @contextlib.asynccontextmanager
+    async def while_here(self) -> AsyncIterator[None]:
+        """Cancel the task of the block if the client goes away meanwhile."""
+        task = asyncio.current_task()
+        assert task is not None
+        watch = self._owner._loop.create_task(self._watch(task))
+        try:
+            yield
+        finally:
+            watch.cancel()
+
+    async def _watch(self, task: asyncio.Task[Any]) -> None:
+        while not (self._writer.is_closing() or self._reader.at_eof()):  # noqa: ASYNC110  no event tells of either
+            await asyncio.sleep(_AWAY_SECONDS)
+        task.cancel()
+
+    def _started(self, answer: Answer | LiveAnswer) -> bytes:
         """Status line and headers."""
+        head = _head_of(answer, self._owner.name)
         response = h11.Response(
-            status_code=answer.status, headers=_head_of(answer), reason=_reason(answer.status)
+            status_code=answer.status, headers=head, reason=_reason(answer.status)
         )
         return self._http.send(response) or b""
 
@@ -512,12 +608,16 @@ class _Connection:
                 raise EOFError
 
 
-def _head_of(answer: Answer) -> list[tuple[str, str]]:
+def _head_of(answer: Answer | LiveAnswer, server: str) -> list[tuple[str, str]]:
     """The headers of a response, with its length if the length is known."""
     kept = [(name, value) for name, value in answer.headers if name not in _TRANSPORT_HEADERS]
-    length = [("content-length", str(len(answer.body)))] if answer.whole else []
+    length = (
+        [("content-length", str(len(answer.body)))]
+        if isinstance(answer, Answer) and answer.whole
+        else []
+    )
     return [
-        ("server", "wire-emulator"),
+        ("server", server),
         ("date", formatdate(usegmt=True)),
         *kept,
         *length,

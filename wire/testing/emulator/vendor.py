@@ -7,7 +7,7 @@ vendors stand in the table `wire.testing.emulator.vendors.VENDORS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,7 +57,7 @@ class Failure:
     message: str = ""
     """Empty: the vendor's usual message for the status."""
     code: str = ""
-    """Google's error code, if it differs from the usual one of the status."""
+    """The vendor's error code, if it differs from the usual one of the status."""
     model: str = ""
     retry_after: float | None = None
     """Seconds."""
@@ -179,6 +179,21 @@ class Vendor(Protocol):
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """The response with what the vendor adds to every response."""
         ...
+
+
+def vendor_of(
+    request: Received, vendors: Iterable[Vendor], wires: frozenset[str] = frozenset()
+) -> tuple[Vendor, Route | None]:
+    """The vendor that has the path of a request, and its endpoint.
+
+    Among several, and for a path that none has, it is the one whose clients send such a request,
+    else one that speaks one of `wires`, else the first.
+    """
+    routes = [(vendor, vendor.route(request)) for vendor in vendors]
+    owners = [each for each in routes if each[1] is not None] or routes
+    by_headers = (each for each in owners if each[0].recognises(request))
+    by_wire = (each for each in owners if wires.intersection(each[0].wires))
+    return next(by_headers, None) or next(by_wire, owners[0])
 
 
 def retry_after_header(failure: Failure) -> dict[str, str]:

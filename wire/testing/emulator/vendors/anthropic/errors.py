@@ -44,7 +44,8 @@ def error(failure: Failure) -> dict[str, Any]:
             f"{limit.unit.replace('_', ' ')} per minute. For details, refer to: "
             "https://docs.claude.com/en/api/rate-limits."
         )
-    return {"type": "error", "error": {"type": kind, "message": message}}
+    details = {"details": {"error_code": failure.code}} if failure.code else {}
+    return {"type": "error", "error": {"type": kind, "message": message, **details}}
 
 
 def error_answer(failure: Failure) -> Answer:

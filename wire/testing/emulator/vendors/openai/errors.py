@@ -61,7 +61,7 @@ def error(failure: Failure) -> dict[str, Any]:
     status = failure.status
     kind = "server_error" if status >= 500 else "invalid_request_error"
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")
-    return envelope(message, _TYPES.get(status, kind), code=_CODES.get(status))
+    return envelope(message, _TYPES.get(status, kind), code=failure.code or _CODES.get(status))
 
 
 def error_answer(failure: Failure) -> Answer:

@@ -1,0 +1,90 @@
+"""The vendors' own clients on models of the other vendors, through the gateway."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.sdks.test_sdks import (
+    AGES,
+    ANTHROPIC_JAVASCRIPT,
+    HERE,
+    JAVASCRIPT,
+    OPENAI_JAVASCRIPT,
+    OTHERWISE,
+    VENVS,
+    WANTED,
+    cases,
+)
+from wire import AsyncChat
+from wire.gateway import Gateway, serve
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+
+BACKENDS = ("gemini:gemini-3.8-flash", "openai@responses:gpt-5.4", "anthropic:claude-opus-4-8")
+JOBS = {
+    "google": (
+        "plain",
+        "plain_v1beta",
+        "stream",
+        "stream_async",
+        "json_schema",
+        "chat",
+        "chat_tools_streamed",
+        "retried",
+    ),
+    "openai": (
+        "plain",
+        "stream",
+        "stream_helper",
+        "json_schema",
+        "error_400",
+        "retried",
+        "responses_tools",
+        "responses_parsed",
+    ),
+    "anthropic": ("bearer", "stream", "tools", "retried"),
+}
+"""Cases of the clients for Python whose outcome does not depend on the model."""
+JAVASCRIPT_JOBS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "google": (JAVASCRIPT, ("plain", "stream", "chat_tools_streamed")),
+    "openai": (OPENAI_JAVASCRIPT, ("plain", "tools", "json_schema")),
+    "anthropic": (ANTHROPIC_JAVASCRIPT, ("plain", "stream")),
+}
+
+pytestmark = [pytest.mark.sdks, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(params=BACKENDS, ids=lambda name: name.partition(":")[0])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    http = AsyncEmulatorTransport(Emulator())
+    model = AsyncChat(request.param, http=http, api_key="fake-key", retry=None)
+    with serve(Gateway(model)) as server:
+        yield server.url
+
+
+def without_blanks(found: dict[str, Any]) -> str:
+    """The outcomes as text: each model writes the JSON of arguments in a style of its own."""
+    return json.dumps(found).replace(" ", "")
+
+
+@pytest.mark.parametrize("vendor", JOBS)
+@pytest.mark.parametrize("age", AGES)
+def test_clients_for_python(url: str, age: str, vendor: str) -> None:
+    jobs = JOBS[vendor]
+    found = cases(VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py", url, *jobs)
+    wanted = WANTED[vendor] | OTHERWISE.get(f"{age} {vendor}", {})
+    assert without_blanks(found) == without_blanks({name: wanted[name] for name in jobs})
+
+
+@pytest.mark.parametrize("vendor", JAVASCRIPT_JOBS)
+def test_clients_for_javascript(url: str, vendor: str) -> None:
+    modules = VENVS / "today" / "node" / "node_modules"
+    if shutil.which("node") is None or not modules.exists():
+        pytest.skip("node is not there")
+    wanted, jobs = JAVASCRIPT_JOBS[vendor]
+    found = cases("node", HERE / f"drive_{vendor}.cjs", url, NODE_PATH=str(modules))
+    assert {name: found[name] for name in jobs} == {name: wanted[name] for name in jobs}

@@ -1,0 +1,234 @@
+"""Converts requests of Messages, which a client has sent, to neutral requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from wire.anthropic.effort import THINKING_BUDGET_TOKENS
+from wire.anthropic.parse import parse_reply
+from wire.anthropic.types import (
+    ContentBlock,
+    CountTokensRequest,
+    MessageRequest,
+    MessageResponse,
+    Tool,
+    ToolChoice,
+)
+from wire.anthropic.types import Message as WireMessage
+from wire.core.decoders import from_base64
+from wire.core.memory import Note
+from wire.errors import RuleError, Violation
+from wire.neutral.messages import Media, Message, Part, Role, Text, ToolResult
+from wire.neutral.request import Output, Request
+from wire.neutral.request import Tool as Function
+from wire.neutral.serving import ReceivedRequest, decoded_request, refused, unread_fields
+
+_READ = (
+    "cache_control",
+    "max_tokens",
+    "messages",
+    "model",
+    "output_config",
+    "output_format",
+    "stop_sequences",
+    "stream",
+    "system",
+    "temperature",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "top_p",
+)
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def parse_request(
+    body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+) -> ReceivedRequest:
+    """Convert the body of a request for a message, or with `counts` for its number of tokens.
+
+    >>> parsed = parse_request(
+    ...     b'{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
+    ... )
+    >>> parsed.request.messages, parsed.request.max_tokens
+    ((Message('user', 'Hi'),), 9)
+
+    `provider` and `model` are those whose blocks the messages of the assistant have. Raises
+    `RuleError` with the JSON path of what has no neutral form and cannot be left out.
+    """
+    sent: Any = decoded_request(body, CountTokensRequest if counts else MessageRequest)
+    if not counts and sent.thread is not None:
+        # Anthropic's tool runners go on without a thread after this code (SDK 2.12.0).
+        problem = "threads are not supported here; send the full conversation without it"
+        violations = [Violation("thread", problem)]
+        raise RuleError(violations=violations, code="thread_unsupported_request")
+    notes = unread_fields(body, _READ)
+    reader = _Reader(provider, model)
+    messages = [*_system(sent.system), *reader.messages(sent.messages)]
+    tools = tuple(_tools(sent.tools or (), notes))
+    form = (sent.output_config and sent.output_config.format) or sent.output_format
+    schema = form.schema if form is not None else None
+    kind = sent.thinking.type if sent.thinking is not None else None
+    thinks = kind not in (None, "disabled")
+    if not thinks and sent.output_config is not None and sent.output_config.effort:
+        notes.append(Note("output_config.effort", "left out: it would turn thinking on"))
+    cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
+    request = Request(
+        messages=tuple(messages),
+        tools=tools,
+        tool_choice=_choice(sent.tool_choice, tools, notes),
+        max_tokens=None if counts else sent.max_tokens,
+        temperature=None if counts else sent.temperature,
+        top_p=None if counts else sent.top_p,
+        stop=() if counts else tuple(sent.stop_sequences or ()),
+        effort=_effort(sent) if thinks else None,
+        output=Output(schema, strict=True) if schema is not None else None,
+        caching="auto" if cached else None,
+    )
+    display = sent.thinking.display if sent.thinking is not None else None
+    return ReceivedRequest(
+        request=request,
+        model=sent.model,
+        stream=not counts and bool(sent.stream),
+        thoughts=thinks and display != "omitted",
+        returns_state=thinks,
+        notes=tuple(notes),
+    )
+
+
+def _effort(sent: MessageRequest | CountTokensRequest) -> str:
+    """The effort of a request that wants thinking; without a level or a budget it is `high`, as at
+    Anthropic.
+    """
+    level = sent.output_config and sent.output_config.effort
+    budget = sent.thinking and sent.thinking.budget_tokens
+    if level or not budget:
+        return level or "high"
+    fitting = (name for name, tokens in THINKING_BUDGET_TOKENS.items() if budget <= tokens)
+    return next(fitting, "high")
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def _system(system: str | list[ContentBlock] | None) -> Iterator[Message]:
+    if isinstance(system, str):
+        if system:
+            yield Message.system(system)
+        return
+    for block in system or ():
+        if block.text:
+            yield Message.system(block.text, cache=block.cache_control is not None)
+
+
+class _Reader:
+    """Converts the messages of one conversation."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self._provider, self._model = provider, model
+        self._names: dict[str, str] = {}  # id of a call -> name of its tool
+
+    def messages(self, sent: Sequence[WireMessage]) -> Iterator[Message]:
+        """The messages; results of calls become messages of their own."""
+        for index, each in enumerate(sent):
+            path = f"messages[{index}].content"
+            if each.role not in ("user", "assistant", "system"):
+                problem = f"expected user or assistant, not {each.role!r}"
+                raise refused(f"messages[{index}].role", problem)
+            content = each.content
+            blocks = (
+                [ContentBlock(type="text", text=content)] if isinstance(content, str) else content
+            )
+            cache = any(block.cache_control is not None for block in blocks or ())
+            if each.role == "assistant":
+                yield self._assistant(blocks or [], cache)
+                continue
+            results, parts = self._parts(blocks or [], path)
+            if results:
+                yield Message.tool_response(results, cache=cache)
+            if parts or not results:
+                role: Role = "system" if each.role == "system" else "user"
+                yield Message(role, tuple(parts), cache=cache and bool(parts))
+
+    def _assistant(self, blocks: list[ContentBlock], cache: bool) -> Message:
+        response = MessageResponse(content=blocks)
+        message = parse_reply(response, provider=self._provider, model=self._model).message
+        self._names |= {call.id: call.name for call in message.tool_calls}
+        return Message("assistant", message.parts, cache=True) if cache else message
+
+    def _parts(
+        self, blocks: Sequence[ContentBlock], path: str
+    ) -> tuple[list[ToolResult], list[Part]]:
+        results: list[ToolResult] = []
+        parts: list[Part] = []
+        for index, block in enumerate(blocks):
+            if block.type == "tool_result":
+                results.append(self._result(block, f"{path}[{index}]"))
+            else:
+                parts.append(_part(block, f"{path}[{index}]"))
+        return results, parts
+
+    def _result(self, block: ContentBlock, path: str) -> ToolResult:
+        id, content = block.tool_use_id or "", block.content
+        texts: list[str] = []
+        media: list[Media] = []
+        if isinstance(content, list):
+            for index, inner in enumerate(content):
+                part = _part(inner, f"{path}.content[{index}]")
+                if isinstance(part, Media):
+                    media.append(part)
+                elif isinstance(part, Text):
+                    texts.append(part.text)
+        elif isinstance(content, str):
+            texts.append(content)
+        name = self._names.get(id, "")
+        return ToolResult(id, name, "\n".join(texts), bool(block.is_error), tuple(media))
+
+
+def _part(block: ContentBlock, path: str) -> Part:
+    if block.type == "text":
+        return Text(block.text or "")
+    source = block.source
+    if block.type not in ("image", "document") or source is None or isinstance(source, str):
+        raise refused(f"{path}.type", f"{block.type!r} has no neutral form")
+    name = block.title or ""
+    if source.type == "base64":
+        try:
+            data = from_base64(source.data or "")
+        except ValueError:
+            raise refused(f"{path}.source.data", "expected base64") from None
+        return Media(data=data, media_type=source.media_type or "", name=name)
+    if source.type == "text":
+        return Media(data=(source.data or "").encode(), media_type="text/plain", name=name)
+    if source.type == "url":
+        kind = "application/pdf" if block.type == "document" else ""
+        return Media(url=source.url or "", media_type=kind, name=name)
+    raise refused(f"{path}.source.type", f"{source.type!r} has no neutral form", "send the bytes")
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+    for index, tool in enumerate(tools):
+        if tool.type not in (None, "custom"):
+            words = f"left out: only Anthropic's models have {tool.type}"
+            notes.append(Note(f"tools[{index}]", words))
+            continue
+        schema = {"type": "object", **(tool.input_schema or {})}
+        yield Function(tool.name or "", tool.description or "", schema, strict=bool(tool.strict))
+
+
+def _choice(
+    choice: ToolChoice | None, tools: Sequence[Function], notes: list[Note]
+) -> str | tuple[str, ...] | None:
+    if choice is None or not tools:
+        return None
+    if choice.disable_parallel_tool_use:
+        notes.append(Note("tool_choice.disable_parallel_tool_use", "left out: no neutral form"))
+    if choice.type == "tool":
+        return (choice.name or "",)
+    if choice.type not in _CHOICES:
+        raise refused("tool_choice.type", f"expected auto, any, tool or none, not {choice.type!r}")
+    return _CHOICES[choice.type]

@@ -1,0 +1,31 @@
+"""A gateway: any client of Gemini, OpenAI or Anthropic on one model of any provider.
+
+>>> from wire import AsyncChat
+>>> from wire.gateway import Gateway, serve
+>>> from wire.testing.emulator import AsyncEmulatorTransport
+>>> backend = AsyncChat("anthropic:claude-sonnet-5", http=AsyncEmulatorTransport(), api_key="fake")
+>>> with serve(Gateway(backend)) as server:
+...     server.url
+'http://127.0.0.1:...'
+
+Clients use the paths of their vendor at this address. Names are imported on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wire.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from wire.gateway.gateway import Gateway as Gateway
+    from wire.gateway.server import GatewayServer as GatewayServer
+    from wire.gateway.server import serve as serve
+
+_NAMES = {
+    "wire.gateway.gateway": ("Gateway",),
+    "wire.gateway.server": ("GatewayServer", "serve"),
+}
+
+if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
+    __getattr__, __dir__ = lazy_names("wire.gateway", _NAMES)

@@ -1,0 +1,456 @@
+"""Any client of Gemini, OpenAI or Anthropic on one model of any provider.
+
+A request of a client is converted to a neutral request, sent to the backend, and the reply is
+written as the client's vendor writes it. The paths and the error bodies of the vendors are those of
+the emulator.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from wire.catalogue.catalogue import current
+from wire.chat import AsyncChat
+from wire.core.arguments import checked_arguments
+from wire.core.memory import Note
+from wire.core.printable import printable
+from wire.core.secret import Secret, sealed, type_name
+from wire.errors import (
+    BlockedError,
+    ConfigurationError,
+    RuleError,
+    Violation,
+    WireError,
+)
+from wire.gateway.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
+from wire.gateway.failures import failure_of
+from wire.gateway.state import Remembered, packed, restored, state_of
+from wire.http.aio import AsyncStream
+from wire.neutral.events import events_of
+from wire.neutral.messages import Done, Event, Message, Reply, Restart, ToolResult
+from wire.neutral.request import Request, checked_request
+from wire.neutral.serving import (
+    ReceivedRequest,
+    ReplyWriter,
+    ResponseHead,
+    encoded,
+    parts_left_out,
+)
+from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
+from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
+from wire.testing.emulator.received import Received, received
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.vendor import Failure, Settings, Vendor, vendor_of
+from wire.testing.emulator.vendors import VENDORS
+from wire.wires import WIRES
+
+_LEAST_TOKENS = 16
+"""OpenAI's least `max_output_tokens`; clients of Anthropic ask for 1 to see whether a key works."""
+_MAX_CALLS, _MAX_CALL_BYTES = 20_000, 64 << 20
+_MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES = 2_000, 64 << 20
+_EVENTS = "text/event-stream; charset=utf-8"
+_MAX_NOTES, _MAX_NOTE_LETTERS = 20, 300
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """One request of a client on its way."""
+
+    api: Api
+    asked: ReceivedRequest
+    request: Request
+    """What the backend gets."""
+    head: ResponseHead
+    writer: ReplyWriter
+    received: Received
+    vendor: Vendor
+    route: Route
+
+    @property
+    def streams(self) -> bool:
+        """Whether the client gets events. A stream of Gemini without `alt=sse` is a JSON array,
+        which is sent when it is complete.
+        """
+        streams = self.asked.stream or self.route.endpoint == "streamGenerateContent"
+        return streams and not wants_array(self.received, self.route)
+
+
+class Gateway:
+    """Answers requests of any vendor's clients with one model.
+
+    >>> from wire.testing.emulator import AsyncEmulatorTransport
+    >>> Gateway(AsyncChat("anthropic:claude-sonnet-5", http=AsyncEmulatorTransport()))
+    Gateway(anthropic:claude-sonnet-5)
+
+    `backend` is an `AsyncChat`, whose client and model are used, or the name of a model, such as
+    `anthropic:claude-sonnet-5`. With a name, a failed call is not repeated, since clients repeat
+    it. With `key`, clients must send it as the key of their vendor; without, requests of web pages
+    are refused. `limits` bounds requests.
+
+    Raises `ConfigurationError` for a model without a provider, and a key that is empty.
+    """
+
+    @checked_arguments(ConfigurationError)
+    def __init__(
+        self,
+        backend: AsyncChat | str,
+        *,
+        key: str | Secret | None = None,
+        limits: EmulatorLimits = DEFAULT_LIMITS,
+    ) -> None:
+        key = sealed(key)  # before anything can raise: tracebacks show the arguments (R-28)
+        if key is not None and not isinstance(key, str | Secret):
+            raise ConfigurationError(f"key: expected a text, not {type_name(key)}")
+        if not isinstance(backend, AsyncChat | str):
+            problem = f"expected an AsyncChat or its model, not {type_name(backend)}"
+            raise ConfigurationError(f"backend: {problem}")
+        if not isinstance(limits, EmulatorLimits):
+            problem = f"expected EmulatorLimits, not {type_name(limits)}"
+            raise ConfigurationError(f"limits: {problem}")
+        self._key = Secret(key, "key") if isinstance(key, str) else key
+        self.backend = AsyncChat(backend, retry=None) if isinstance(backend, str) else backend
+        self.limits = limits
+        self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
+        self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
+        self._conversations: Remembered[tuple[Message, ...]] = Remembered(
+            _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES
+        )
+
+    def __repr__(self) -> str:
+        return f"Gateway({self.backend.provider}:{self.backend.model})"
+
+    @property
+    def has_key(self) -> bool:
+        """Whether clients need a key."""
+        return self._key is not None
+
+    async def aclose(self) -> None:
+        """Close the connections to the backend."""
+        await self.backend.aclose()
+
+    # --- requests ---------------------------------------------------------------------------------
+
+    @checked_arguments(ConfigurationError, before=True)
+    async def respond(
+        self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
+    ) -> Answer | LiveAnswer:
+        """The response to one request."""
+        try:
+            request = received(0, method, target, headers, body, self.limits)
+        except ValueError:  # such as http://[::1
+            return self.rejected(method, "", (), 400, "The target of the request is malformed.")
+        vendor, route = vendor_of(request, self._vendors)
+        if route is None or not route.endpoint:
+            return vendor.no_endpoint(request, route)
+
+        failing = Failure(400, request.excess, request=request, route=route)
+        refusal = self._refusal(request)
+        if refusal is not None:
+            return vendor.error_answer(replace(failing, status=refusal[0], message=refusal[1]))
+        if request.excess:
+            return vendor.error_answer(failing)
+        if route.endpoint not in SERVED:
+            words = f"The gateway does not serve {route.endpoint}."
+            return vendor.error_answer(replace(failing, status=404, message=words))
+        try:
+            return await self._answer(request, vendor, route)
+        except WireError as error:
+            return vendor.error_answer(failure_of(error, request, route, vendor.wires))
+
+    @checked_arguments(ConfigurationError, before=True)
+    def rejected(
+        self,
+        method: str,
+        target: str,
+        headers: Iterable[tuple[str, str]],
+        status: int,
+        message: str,
+    ) -> Answer:
+        """The error for a request that is not read, in the format of the vendor that it is for."""
+        target, kept = target[: self.limits.max_target_bytes], list(headers)
+        try:
+            request = received(0, method, target, kept[: self.limits.max_headers], b"", self.limits)
+        except ValueError:
+            request = received(0, method, "/", (), b"", self.limits)
+        vendor, route = vendor_of(request, self._vendors)
+        return vendor.error_answer(Failure(status, message, request=request, route=route))
+
+    def _refusal(self, request: Received) -> tuple[int, str] | None:
+        """Status and message for a client that may not use the gateway."""
+        if self._key is not None:
+            headers = request.headers
+            keys = (
+                request.bearer,
+                headers.get("x-api-key", ""),
+                headers.get("x-goog-api-key", ""),
+                headers.get("api-key", ""),
+                request.query.get("key", ""),
+            )
+            expected = self._key.reveal().encode()
+            if not any(hmac.compare_digest(key.encode(), expected) for key in keys):
+                return 401, "The key of the gateway is missing or wrong."
+            return None
+        # Any web page can send requests to this machine, and would use the key of the backend.
+        for name in ("origin", "host"):
+            address = request.headers.get(name, "")
+            if address and _host_of(address) not in LOOPBACK:
+                return 403, f"The gateway has no key, and the header {name} names another machine."
+        return None
+
+    async def _answer(self, request: Received, vendor: Vendor, route: Route) -> Answer | LiveAnswer:
+        if route.endpoint in MODELS:
+            facts = current().model(f"{self.backend.provider}:{self.backend.model}")
+            described = MODELS[route.endpoint](self.backend.model, facts)
+            return json_answer(encoded(described[0] if route.name else described[1]))
+        if route.endpoint in COUNTING:
+            return await self._counted(request, route)
+        api = GENERATING[route.endpoint]()
+        asked = self._parsed(api, request.body)
+        notes = list(asked.notes)
+        neutral = self._continued(asked, notes)
+        head = ResponseHead(
+            id=secrets.token_hex(12),
+            model=self.backend.model,
+            created=int(time.time()),
+            state=state_of,
+        )
+        writer = api.writer(asked, head)
+        exchange = _Exchange(api, asked, neutral, head, writer, request, vendor, route)
+        if exchange.streams:
+            return await self._streamed(exchange, notes)
+        return await self._whole(exchange, notes)
+
+    def _parsed(self, api: Api, body: bytes, *, counts: bool = False) -> ReceivedRequest:
+        """The request of a client. The blocks of its own vendor go back to that vendor's model."""
+        row, model = self.backend.row, self.backend.model
+        own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
+        return api.parse(body, **own, counts=counts)
+
+    def _continued(self, asked: ReceivedRequest, notes: list[Note]) -> Request:
+        """The request with the messages of the model as it sent them."""
+        messages = asked.request.messages
+        if asked.previous:
+            before = self._conversations.get(asked.previous)
+            if before is None:
+                problem = f"the gateway has no response {asked.previous!r}, or forgot it"
+                remedy = "send the whole input"
+                raise RuleError(
+                    violations=[Violation("previous_response_id", problem, remedy=remedy)]
+                )
+            # What instructs is not carried over.
+            instructs = tuple(each for each in messages if each.instructs)
+            rest = tuple(each for each in messages if not each.instructs)
+            messages = (*instructs, *before, *rest)
+        messages = restored(messages, self._calls, notes)
+        if self.backend.row.wire == "gemini":
+            messages = tuple(map(_with_objects, messages))
+        return msgspec.structs.replace(asked.request, messages=messages)
+
+    # --- the backend ------------------------------------------------------------------------------
+
+    def _call(self, how: str, request: Request, notes: list[Note]) -> Any:
+        """The call of the backend; settings that its model refuses are changed with a note."""
+        render = getattr(WIRES[self.backend.row.wire], how)
+        model, row = self.backend.model, self.backend.row
+        checked_request(request)  # what no model takes is refused, and not left out
+        try:
+            return render(request, model, row)
+        except RuleError as error:
+            for change in _changes(request):
+                try:
+                    call = render(msgspec.structs.replace(request, **change), model, row)
+                except RuleError:
+                    continue
+                for name, value in change.items():
+                    words = "left out" if value is None else f"set to {value}"
+                    notes.append(Note(name, f"{words}: {error.message}"))
+                return call
+            raise
+
+    async def _whole(self, exchange: _Exchange, notes: list[Note]) -> Answer:
+        call = self._call("call", exchange.request, notes)
+        try:
+            reply: Reply = await self.backend.client.send(call)
+        except BlockedError as error:
+            if not isinstance(error.partial, Reply):
+                raise
+            reply = error.partial
+        _check(reply)
+        exchange.writer.begin()
+        for event in events_of(reply):
+            exchange.writer.feed(event)
+        self._remember(exchange, reply)
+        notes += [*reply.notes, *parts_left_out(reply, exchange.api.misses)]
+        body = exchange.writer.body()
+        array = wants_array(exchange.received, exchange.route)
+        answer = json_answer(b"[" + body + b"]" if array else body)
+        return replace(answer, headers=(*answer.headers, *_headers(exchange, notes)))
+
+    async def _streamed(self, exchange: _Exchange, notes: list[Note]) -> Answer | LiveAnswer:
+        call = self._call("stream_call", exchange.request, notes)
+        notes += call.notes
+        headers = (
+            ("content-type", _EVENTS),
+            ("cache-control", "no-cache"),
+            *_headers(exchange, notes),
+        )
+        stack = AsyncExitStack()
+        try:
+            # An error before the first event has a status of its own.
+            stream = await stack.enter_async_context(self.backend.client.stream(call))
+        except BlockedError as error:
+            if not isinstance(error.partial, Reply):
+                raise
+            writer = exchange.writer
+            return Answer(200, headers, (writer.begin() + writer.feed(Done(error.partial)),))
+        return LiveAnswer(200, headers, self._pieces(exchange, stack, stream))
+
+    async def _pieces(
+        self, exchange: _Exchange, stack: AsyncExitStack, stream: AsyncStream[Event, Reply]
+    ) -> AsyncGenerator[bytes, None]:
+        writer = exchange.writer
+        async with stack:
+            try:
+                yield writer.begin()
+                async for event in stream:
+                    if isinstance(event, Restart):
+                        raise WireError("the backend began the reply anew")
+                    if isinstance(event, Done):
+                        _check(event.reply)
+                        self._remember(exchange, event.reply)
+                    yield writer.feed(event)
+            except BlockedError as error:
+                if isinstance(error.partial, Reply):
+                    yield writer.feed(Done(error.partial))
+            except WireError as error:
+                vendor = exchange.vendor
+                failure = failure_of(error, exchange.received, exchange.route, vendor.wires)
+                yield vendor.error_event(failure)
+
+    def _remember(self, exchange: _Exchange, reply: Reply) -> None:
+        """Keep what a later request needs of this one."""
+        if reply.tool_calls:
+            kept = packed(reply.message)
+            for call in reply.tool_calls:
+                self._calls.add(call.id, kept, len(kept))
+        if exchange.asked.stores:
+            id = f"{exchange.api.id_prefix}{exchange.head.id}"
+            turns = tuple(each for each in exchange.request.messages if not each.instructs)
+            size = len(exchange.received.body) + len(reply.text)
+            self._conversations.add(id, (*turns, reply.message), size)
+
+    # --- token counts -----------------------------------------------------------------------------
+
+    async def _counted(self, request: Received, route: Route) -> Answer:
+        counting = COUNTING[route.endpoint]
+        asked = self._parsed(counting.api(), request.body, counts=True)
+        notes = list(asked.notes)
+        neutral = self._continued(asked, notes)
+        tokens = await self._count(neutral)
+        if tokens is None:
+            from wire.history.tokens import estimate_tokens
+
+            tokens = sum(map(estimate_tokens, neutral.messages))
+            notes.append(Note("tokens", "estimated: the backend does not count them"))
+        answer = json_answer(encoded(counting.body(tokens)))
+        return replace(answer, headers=(*answer.headers, *note_headers(notes)))
+
+    async def _count(self, request: Request) -> int | None:
+        """The number that the backend counts; `None` if it has no endpoint for it."""
+        from wire import anthropic, gemini
+        from wire.openai import responses
+
+        row, model, client = self.backend.row, self.backend.model, self.backend.client
+        if row.wire == "openai.responses":
+            prompt = responses.render_request(request, model, row)
+            return (await client.send(responses.count_input_tokens(prompt))).input_tokens
+        if row.wire == "gemini":
+            contents = gemini.render_request(request, model, row)
+            return (await client.send(gemini.count_tokens(model, contents))).total_tokens
+        if row.wire == "anthropic":
+            message = anthropic.render_request(request, model, row)
+            return (await client.send(anthropic.count_tokens(message))).input_tokens
+        return None
+
+
+def _changes(request: Request) -> list[dict[str, Any]]:
+    """Settings to change, one after the other, if the backend's model refuses the request."""
+    small = request.max_tokens is not None and request.max_tokens < _LEAST_TOKENS
+    singles: list[dict[str, Any]] = [
+        {name: None for name in names if getattr(request, name) is not None}
+        for names in (("temperature", "top_p"), ("effort",))
+    ]
+    singles.append({"max_tokens": _LEAST_TOKENS} if small else {})
+    changes = [each for each in singles if each]
+    together = {name: value for each in changes for name, value in each.items()}
+    return [*changes, together] if len(changes) > 1 else changes
+
+
+def _host_of(address: str) -> str | None:
+    """The host of an origin, or of a `Host` header."""
+    try:
+        return urlsplit(address if "//" in address else f"//{address}").hostname
+    except ValueError:  # such as http://[::1
+        return None
+
+
+def _check(reply: Reply) -> None:
+    """Raise `WireError` for a reply that ended in an error of the backend."""
+    if reply.stop.reason == "error":
+        raise WireError(reply.stop.message or "the backend ended the reply with an error")
+
+
+def _with_objects(message: Message) -> Message:
+    """The message with JSON objects in place of texts that contain one, as results of tools.
+
+    Results are objects at Google, and texts everywhere else: a text would be sent inside an object.
+    """
+    if message.role != "tool":
+        return message
+    parts = tuple(
+        msgspec.structs.replace(part, content=_object_in(part.content))
+        if isinstance(part, ToolResult) and isinstance(part.content, str) and not part.error
+        else part
+        for part in message.parts
+    )
+    return Message("tool", parts, cache=message.cache)
+
+
+def _object_in(text: str) -> Any:
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return text
+
+
+def _headers(exchange: _Exchange, notes: Sequence[Note]) -> list[tuple[str, str]]:
+    id = [(exchange.api.request_id, f"req_{exchange.head.id}")] if exchange.api.request_id else []
+    return [*id, *note_headers(notes)]
+
+
+def note_headers(notes: Iterable[Note]) -> list[tuple[str, str]]:
+    """Notes as headers `x-wire-note`: a path and a message each, in ASCII.
+
+    >>> note_headers([Note("seed", "left out")])
+    [('x-wire-note', 'seed: left out')]
+    """
+    texts = list(dict.fromkeys(map(str, notes)))
+    shown = [
+        printable(text).encode("ascii", "backslashreplace").decode()[:_MAX_NOTE_LETTERS]
+        for text in texts[:_MAX_NOTES]
+    ]
+    if len(texts) > _MAX_NOTES:
+        shown.append(f"{len(texts) - _MAX_NOTES} more")
+    return [("x-wire-note", text) for text in shown]

@@ -1,0 +1,322 @@
+"""Converts requests of generateContent, which a client has sent, to neutral requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from wire.core.memory import Note
+from wire.gemini.decode import decode
+from wire.gemini.pairing import keys_of_call, keys_of_response
+from wire.gemini.parse import parse_reply
+from wire.gemini.types import (
+    Blob,
+    Candidate,
+    Content,
+    CountTokensRequest,
+    FileData,
+    FunctionCall,
+    FunctionResponse,
+    FunctionResponsePart,
+    GenerateContentRequest,
+    GenerateContentResponse,
+    GenerationConfig,
+    Part,
+    Schema,
+    ThinkingConfig,
+    Tool,
+    ToolConfig,
+)
+from wire.neutral.messages import Media, Message, Text, ToolResult
+from wire.neutral.messages import Part as NeutralPart
+from wire.neutral.pairing import Waiting
+from wire.neutral.request import Output, Request
+from wire.neutral.request import Tool as Function
+from wire.neutral.serving import JSON_WORDS, ReceivedRequest, refused
+
+_READ = (
+    "contents",
+    "system_instruction",
+    "tools",
+    "tool_config",
+    "generation_config",
+    "model",
+)
+_READ_CONFIG = (
+    "candidate_count",
+    "max_output_tokens",
+    "response_json_schema",
+    "response_mime_type",
+    "response_modalities",
+    "response_schema",
+    "stop_sequences",
+    "temperature",
+    "thinking_config",
+    "top_p",
+)
+_EFFORT_TOKENS = {"minimal": 1024, "low": 4096, "medium": 16384}
+"""The largest thinking budget of each effort; a larger one is `high`."""
+_TEXT_KEYS = {"error", "output", "result"}
+_MODES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
+
+
+def parse_request(
+    body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+) -> ReceivedRequest:
+    """Convert the body of generateContent, or with `counts` that of countTokens.
+
+    >>> parse_request(b'{"contents":[{"parts":[{"text":"Hi"}]}]}').request.messages
+    (Message('user', 'Hi'),)
+
+    `provider` and `model` are those whose parts the parts of the model are. Raises `RuleError` with
+    the JSON path of what has no neutral form and cannot be left out.
+    """
+    if counts:
+        asked = decode(body, CountTokensRequest)
+        sent = asked.generate_content_request or decode(body, GenerateContentRequest)
+    else:
+        sent = decode(body, GenerateContentRequest)
+    if sent.cached_content:
+        raise refused("cachedContent", "the backend has no such cache", "send the content itself")
+    notes = _unread(sent, _READ, "")
+    config = sent.generation_config or GenerationConfig()
+    notes += _unread(config, _READ_CONFIG, "generationConfig.")
+    if (config.candidate_count or 1) > 1:
+        raise refused("generationConfig.candidateCount", "expected 1: there is one answer")
+    kinds = [str(each).upper() for each in config.response_modalities or ()]
+    if any(kind not in ("TEXT", "1") for kind in kinds):
+        raise refused("generationConfig.responseModalities", "expected TEXT")
+    output, words = _output(config)
+    texts = [words] if words else []
+    if sent.system_instruction is not None:
+        parts = sent.system_instruction.parts or ()
+        texts = [part.text for part in parts if part.text] + texts
+    tools = tuple(_tools(sent.tools or (), notes))
+    thinking = config.thinking_config or ThinkingConfig()
+    request = Request(
+        messages=tuple(_Reader(provider, model).messages(sent.contents or ())),
+        system="\n\n".join(texts),
+        tools=tools,
+        tool_choice=_choice(sent.tool_config, tools),
+        max_tokens=config.max_output_tokens,
+        temperature=config.temperature,
+        top_p=config.top_p,
+        stop=tuple(config.stop_sequences or ()),
+        effort=_effort(thinking),
+        output=output,
+        search_grounding=any(tool.google_search is not None for tool in sent.tools or ()),
+    )
+    return ReceivedRequest(
+        request=request,
+        thoughts=bool(thinking.include_thoughts),
+        returns_state=True,
+        notes=tuple(notes),
+    )
+
+
+def _unread(struct: msgspec.Struct, read: Sequence[str], prefix: str) -> list[Note]:
+    """A note for each field with a value that is not among those that are `read`."""
+    return [
+        Note(f"{prefix}{key}", "left out: it has no neutral form")
+        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
+        if name not in read and getattr(struct, name) not in (None, UNSET)
+    ]
+
+
+def _effort(thinking: ThinkingConfig) -> str | None:
+    if thinking.thinking_level is not None:
+        level = str(thinking.thinking_level).lower()
+        return None if level == "thinking_level_unspecified" else level
+    budget = thinking.thinking_budget
+    if budget is None or budget < 0:
+        return None
+    if budget == 0:
+        return "none"
+    return next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
+
+
+def _output(config: GenerationConfig) -> tuple[Output | None, str]:
+    """The form of the answer, and the words for one that has no schema."""
+    kind = config.response_mime_type or "text/plain"
+    if kind == "text/plain":
+        return None, ""
+    if kind != "application/json":
+        raise refused("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
+    if config.response_json_schema is not UNSET:
+        return Output(config.response_json_schema), ""
+    if config.response_schema is not None:
+        return Output(json_schema(config.response_schema)), ""
+    return None, JSON_WORDS
+
+
+# --- contents -------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Converts the contents of one conversation."""
+
+    def __init__(self, provider: str, model: str) -> None:
+        self._provider, self._model = provider, model
+        self._calls: list[tuple[str, str]] = []  # id and name of each call so far
+        self._waiting = Waiting()
+
+    def messages(self, contents: Sequence[Content]) -> Iterator[Message]:
+        """The messages; responses of functions become messages of their own.
+
+        Google's SDKs keep a Content for each chunk of a stream: those of the model in a row are one
+        message.
+        """
+        own: list[Part] = []
+        for index, content in enumerate(contents):
+            path = f"contents[{index}]"
+            if content.role == "model":
+                own += content.parts or ()
+                continue
+            if own:
+                yield self._assistant(own, index)
+                own = []
+            if content.role not in (None, "", "user", "function", "tool"):
+                problem = f"expected user or model, not {content.role!r}"
+                raise refused(f"{path}.role", problem)
+            results: list[ToolResult] = []
+            parts: list[NeutralPart] = []
+            for position, part in enumerate(content.parts or ()):
+                at = f"{path}.parts[{position}]"
+                if part.function_response is not None:
+                    results.append(self._result(part.function_response, at))
+                else:
+                    parts.append(_part(part, at))
+            if results:
+                yield Message.tool_response(results)
+            if parts or not results:
+                yield Message("user", tuple(parts))
+        if own:
+            yield self._assistant(own, len(contents))
+
+    def _assistant(self, parts: list[Part], index: int) -> Message:
+        content = Content(role="model", parts=parts)
+        response = GenerateContentResponse(candidates=[Candidate(content=content)])
+        # The ids of calls without one are derived from the body: they differ in each turn.
+        body = f"turn {index}".encode()
+        reply = parse_reply(response, body=body, provider=self._provider, model=self._model)
+        message = reply.message
+        for call in message.tool_calls:
+            # Only ids that the client has seen are in its responses.
+            wire = FunctionCall(name=call.name, id=call.id)
+            self._waiting.add(len(self._calls), keys_of_call(wire))
+            self._calls.append((call.id, call.name))
+        return message
+
+    def _result(self, response: FunctionResponse, path: str) -> ToolResult:
+        at = self._waiting.take(keys_of_response(response))
+        id, name = (response.id or "", response.name or "") if at is None else self._calls[at]
+        media = tuple(_media(_part_of_result(each), path) for each in response.parts or ())
+        content: Any = response.response or {}
+        error = set(content) == {"error"}
+        # A text stands under one of these keys, because a response is an object.
+        [text] = content.values() if set(content) <= _TEXT_KEYS and len(content) == 1 else [None]
+        if isinstance(text, str):
+            content = text
+        return ToolResult(id, name, content, error, media)
+
+
+def _part_of_result(part: FunctionResponsePart) -> Part:
+    """Media of a result as a part of their own."""
+    blob, file = part.inline_data, part.file_data
+    return Part(
+        inline_data=Blob(data=blob.data, mime_type=blob.mime_type) if blob is not None else None,
+        file_data=FileData(file_uri=file.file_uri, mime_type=file.mime_type)
+        if file is not None
+        else None,
+    )
+
+
+def _part(part: Part, path: str) -> NeutralPart:
+    if part.inline_data is not None or part.file_data is not None:
+        return _media(part, path)
+    if part.text is not None:
+        return Text(part.text)
+    raise refused(path, "expected a text, media or a response of a function")
+
+
+def _media(part: Part, path: str) -> Media:
+    """The media of a part, as `parse_reply` reads them."""
+    content = Content(role="model", parts=[part])
+    response = GenerateContentResponse(candidates=[Candidate(content=content)])
+    found = parse_reply(response).message.parts
+    if not found or not isinstance(found[0], Media):
+        raise refused(path, "expected media as base64 with a type, or as a URI")
+    return msgspec.structs.replace(found[0])
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+    for index, tool in enumerate(tools):
+        read = ("function_declarations", "google_search")
+        for note in _unread(tool, read, f"tools[{index}]."):
+            notes.append(Note(note.path, "left out: only Google's models have it"))
+        for each in tool.function_declarations or ():
+            schema: Any = {}
+            if each.parameters_json_schema is not UNSET:
+                schema = each.parameters_json_schema
+            elif each.parameters is not None:
+                schema = json_schema(each.parameters)
+            parameters = {"type": "object", "properties": {}, **(schema or {})}
+            yield Function(each.name or "", each.description or "", parameters)
+
+
+def _choice(config: ToolConfig | None, tools: Sequence[Function]) -> str | tuple[str, ...] | None:
+    calling = config.function_calling_config if config is not None else None
+    if calling is None or not tools or calling.mode is None:
+        return None
+    mode = str(calling.mode).upper()
+    if mode == "ANY" and calling.allowed_function_names:
+        return tuple(calling.allowed_function_names)
+    return _MODES.get(mode)
+
+
+_COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
+
+
+def json_schema(schema: Schema) -> dict[str, Any]:
+    """A schema of Google's dialect as JSON Schema.
+
+    >>> json_schema(Schema(type="STRING", nullable=True))
+    {'type': ['string', 'null']}
+    """
+    plain: dict[str, Any] = msgspec.to_builtins(schema)
+    return _json_schema(plain)
+
+
+def _json_schema(node: Mapping[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key, value in node.items():
+        if key == "type":
+            result[key] = str(value).lower()
+        elif key == "properties" or key == "defs":
+            name = "$defs" if key == "defs" else key
+            result[name] = {name: _json_schema(each) for name, each in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
+            result[key] = _json_schema(value)
+        elif key == "anyOf":
+            result[key] = [_json_schema(each) for each in value]
+        elif key in _COUNTS:
+            result[key] = int(value)
+        elif key == "ref":
+            result["$ref"] = re.sub("^#/defs/", "#/$defs/", value)
+        elif key not in ("nullable", "propertyOrdering", "example"):
+            result[key] = value
+    if node.get("nullable"):
+        if "type" in result:
+            result["type"] = [result["type"], "null"]
+        if "anyOf" in result:
+            result["anyOf"].append({"type": "null"})
+        if "enum" in result:
+            result["enum"] = [*result["enum"], None]
+    return result

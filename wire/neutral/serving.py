@@ -1,0 +1,168 @@
+"""The server's side of a wire: the request of a client, and the reply that the client gets.
+
+`parse_request` of a wire converts the body of a client's request to a `ReceivedRequest`. Its
+`ReplyWriter` writes a neutral reply as that vendor's server does, whole or as events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from wire.core.decoders import decoder
+from wire.core.lenient import fields_of
+from wire.core.memory import MetadataStruct, Note, WireStruct
+from wire.errors import RuleError, Violation
+from wire.neutral.messages import Event, Message, Part, Reply, ToolCall
+from wire.neutral.request import Request
+
+W = TypeVar("W", bound=WireStruct)
+
+JSON_WORDS = "Answer with one JSON object, and nothing else."
+"""Is added to the system text if a client asks for JSON without a schema."""
+
+
+NO_STATE = "d2lyZS1nYXRld2F5"
+"""The opaque state of a thought that nothing else belongs to. All states begin with it."""
+
+
+class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
+    """The request of a client, and what it wants to see of the reply."""
+
+    request: Request
+    """What the model gets."""
+    model: str = ""
+    """The name of the model in the body; empty if the body has none."""
+    stream: bool = False
+    """Whether the client wants events."""
+    thoughts: bool = False
+    """Whether the client wants the text of thoughts."""
+    returns_state: bool = False
+    """Whether the client sends opaque data of a reply back with the conversation."""
+    previous: str = ""
+    """Id of the response that the conversation continues."""
+    stores: bool = False
+    """Whether a later request may continue this conversation by the id of the response."""
+    sends_usage: bool = True
+    """Whether the client wants token counts at the end of a stream."""
+    echo: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """Fields of the body that the response repeats."""
+    notes: tuple[Note, ...] = ()
+    """What of the body the model does not get."""
+
+    @property
+    def custom_tools(self) -> frozenset[str]:
+        """The names of the tools whose calls have a text in place of JSON."""
+        return frozenset(tool.name for tool in self.request.tools if tool.kind == "custom")
+
+
+class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What a response has beside the reply."""
+
+    id: str
+    """Letters and digits, unique to the response; its ids are made of it."""
+    model: str
+    """The name of the model that replies."""
+    created: int
+    """Seconds since 1970."""
+    state: Callable[[Message], str] = lambda message: ""
+    """Opaque base64 of what only the model itself understands of a message; empty if the message
+    has nothing of this kind."""
+
+
+class ReplyWriter(Protocol):
+    """Writes one reply as the server of a vendor does. Events of a reply are fed in their order."""
+
+    def begin(self) -> bytes:
+        """The bytes of a stream before the first event."""
+        ...
+
+    def feed(self, event: Event) -> bytes:
+        """The bytes of a stream for one event; `Done` ends the stream."""
+        ...
+
+    def body(self) -> bytes:
+        """The whole response, after `Done`."""
+        ...
+
+
+def decoded_request(body: bytes, kind: type[W]) -> W:
+    """Decode the body of a request. Raises `RuleError` with the JSON path of a wrong type.
+
+    >>> from wire.anthropic.types import CountTokensRequest
+    >>> decoded_request(b'{"model": 5}', CountTokensRequest)
+    Traceback (most recent call last):
+        ...
+    wire.errors.RuleError: model: expected `str`, got `int`
+    """
+    try:
+        request: W = decoder(kind).decode(body)
+    except msgspec.ValidationError as cause:
+        problem, _, path = str(cause).partition(" - at `$")
+        violation = Violation(path.strip("`.") or "body", problem[:1].lower() + problem[1:])
+        raise RuleError(violations=[violation]) from None
+    except (ValueError, RecursionError) as cause:
+        raise RuleError(violations=[Violation("body", f"expected JSON: {cause}")]) from None
+    return request
+
+
+def unread_fields(body: bytes, read: Iterable[str]) -> list[Note]:
+    """A note for each field of a body that is neither null nor among those that are `read`."""
+    known = frozenset(read)
+    return [
+        Note(name, "left out: it has no neutral form")
+        for name, value in fields_of(msgspec.Raw(body)).items()
+        if name not in known and bytes(value) != b"null"
+    ]
+
+
+def refused(path: str, problem: str, remedy: str = "") -> RuleError:
+    """The error for a field of a client's request that no other model can be given."""
+    return RuleError(violations=[Violation(path, problem, remedy=remedy)])
+
+
+def argument_object(call: ToolCall) -> dict[str, Any]:
+    """The arguments of a call, for wires that have an object there.
+
+    >>> argument_object(ToolCall(name="add", arguments=None, text="{"))
+    {'invalid_json': '{'}
+    """
+    return {"invalid_json": call.text} if call.arguments is None else dict(call.arguments)
+
+
+def argument_text(call: ToolCall) -> str:
+    """The arguments of a call, for wires that have JSON as text there."""
+    if call.kind != "custom" and (call.text or call.arguments is None):
+        return call.text
+    return msgspec.json.encode(call.arguments or {}).decode()
+
+
+def custom_text(call: ToolCall) -> str:
+    """The text of a call of a custom tool, which other hosts have as the argument `input`.
+
+    >>> custom_text(ToolCall(name="run", arguments={"input": "SELECT 1"}))
+    'SELECT 1'
+    """
+    text = (call.arguments or {}).get("input")
+    return text if isinstance(text, str) else argument_text(call)
+
+
+def encoded(value: Any) -> bytes:
+    """JSON on one line; half a surrogate pair becomes U+FFFD."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        from wire.core.lenient import portable
+
+        return msgspec.json.encode(portable(value))
+
+
+def parts_left_out(reply: Reply, kinds: tuple[type[Part], ...]) -> list[Note]:
+    """A note for each part of a reply that the wire of the client has no place for: `kinds`."""
+    return [
+        Note(f"message.parts[{index}]", f"left out: the client's API has no {type(part).__name__}")
+        for index, part in enumerate(reply.message.parts)
+        if isinstance(part, kinds)
+    ]

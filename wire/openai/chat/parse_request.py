@@ -1,0 +1,213 @@
+"""Converts requests of chat completions, which a client has sent, to neutral requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from wire.core.decoders import from_base64
+from wire.core.memory import Note
+from wire.neutral.messages import Media, Message, Part, Text, ToolResult
+from wire.neutral.request import Output, Request
+from wire.neutral.request import Tool as Function
+from wire.neutral.serving import (
+    JSON_WORDS,
+    ReceivedRequest,
+    decoded_request,
+    refused,
+    unread_fields,
+)
+from wire.openai.chat.parse import parse_reply
+from wire.openai.chat.types import (
+    ChatCompletion,
+    ChatCompletionRequest,
+    Choice,
+    ContentPart,
+    ResponseFormat,
+    Tool,
+    ToolChoice,
+)
+from wire.openai.chat.types import Message as WireMessage
+
+_READ = (
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "model",
+    "n",
+    "reasoning_effort",
+    "response_format",
+    "stop",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_p",
+)
+_AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
+
+
+def parse_request(
+    body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+) -> ReceivedRequest:
+    """Convert the body of a request for a chat completion.
+
+    >>> parsed = parse_request(b'{"model":"gpt-5.4","messages":[{"role":"user","content":"Hi"}]}')
+    >>> parsed.request.messages
+    (Message('user', 'Hi'),)
+
+    `provider` and `model` are those whose messages the messages of the assistant are; the wire has
+    no endpoint that `counts`. Raises `RuleError` with the JSON path of what has no neutral form and
+    cannot be left out.
+    """
+    sent = decoded_request(body, ChatCompletionRequest)
+    notes = unread_fields(body, (*_READ, "functions", "modalities", "parallel_tool_calls"))
+    if sent.n not in (None, 1):
+        raise refused("n", "expected 1: the gateway gives one answer")
+    if sent.functions:
+        raise refused("functions", "deprecated, and has no neutral form", "send tools")
+    if sent.parallel_tool_calls is False:
+        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
+    if "audio" in (sent.modalities or ()):
+        raise refused("modalities", "spoken answers have no neutral form here")
+    tools = tuple(_tools(sent.tools or (), notes))
+    form = sent.response_format
+    output, system = _output(form)
+    stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
+    request = Request(
+        messages=tuple(_messages(sent.messages, provider, model)),
+        system=system,
+        tools=tools,
+        tool_choice=_choice(sent.tool_choice, tools),
+        max_tokens=sent.max_completion_tokens or sent.max_tokens,
+        temperature=sent.temperature,
+        top_p=sent.top_p,
+        stop=stop,
+        effort=sent.reasoning_effort,
+        output=output,
+    )
+    options = sent.stream_options
+    return ReceivedRequest(
+        request=request,
+        model=sent.model or "",
+        stream=bool(sent.stream),
+        thoughts=True,
+        sends_usage=options is not None and bool(options.include_usage),
+        notes=tuple(notes),
+    )
+
+
+def _output(form: ResponseFormat | None) -> tuple[Output | None, str]:
+    """The form of the answer, and the words for one that has no schema."""
+    if form is None or form.type in (None, "text"):
+        return None, ""
+    if form.type == "json_object":
+        return None, JSON_WORDS
+    schema = form.json_schema
+    if form.type != "json_schema" or schema is None or schema.schema is None:
+        raise refused("response_format", "expected text, json_object, or json_schema with a schema")
+    return Output(schema.schema, schema.name or "answer", bool(schema.strict)), ""
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterator[Message]:
+    names: dict[str, str] = {}  # id of a call -> name of its tool
+    results: list[ToolResult] = []
+    for index, each in enumerate(sent):
+        path = f"messages[{index}]"
+        if each.role == "tool":
+            id = each.tool_call_id or ""
+            parts = _parts(each.content, f"{path}.content")
+            text = "\n".join(part.text for part in parts if isinstance(part, Text))
+            media = tuple(part for part in parts if isinstance(part, Media))
+            results.append(ToolResult(id, names.get(id, ""), text, media=media))
+            continue
+        if results:
+            yield Message.tool_response(results)
+            results = []
+        if each.role == "assistant":
+            choices = [Choice(index=0, message=each, finish_reason="stop")]
+            reply = parse_reply(ChatCompletion(choices=choices), provider=provider, model=model)
+            names |= {call.id: call.name for call in reply.tool_calls}
+            yield reply.message
+        elif each.role in ("system", "developer", "user"):
+            parts = _parts(each.content, f"{path}.content")
+            yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
+        else:
+            problem = f"expected system, developer, user, assistant or tool, not {each.role!r}"
+            raise refused(f"{path}.role", problem)
+    if results:
+        yield Message.tool_response(results)
+
+
+def _parts(content: str | list[ContentPart] | None, path: str) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)]
+    return [_part(part, f"{path}[{index}]") for index, part in enumerate(content or ())]
+
+
+def _part(part: ContentPart, path: str) -> Part:
+    if part.type == "text":
+        return Text(part.text or "")
+    image, audio, file = part.image_url, part.input_audio, part.file
+    if part.type == "image_url" and image is not None:
+        if isinstance(image, str):
+            return Media(url=image)
+        detail: Any = image.detail or ""
+        return Media(url=image.url or "", detail=detail)
+    if part.type == "input_audio" and audio is not None and not isinstance(audio, str):
+        try:
+            data = from_base64(audio.data or "")
+        except ValueError:
+            raise refused(f"{path}.input_audio.data", "expected base64") from None
+        return Media(data=data, media_type=_AUDIO_TYPES.get(audio.format or "", "audio/wav"))
+    if part.type == "file" and file is not None:
+        return Media(url=file.file_data or file.file_id or "", name=file.filename or "")
+    raise refused(f"{path}.type", f"{part.type!r} has no neutral form")
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+    for index, tool in enumerate(tools):
+        if tool.function is not None:
+            each = tool.function
+            schema = {"type": "object", "properties": {}, **(each.parameters or {})}
+            yield Function(
+                each.name or "", each.description or "", schema, strict=bool(each.strict)
+            )
+        elif tool.custom is not None:
+            custom = tool.custom
+            grammar = custom.format.grammar if custom.format is not None else None
+            syntax: Any = (grammar.syntax if grammar is not None else None) or "lark"
+            yield Function(
+                custom.name or "",
+                custom.description or "",
+                kind="custom",
+                grammar=(grammar.definition or "") if grammar is not None else "",
+                syntax=syntax,
+            )
+        else:
+            notes.append(Note(f"tools[{index}]", f"left out: only its own host has {tool.type}"))
+
+
+def _choice(
+    choice: str | ToolChoice | None, tools: Sequence[Function]
+) -> str | tuple[str, ...] | None:
+    if choice is None or not tools:
+        return None
+    if isinstance(choice, str):
+        return "required" if choice == "any" else choice
+    if choice.allowed_tools is not None:
+        if choice.allowed_tools.mode != "required":
+            return "auto"
+        named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
+        return tuple(str(each.get("name", "")) for each in named)
+    one = choice.function or choice.custom
+    if one is None:
+        raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")
+    return (one.name or "",)

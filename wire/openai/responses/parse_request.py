@@ -1,0 +1,222 @@
+"""Converts requests of Responses, which a client has sent, to neutral requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from wire.core.lenient import fields_of
+from wire.core.memory import Note
+from wire.neutral.messages import Media, Message, Part, Text, ToolResult
+from wire.neutral.request import Output, Request
+from wire.neutral.request import Tool as Function
+from wire.neutral.serving import (
+    JSON_WORDS,
+    ReceivedRequest,
+    decoded_request,
+    refused,
+    unread_fields,
+)
+from wire.openai.responses.parse import parse_reply
+from wire.openai.responses.types import (
+    ContentPart,
+    InputTokensRequest,
+    Item,
+    Response,
+    ResponseRequest,
+    TextFormat,
+    Tool,
+    ToolChoice,
+)
+
+ENCRYPTED = "reasoning.encrypted_content"
+_READ = (
+    "include",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "model",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+)
+_ECHOED = ("instructions", "max_output_tokens", "metadata", "reasoning", "text", "tools")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
+
+def parse_request(
+    body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+) -> ReceivedRequest:
+    """Convert the body of a request for a response, or with `counts` for its number of tokens.
+
+    >>> parse_request(b'{"model":"gpt-5.4","input":"Hi"}').request.messages
+    (Message('user', 'Hi'),)
+
+    `provider` and `model` are those whose items the items of the assistant are. Raises `RuleError`
+    with the JSON path of what has no neutral form and cannot be left out.
+    """
+    sent: Any = decoded_request(body, InputTokensRequest if counts else ResponseRequest)
+    notes = unread_fields(body, (*_READ, "background", "conversation", "prompt"))
+    if sent.parallel_tool_calls is False:
+        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
+    for name in ("background", "conversation", "prompt"):
+        if getattr(sent, name, None):
+            raise refused(name, "the gateway stores nothing of this kind")
+    items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
+    tools = tuple(_tools(sent.tools or (), notes))
+    form = sent.text.format if sent.text is not None else None
+    output, words = _output(form)
+    system = "\n\n".join(text for text in (sent.instructions or "", words) if text)
+    reasoning = sent.reasoning
+    request = Request(
+        messages=tuple(_messages(items or [], provider, model)),
+        system=system,
+        tools=tools,
+        tool_choice=_choice(sent.tool_choice, tools, notes),
+        max_tokens=None if counts else sent.max_output_tokens,
+        temperature=None if counts else sent.temperature,
+        top_p=None if counts else sent.top_p,
+        effort=reasoning.effort if reasoning is not None else None,
+        output=output,
+    )
+    if counts:
+        return ReceivedRequest(request=request, model=sent.model or "", notes=tuple(notes))
+    fields = fields_of(msgspec.Raw(body))
+    return ReceivedRequest(
+        request=request,
+        model=sent.model or "",
+        stream=bool(sent.stream),
+        thoughts=reasoning is not None and bool(reasoning.summary or reasoning.generate_summary),
+        returns_state=ENCRYPTED in (sent.include or ()),
+        previous=sent.previous_response_id or "",
+        stores=sent.store is not False,
+        echo={name: fields[name] for name in _ECHOED if name in fields},
+        notes=tuple(notes),
+    )
+
+
+def _output(form: TextFormat | None) -> tuple[Output | None, str]:
+    """The form of the answer, and the words for one that has no schema."""
+    if form is None or form.type in (None, "text"):
+        return None, ""
+    if form.type == "json_object":
+        return None, JSON_WORDS
+    if form.type != "json_schema" or form.schema is None:
+        raise refused("text.format", "expected text, json_object, or json_schema with a schema")
+    return Output(form.schema, form.name or "answer", bool(form.strict)), ""
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+
+def _messages(items: Sequence[Item], provider: str, model: str) -> Iterator[Message]:
+    """The messages: items of the model in a row are one, and so are outputs in a row."""
+    names: dict[str, str] = {}  # id of a call -> name of its tool
+    own: list[Item] = []
+    results: list[ToolResult] = []
+
+    def ended(*, by_output: bool) -> Iterator[Message]:
+        if own:
+            response = Response(output=list(own))
+            message = parse_reply(response, provider=provider, model=model).message
+            names.update((call.id, call.name) for call in message.tool_calls)
+            own.clear()
+            yield message
+        if results and not by_output:
+            yield Message.tool_response(list(results))
+            results.clear()
+
+    for index, item in enumerate(items):
+        path = f"input[{index}]"
+        kind = item.type or "message"
+        if kind == "item_reference":
+            raise refused(path, "the gateway stores no items", "send the item itself")
+        if kind in _OUTPUTS:
+            yield from ended(by_output=True)
+            results.append(_result(item, names, path))
+        elif kind == "message" and item.role != "assistant":
+            yield from ended(by_output=False)
+            role: Any = item.role
+            if role not in ("user", "system", "developer"):
+                raise refused(f"{path}.role", f"{item.role!r} has no neutral form")
+            yield Message(role, tuple(_parts(item.content, f"{path}.content")))
+        else:
+            if results:
+                yield from ended(by_output=False)
+            own.append(item)
+    yield from ended(by_output=False)
+
+
+def _result(item: Item, names: dict[str, str], path: str) -> ToolResult:
+    id, output = item.call_id or "", item.output
+    if isinstance(output, dict):
+        return ToolResult(id, names.get(id, ""), output)
+    parts = _parts(output, f"{path}.output")
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    media = tuple(part for part in parts if isinstance(part, Media))
+    return ToolResult(id, names.get(id, ""), text, media=media)
+
+
+def _parts(content: str | list[ContentPart] | None, path: str) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)]
+    return [_part(part, f"{path}[{index}]") for index, part in enumerate(content or ())]
+
+
+def _part(part: ContentPart, path: str) -> Part:
+    if part.type in ("input_text", "output_text", "text"):
+        return Text(part.text or "")
+    if part.type == "input_image":
+        detail: Any = part.detail if part.detail in ("low", "high", "auto") else ""
+        return Media(url=part.image_url or part.file_id or "", detail=detail)
+    if part.type == "input_file":
+        url = part.file_data or part.file_url or part.file_id or ""
+        return Media(url=url, name=part.filename or "")
+    raise refused(f"{path}.type", f"{part.type!r} has no neutral form")
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+
+def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+    for index, tool in enumerate(tools):
+        name, description = tool.name or "", tool.description or ""
+        if tool.type == "function":
+            schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
+            yield Function(name, description, schema, strict=bool(tool.strict))
+        elif tool.type == "custom":
+            form = tool.format
+            syntax: Any = (form.syntax if form is not None else None) or "lark"
+            grammar = (form.definition or "") if form is not None else ""
+            yield Function(name, description, kind="custom", grammar=grammar, syntax=syntax)
+        else:
+            words = f"left out: only OpenAI's models have {tool.type}"
+            notes.append(Note(f"tools[{index}]", words))
+
+
+def _choice(
+    choice: str | ToolChoice | None, tools: Sequence[Function], notes: list[Note]
+) -> str | tuple[str, ...] | None:
+    if choice is None or not tools:
+        return None
+    if isinstance(choice, str):
+        return choice
+    if choice.type in ("function", "custom"):
+        return (choice.name or "",)
+    if choice.type == "allowed_tools":
+        if choice.mode == "required":
+            return tuple(str(each.get("name", "")) for each in choice.tools or ())
+        notes.append(Note("tool_choice", "left out: the model may call any of the tools"))
+        return "auto"
+    raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")
