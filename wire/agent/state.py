@@ -341,17 +341,17 @@ class AgentState:
 
         chat = model.chat if isinstance(model, CachedChat | AsyncCachedChat) else model
         several = getattr(model, "chats", None)  # of a fallback: each of them may answer
-        chats = {"the model": chat}
-        if isinstance(several, tuple):
-            chats = {f"models[{n}] {_name(each)}": each for n, each in enumerate(several)}
+        chats = several if isinstance(several, tuple) else (chat,)
         unknown = []
-        for name, each in chats.items():
+        for position, each in enumerate(chats):
             if not isinstance(each, Chat | AsyncChat):
                 raise ConfigurationError(
                     f"max_cost: the price of {type_name(each)} is unknown; expected a chat"
                 )
-            if reason := unpriced(_name(each)):
-                unknown.append(f"the price of {name} is unknown: {reason}")
+            name = f"{each.provider}:{each.model}"
+            if reason := unpriced(name):
+                what = f"models[{position}] {name}" if chats is several else "the model"
+                unknown.append(f"the price of {what} is unknown: {reason}")
         if unknown:
             raise ConfigurationError(f"max_cost: {'; '.join(unknown)}")
 
@@ -386,10 +386,6 @@ class AgentState:
 
 def _checked(headers: Headers | None) -> Headers | None:
     return headers if headers is None else checked_headers(headers)
-
-
-def _name(chat: object) -> str:
-    return f"{getattr(chat, 'provider', '')}:{getattr(chat, 'model', '')}"
 
 
 @contextmanager
