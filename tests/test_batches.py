@@ -23,6 +23,8 @@ from wire.errors import (
     OutputError,
     RuleError,
     ServerError,
+    StreamIncomplete,
+    StreamInvalid,
     TotalClock,
     WireError,
 )
@@ -296,6 +298,30 @@ def test_waiting_ends_in_a_clock_error() -> None:
                 call = next(flow)
     assert pauses == [Pause(5), Pause(2)]
     assert call.path == f"/batches/{made.id}"  # type: ignore[union-attr]
+
+
+def test_what_was_left_out_of_the_requests_is_noted() -> None:
+    door = Door(MODELS["gemini"], "sync", Emulator())
+    image = Media(data=b"\x89PNG\r\n\x1a\n", media_type="image/png", detail="low")
+    made = door.do(lambda chat: chat.batches.create({"a": "x", "b": ["what?", image]}))
+    assert [str(note) for note in made.notes] == [
+        "requests['b'].messages[0].parts[1].detail: left out: Gemini has no such field"
+    ]
+
+
+def test_a_result_that_is_no_response_is_an_error_of_its_request() -> None:
+    """The others are read."""
+    line = b'{"custom_id":"%b","response":{"status_code":200,"body":%b}}\n'
+    data = line % (b"a", b"[]") + line % (b"b", b'{"choices":[]}')
+    with Chat(MODELS["chat"], api_key="fake-key", http=EmulatorTransport()) as chat:
+        file = chat.client.send(openai.upload_file(data, purpose="batch", filename="out.jsonl"))
+        answer = openai.Batch(id="batch_1", output_file_id=file.id)
+        ended = Batch(id="batch_1", provider="openai@chat", status="completed", answer=answer)
+        results = chat.batches.results(ended)
+    assert {id: type(each) for id, each in results.items()} == {
+        "a": StreamIncomplete,
+        "b": StreamInvalid,
+    }
 
 
 def test_counts_of_a_batch_that_was_not_read_yet_are_unknown() -> None:

@@ -5,6 +5,7 @@ it.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 from types import ModuleType
@@ -51,6 +52,17 @@ def test_the_page_names_what_the_module_offers(name: str):
 def test_every_package_with_public_names_is_on_the_page():
     packages = {".".join(path.relative_to(ROOT).parts) for path in PACKAGES}
     assert packages <= set(SECTIONS)
+
+
+@joined("path", PACKAGES)
+def test_no_module_of_a_package_hides_a_public_name(path: Path):
+    """The import of a module makes it an attribute of its package, in place of a function that is
+    loaded on first use.
+    """
+    package = importlib.import_module(".".join(path.relative_to(ROOT).parts))
+    modules = {each.name for each in pkgutil.iter_modules(package.__path__)}
+    shared = modules.intersection(package.__all__)
+    assert [each for each in shared if not isinstance(getattr(package, each), ModuleType)] == []
 
 
 @pytest.mark.parametrize("path", PACKAGES, ids=lambda path: ".".join(path.relative_to(ROOT).parts))

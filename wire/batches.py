@@ -15,6 +15,8 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow
+from wire.core.foreign import invalid
+from wire.core.memory import Note, with_notes
 from wire.core.polling import PollPolicy
 from wire.core.provider import Provider
 from wire.core.secret import quoted, type_name
@@ -176,7 +178,16 @@ def create_flow(chat: ChatState[Any], requests: Mapping[str, Line], output: Any)
         violations.append(Violation("requests", problem))
     if violations:
         raise RuleError(violations=violations, provider=chat.provider)
-    return wire.create_batch(calls, chat.model, chat.row)
+    notes = [
+        Note(f"requests[{id!r}].{each.path}", each.message)
+        for id, call in calls.items()
+        for each in call.notes
+    ]
+    return _submitted(wire.create_batch(calls, chat.model, chat.row), notes)
+
+
+def _submitted(flow: Flow[Batch], notes: list[Note]) -> Flow[Batch]:
+    return with_notes((yield from flow), notes)
 
 
 def _id(id: object) -> str:
@@ -256,6 +267,8 @@ def _parsed(
         return read_output(reply, OutputType(output))
     except WireError as error:
         return error
+    except Exception as cause:
+        return invalid(cause, body)
 
 
 def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:

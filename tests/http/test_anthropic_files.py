@@ -14,7 +14,10 @@ from wire.errors import ConfigurationError
 from wire.testing.emulator import Emulator, EmulatorTransport, serve
 
 
-def test_a_file_is_uploaded_listed_read_and_deleted(drive: Drive, tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["2023-06-01", "2026-10-21"])
+def test_a_file_is_uploaded_listed_read_and_deleted(
+    drive: Drive, tmp_path: Path, version: str
+) -> None:
     path = tmp_path / "report.pdf"
     path.write_bytes(b"%PDF-1.7 " + bytes(100_000))
     with serve(Emulator()) as server:
@@ -26,9 +29,15 @@ def test_a_file_is_uploaded_listed_read_and_deleted(drive: Drive, tmp_path: Path
             other = door.send(
                 anthropic.upload_file(b"x", filename="x.txt", expires_in_seconds=3600)
             )
+            assert other.expires_at > other.created_at
             newest = door.send(anthropic.list_files(limit=1))
-            assert ([each.id for each in newest.data], newest.has_more) == ([other.id], True)
-            rest = door.send(anthropic.list_files(after_id=newest.last_id))
+            assert [each.id for each in newest.data] == [other.id]
+            begin = (
+                {"page": newest.next_page}
+                if version == "2026-10-21"
+                else {"after_id": newest.last_id}
+            )
+            rest = door.send(anthropic.list_files(**begin))
             assert [each.id for each in rest.data] == [made.id]
             assert door.send(anthropic.get_file(made.id)) == made
             with pytest.raises(errors.BadRequestError, match="not downloadable"):
@@ -37,7 +46,7 @@ def test_a_file_is_uploaded_listed_read_and_deleted(drive: Drive, tmp_path: Path
             with pytest.raises(errors.NotFoundError):
                 door.send(anthropic.get_file(made.id))
 
-        drive.session(work, "anthropic", base_url=server.url)
+        drive.session(work, "anthropic", base_url=server.url, version=version)
         betas = {each["headers"].get("anthropic-beta") for each in server.emulator.requests}
         assert betas == {"files-api-2025-04-14"}
 

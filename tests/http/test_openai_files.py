@@ -123,7 +123,7 @@ def test_a_batch_ends_with_results_and_errors(drive: Drive) -> None:
 def client() -> Iterator[Client]:
     steps = [{"match": {"text": "slow"}, "fault": "expire"}]
     http = EmulatorTransport(Emulator(steps))
-    with Client("openai", api_key="fake-key", http=http) as made:
+    with Client("openai", api_key="fake-key", http=http, retry=None) as made:
         yield made
 
 

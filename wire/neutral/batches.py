@@ -10,7 +10,7 @@ import msgspec
 
 from wire.core.call import Call
 from wire.core.flow import Flow
-from wire.core.memory import MetadataStruct
+from wire.core.memory import MetadataStruct, Note
 from wire.core.provider import Provider
 from wire.errors import APIError, WireError
 from wire.neutral.messages import Media, Reply
@@ -60,6 +60,8 @@ class Batch(MetadataStruct, frozen=True, kw_only=True):
     """When the batch was submitted."""
     expires_at: float | None = None
     """Requests that are not answered by then expire."""
+    notes: tuple[Note, ...] = ()
+    """What was changed in the requests, or left out, with the paths of `create`."""
     answer: Any = None
     """The batch as the wire's own struct, with all its fields."""
 

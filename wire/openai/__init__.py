@@ -19,7 +19,7 @@ from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from wire.openai import responses as responses
-    from wire.openai.batch_lines import batch_lines as batch_lines
+    from wire.openai.batch_file import batch_lines as batch_lines
     from wire.openai.chat import batching as batching
     from wire.openai.chat import types as types
     from wire.openai.chat.endpoints import chat_completions as chat_completions
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from wire.openai.common.rows import unlisted as unlisted
 
 _NAMES = {
-    "wire.openai.batch_lines": ("batch_lines",),
+    "wire.openai.batch_file": ("batch_lines",),
     "wire.openai.chat.endpoints": ("chat_completions", "stream_chat_completions"),
     "wire.openai.chat.parse": ("EventReader", "parse_reply"),
     "wire.openai.chat.parts": ("parse_message",),

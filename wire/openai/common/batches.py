@@ -1,5 +1,5 @@
-"""Calls of batches, a flow that waits for one, and the files of results. `wire.openai.batch_lines`
-writes the files of requests.
+"""Calls of batches, a flow that waits for one, and the files of results.
+`wire.openai.batch_file` writes the files of requests.
 
 Paths are relative to a base URL that ends in the version. Source of paths and bodies: OpenAI's API
 reference 2.3.0, 2026-08-21. Results as recorded, 2026-08.

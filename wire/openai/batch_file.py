@@ -1,4 +1,8 @@
-"""The file of requests of a batch, for all families of OpenAI's endpoints."""
+"""The file of requests of a batch, for all families of OpenAI's endpoints.
+
+It is not called `batch_lines.py`: once it is imported, a module of that name would hide the
+function `batch_lines` of the package.
+"""
 
 from __future__ import annotations
 
