@@ -40,7 +40,7 @@ _STATUSES = """exit status:
   130  interrupted by Ctrl-C
   141  the reader of the output has closed it
 
-Keys are taken from the environment only; `wire providers` lists their variables.
+Keys of providers are taken from the environment only; `wire providers` lists their variables.
 """
 
 

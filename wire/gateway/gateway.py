@@ -22,7 +22,7 @@ from wire.catalogue.catalogue import current
 from wire.chat import AsyncChat
 from wire.core.arguments import checked_arguments
 from wire.core.memory import Note
-from wire.core.printable import printable
+from wire.core.printable import printable_line
 from wire.core.secret import Secret, sealed, type_name
 from wire.errors import (
     BlockedError,
@@ -67,7 +67,7 @@ class _Exchange:
     """One request of a client on its way."""
 
     api: Api
-    asked: ReceivedRequest
+    parsed: ReceivedRequest
     request: Request
     """What the backend gets."""
     head: ResponseHead
@@ -81,7 +81,7 @@ class _Exchange:
         """Whether the client gets events. A stream of Gemini without `alt=sse` is a JSON array,
         which is sent when it is complete.
         """
-        streams = self.asked.stream or self.route.endpoint == "streamGenerateContent"
+        streams = self.parsed.stream or self.route.endpoint == "streamGenerateContent"
         return streams and not wants_array(self.received, self.route)
 
 
@@ -215,17 +215,17 @@ class Gateway:
         if route.endpoint in COUNTING:
             return await self._counted(request, route)
         api = GENERATING[route.endpoint]()
-        asked = self._parsed(api, request.body)
-        notes = list(asked.notes)
-        neutral = self._continued(asked, notes)
+        parsed = self._parsed(api, request.body)
+        notes = list(parsed.notes)
+        neutral = self._continued(parsed, notes)
         head = ResponseHead(
             id=secrets.token_hex(12),
             model=self.backend.model,
             created=int(time.time()),
             state=state_of,
         )
-        writer = api.writer(asked, head)
-        exchange = _Exchange(api, asked, neutral, head, writer, request, vendor, route)
+        writer = api.writer(parsed, head)
+        exchange = _Exchange(api, parsed, neutral, head, writer, request, vendor, route)
         if exchange.streams:
             return await self._streamed(exchange, notes)
         return await self._whole(exchange, notes)
@@ -236,13 +236,13 @@ class Gateway:
         own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
         return api.parse(body, **own, counts=counts)
 
-    def _continued(self, asked: ReceivedRequest, notes: list[Note]) -> Request:
+    def _continued(self, parsed: ReceivedRequest, notes: list[Note]) -> Request:
         """The request with the messages of the model as it sent them."""
-        messages = asked.request.messages
-        if asked.previous:
-            before = self._conversations.get(asked.previous)
+        messages = parsed.request.messages
+        if parsed.previous:
+            before = self._conversations.get(parsed.previous)
             if before is None:
-                problem = f"the gateway has no response {asked.previous!r}, or forgot it"
+                problem = f"the gateway has no response {parsed.previous!r}, or forgot it"
                 remedy = "send the whole input"
                 raise RuleError(
                     violations=[Violation("previous_response_id", problem, remedy=remedy)]
@@ -254,7 +254,7 @@ class Gateway:
         messages = restored(messages, self._calls, notes)
         if self.backend.row.wire == "gemini":
             messages = tuple(map(_with_objects, messages))
-        return msgspec.structs.replace(asked.request, messages=messages)
+        return msgspec.structs.replace(parsed.request, messages=messages)
 
     # --- the backend ------------------------------------------------------------------------------
 
@@ -343,7 +343,7 @@ class Gateway:
             kept = packed(reply.message)
             for call in reply.tool_calls:
                 self._calls.add(call.id, kept, len(kept))
-        if exchange.asked.stores:
+        if exchange.parsed.stores:
             id = f"{exchange.api.id_prefix}{exchange.head.id}"
             turns = tuple(each for each in exchange.request.messages if not each.instructs)
             size = len(exchange.received.body) + len(reply.text)
@@ -353,34 +353,19 @@ class Gateway:
 
     async def _counted(self, request: Received, route: Route) -> Answer:
         counting = COUNTING[route.endpoint]
-        asked = self._parsed(counting.api(), request.body, counts=True)
-        notes = list(asked.notes)
-        neutral = self._continued(asked, notes)
-        tokens = await self._count(neutral)
-        if tokens is None:
-            from wire.history.tokens import estimate_tokens
+        parsed = self._parsed(counting.api(), request.body, counts=True)
+        notes = list(parsed.notes)
+        neutral = self._continued(parsed, notes)
+        call = self._call("count_call", neutral, notes)
+        if call is None:
+            from wire.history.tokens import estimate_request
 
-            tokens = sum(map(estimate_tokens, neutral.messages))
+            tokens = estimate_request(neutral)
             notes.append(Note("tokens", "estimated: the backend does not count them"))
+        else:
+            tokens = (await self.backend.client.send(call)).total
         answer = json_answer(encoded(counting.body(tokens)))
         return replace(answer, headers=(*answer.headers, *note_headers(notes)))
-
-    async def _count(self, request: Request) -> int | None:
-        """The number that the backend counts; `None` if it has no endpoint for it."""
-        from wire import anthropic, gemini
-        from wire.openai import responses
-
-        row, model, client = self.backend.row, self.backend.model, self.backend.client
-        if row.wire == "openai.responses":
-            prompt = responses.render_request(request, model, row)
-            return (await client.send(responses.count_input_tokens(prompt))).input_tokens
-        if row.wire == "gemini":
-            contents = gemini.render_request(request, model, row)
-            return (await client.send(gemini.count_tokens(model, contents))).total_tokens
-        if row.wire == "anthropic":
-            message = anthropic.render_request(request, model, row)
-            return (await client.send(anthropic.count_tokens(message))).input_tokens
-        return None
 
 
 def _changes(request: Request) -> list[dict[str, Any]]:
@@ -448,7 +433,7 @@ def note_headers(notes: Iterable[Note]) -> list[tuple[str, str]]:
     """
     texts = list(dict.fromkeys(map(str, notes)))
     shown = [
-        printable(text).encode("ascii", "backslashreplace").decode()[:_MAX_NOTE_LETTERS]
+        printable_line(text).encode("ascii", "backslashreplace").decode()[:_MAX_NOTE_LETTERS]
         for text in texts[:_MAX_NOTES]
     ]
     if len(texts) > _MAX_NOTES:

@@ -91,8 +91,8 @@ class Remembered(Generic[V]):
 
     def get(self, id: str) -> V | None:
         """The value of an id, if it is not forgotten."""
-        found = self._values.get(id)
-        return None if found is None else found[0]
+        entry = self._values.get(id)
+        return None if entry is None else entry[0]
 
     def add(self, id: str, value: V, size: int) -> None:
         """Remember a value of so many bytes; forget the oldest ones beyond the limits."""

@@ -76,8 +76,8 @@ def parse_request(
     the JSON path of what has no neutral form and cannot be left out.
     """
     if counts:
-        asked = decode(body, CountTokensRequest)
-        sent = asked.generate_content_request or decode(body, GenerateContentRequest)
+        counting = decode(body, CountTokensRequest)
+        sent = counting.generate_content_request or decode(body, GenerateContentRequest)
     else:
         sent = decode(body, GenerateContentRequest)
     if sent.cached_content:
@@ -247,10 +247,10 @@ def _media(part: Part, path: str) -> Media:
     """The media of a part, as `parse_reply` reads them."""
     content = Content(role="model", parts=[part])
     response = GenerateContentResponse(candidates=[Candidate(content=content)])
-    found = parse_reply(response).message.parts
-    if not found or not isinstance(found[0], Media):
+    parts = parse_reply(response).message.parts
+    if not parts or not isinstance(parts[0], Media):
         raise refused(path, "expected media as base64 with a type, or as a URI")
-    return msgspec.structs.replace(found[0])
+    return msgspec.structs.replace(parts[0])
 
 
 # --- tools ----------------------------------------------------------------------------------------
