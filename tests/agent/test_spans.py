@@ -356,13 +356,13 @@ def test_names_of_older_conventions(telemetry: Telemetry) -> None:
 def test_a_chat_that_an_agent_makes_from_a_name_is_traced(telemetry: Telemetry) -> None:
     spans = telemetry.tracing()
     config = LLMConfig("fake-key", provider="deepseek", model="deepseek-chat")
-    for agent in (
+    agents: list[Any] = [
         Agent("ollama:qwen3:8b", tracing=spans),
         LLMAgent("ollama:qwen3:8b", tracing=spans),
         LLMAgent.from_config(config, tracing=spans),
-    ):
-        client: Any = agent.model.client
-        assert client._around == (spans,)
+    ]
+    for agent in agents:
+        assert agent.model.client._around == (spans,)
 
 
 def test_what_makes_no_spans_is_refused() -> None:
