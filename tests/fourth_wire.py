@@ -33,8 +33,7 @@ from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.messages import Done, Event, Message, Reply, Stop, TextDelta
 from wire.neutral.models import ListedModel, ModelPage
 from wire.neutral.rendering import ReplyReader, wire_call
-from wire.neutral.request import Request
-from wire.neutral.tokens import TokenCount
+from wire.neutral.request import Request, TokenCount
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 

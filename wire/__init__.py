@@ -102,12 +102,12 @@ if TYPE_CHECKING:
     from wire.neutral.request import Output as Output
     from wire.neutral.request import Request as Request
     from wire.neutral.request import ServerTool as ServerTool
+    from wire.neutral.request import TokenCount as TokenCount
     from wire.neutral.request import Tool as Tool
     from wire.neutral.server_tools import code as code
     from wire.neutral.server_tools import file_search as file_search
     from wire.neutral.server_tools import url_context as url_context
     from wire.neutral.server_tools import web_search as web_search
-    from wire.neutral.tokens import TokenCount as TokenCount
     from wire.pace import Pace as Pace
     from wire.testing.cassette.transports import record as record
     from wire.tools import ToolContext as ToolContext
@@ -181,9 +181,8 @@ _NAMES = {
         "Usage",
     ),
     "wire.neutral.models": ("ListedModel",),
-    "wire.neutral.request": ("Location", "Output", "Request", "ServerTool", "Tool"),
+    "wire.neutral.request": ("Location", "Output", "Request", "ServerTool", "TokenCount", "Tool"),
     "wire.neutral.server_tools": ("code", "file_search", "url_context", "web_search"),
-    "wire.neutral.tokens": ("TokenCount",),
     "wire.pace": ("Pace",),
     "wire.testing.cassette.transports": ("record",),
     "wire.tools": ("ToolContext", "tool"),

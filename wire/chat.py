@@ -45,7 +45,7 @@ from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unseale
 from wire.errors import ConfigurationError, RuleError, Violation
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
-from wire.neutral.request import Request, ServerTool, Tool, check_caching
+from wire.neutral.request import Request, ServerTool, TokenCount, Tool, check_caching
 from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 from wire.wires import WIRES
 
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
     from wire.neutral.data_source import Readable
-    from wire.neutral.tokens import TokenCount
 
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Event, Reply])
@@ -417,7 +416,6 @@ class ChatState(Generic[AnyClient]):
         call = WIRES[self.row.wire].count_call(request, self.model, self.row)
         if call is None:
             from wire.history.tokens import estimate_request
-            from wire.neutral.tokens import TokenCount
 
             WIRES[self.row.wire].call(request, self.model, self.row)  # raises as for `ask`
             return TokenCount(estimate_request(request), exact=False, source="estimate")

@@ -22,8 +22,7 @@ if TYPE_CHECKING:  # a client that sends no neutral request does without their m
     from wire.neutral.embeddings import Embeddings, EmbedRequest
     from wire.neutral.messages import Event, Message, Reply
     from wire.neutral.models import ModelPage
-    from wire.neutral.request import Request
-    from wire.neutral.tokens import TokenCount
+    from wire.neutral.request import Request, TokenCount
 
 
 class Wire(Protocol):

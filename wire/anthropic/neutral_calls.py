@@ -15,8 +15,7 @@ from wire.errors import ConfigurationError, StreamInvalid
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.models import ListedModel, ModelPage, moment
-from wire.neutral.request import Request
-from wire.neutral.tokens import TokenCount
+from wire.neutral.request import Request, TokenCount
 
 
 @checked_arguments()

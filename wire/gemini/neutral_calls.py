@@ -40,8 +40,7 @@ from wire.neutral.embeddings import (
 )
 from wire.neutral.messages import Usage
 from wire.neutral.models import ListedModel, ModelPage
-from wire.neutral.request import Request
-from wire.neutral.tokens import TokenCount
+from wire.neutral.request import Request, TokenCount
 
 _TASK_TYPES = {
     "query": "RETRIEVAL_QUERY",

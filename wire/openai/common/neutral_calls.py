@@ -23,8 +23,7 @@ from wire.neutral.embeddings import (
 )
 from wire.neutral.messages import Message, Usage
 from wire.neutral.models import ListedModel, ModelPage, moment
-from wire.neutral.request import Request
-from wire.neutral.tokens import TokenCount
+from wire.neutral.request import Request, TokenCount
 from wire.openai.common.dialect import Dialect
 from wire.openai.common.endpoints import embeddings, list_models
 from wire.openai.common.rows import provider_row

@@ -9,8 +9,7 @@ from wire.core.provider import Provider
 from wire.errors import ConfigurationError
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import Embeddings, EmbedRequest
-from wire.neutral.request import Request
-from wire.neutral.tokens import TokenCount
+from wire.neutral.request import Request, TokenCount
 from wire.openai.common import neutral_calls, rows
 from wire.openai.responses.rendering import render_request
 from wire.openai.responses.rows import provider_row
