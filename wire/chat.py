@@ -407,7 +407,13 @@ class ChatState(Generic[AnyClient]):
             if error.preview is not None:
                 error.preview = self.client._target.addressed(error.preview)
             raise
-        return _with_options(call, parameters)
+        if (  # most requests have none, and each call of a function costs time
+            parameters["timeouts"] is not USE_CLIENT_DEFAULT
+            or parameters["retry"] is not USE_CLIENT_DEFAULT
+            or parameters["headers"] is not None
+        ):
+            call = _with_options(call, parameters)
+        return call
 
     def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
         """Count the tokens of a request; `parameters` are those of `ask`."""
