@@ -171,11 +171,12 @@ def test_hosts_whose_search_is_a_setting_of_the_request() -> None:
     assert sent["web_search_options"] == {"user_location": place, "search_context_size": "low"}
     assert "tools" not in sent
     assert body("qwen:qwen3-max", wire.web_search())["enable_search"] is True
-    sent = body("groq:groq/compound", wire.web_search(allowed_domains="a.example"), wire.code())
+    search = wire.web_search(allowed_domains="a.example", blocked_domains="b.example")
+    sent = body("groq:groq/compound", search, wire.code())
     enabled = {"tools": {"enabled_tools": ["web_search", "code_interpreter"]}}
     assert (sent["compound_custom"], sent["search_settings"]) == (
         enabled,
-        {"include_domains": ["a.example"]},
+        {"include_domains": ["a.example"], "exclude_domains": ["b.example"]},
     )
 
 
@@ -242,6 +243,11 @@ REFUSED: list[tuple[str, list[Any], str]] = [
         [wire.web_search(blocked_domains=["a.example"])],
         "tools[0].blocked_domains: openrouter has no such option of web_search (leave it out)",
     ),
+    (
+        CLAUDE,
+        [wire.web_search(allowed_domains="a", blocked_domains="b")],
+        "tools[0].blocked_domains: anthropic does not take it together with allowed_domains",
+    ),
     (CLAUDE, [wire.code(), wire.code()], "tools[1]: a second code"),
     (
         CLAUDE,
@@ -274,10 +280,6 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: wire.web_search(location="Brest"), "location: expected a Location, not str"),  # type: ignore[arg-type]
     (lambda: Location(city=5), "location.city: expected a text, not int"),  # type: ignore[arg-type]
     (lambda: ServerTool(kind="code", extra={"a": 1}), "code.extra.a: expected a mapping"),  # type: ignore[dict-item]
-    (
-        lambda: wire.web_search(allowed_domains="a", blocked_domains="b"),
-        "web_search.blocked_domains: not together with allowed_domains",
-    ),
     (
         lambda: Request(
             messages=(Message.user("Hi"),), tools=(wire.code(),), tool_choice=("code",)

@@ -189,21 +189,22 @@ class _Bytes:
     """The text of a reply, with positions in bytes of UTF-8 converted to code points."""
 
     def __init__(self, parts: Sequence[NeutralPart]) -> None:
-        self._texts = [part.text if isinstance(part, Text) else "" for part in parts]
-        text = "".join(self._texts)
+        texts = [part.text if isinstance(part, Text) else "" for part in parts]
+        text = "".join(texts)
         self._data = text.encode("utf-8", "surrogatepass")
+        sizes = (len(each.encode("utf-8", "surrogatepass")) for each in texts)
+        self._parts = list(itertools.accumulate(sizes, initial=0))  # where each part begins
         # Where each character begins; not needed if each has one byte.
         self._begins: list[int] | None = None
         if len(self._data) != len(text):
-            sizes = map(_size, text)
-            self._begins = list(itertools.accumulate(sizes, initial=0))
+            self._begins = list(itertools.accumulate(map(_size, text), initial=0))
 
     def segment(self, segment: Segment) -> tuple[int | None, int | None]:
         """The span of a segment: where its text stands, if it is not where the indices say."""
         start, end = segment.start_index or 0, segment.end_index or 0
         wanted = (segment.text or "").encode("utf-8", "surrogatepass")
-        before = "".join(self._texts[: segment.part_index or 0])
-        base = len(before.encode("utf-8", "surrogatepass"))
+        part = segment.part_index or 0
+        base = self._parts[part] if 0 <= part < len(self._parts) else 0
         for begin in dict.fromkeys((base, 0)):
             at = begin + start
             if not wanted:

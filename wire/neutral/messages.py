@@ -491,7 +491,7 @@ class Message(Value, frozen=True):
         if type(self.cache) is not bool:
             problem = f"expected a bool, not {type(self.cache).__name__}"
             raise RuleError(violations=[Violation("message.cache", problem)])
-        if self.citations != ():
+        if type(self.citations) is not tuple or self.citations:
             msgspec.structs.force_setattr(self, "citations", _citations(self.citations))
         if type(self.parts) is not tuple:
             msgspec.structs.force_setattr(self, "parts", tuple(_flat((self.parts,))))

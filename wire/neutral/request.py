@@ -238,8 +238,8 @@ class ServerTool(MetadataStruct, frozen=True, kw_only=True):
     ServerTool(kind='code')
 
     A host that does not offer the tool, or cannot express one of its options, is not asked:
-    `RuleError` names the host and the tool. Raises `RuleError` for a value of a wrong type, for
-    both lists of domains at once, and for a file search without stores.
+    `RuleError` names the host and the tool. Raises `RuleError` for a value of a wrong type, and for
+    a file search without stores.
     """
 
     kind: ServerToolKind
@@ -247,7 +247,7 @@ class ServerTool(MetadataStruct, frozen=True, kw_only=True):
     allowed_domains: tuple[str, ...] = ()
     """Only pages of these domains."""
     blocked_domains: tuple[str, ...] = ()
-    """No pages of these domains."""
+    """No pages of these domains. Most hosts refuse it together with `allowed_domains`."""
     location: Location | None = None
     """Where the user is, for a web search."""
     max_uses: int | None = None
@@ -273,9 +273,6 @@ class ServerTool(MetadataStruct, frozen=True, kw_only=True):
                     problem = f"expected a text that is not blank, not {quoted(text, 80)}"
                     raise _refusal(f"{self.kind}.{name}[{index}]", problem)
             msgspec.structs.force_setattr(self, name, texts)
-        if self.allowed_domains and self.blocked_domains:
-            problem = "not together with allowed_domains: no vendor takes both"
-            raise _refusal(f"{self.kind}.blocked_domains", problem)
         if self.location is not None and not isinstance(self.location, Location):
             raise wrong_type(f"{self.kind}.location", self.location, "Location")
         for name in ("max_uses", "max_results"):

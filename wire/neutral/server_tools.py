@@ -129,6 +129,8 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     """The JSON of the tool, without options."""
     options: dict[str, str] = msgspec.field(default_factory=dict)
     """Option of `ServerTool` -> the path of its key in the JSON, with dots."""
+    both_lists: bool = False
+    """The host takes allowed and blocked domains together."""
     in_body: bool = False
     """The keys of the JSON belong to the body, not to an item of `tools`."""
 
@@ -224,6 +226,9 @@ def _refused(
 def _written(tool: ServerTool, form: Form, path: str, provider: str) -> dict[str, Any]:
     """The JSON of a tool with its options. Raises `RuleError` for one that the host has not."""
     made = _merged({}, form.json)
+    if tool.allowed_domains and tool.blocked_domains and not form.both_lists:
+        problem = f"{provider} does not take it together with allowed_domains"
+        raise _bad(f"{path}.blocked_domains", problem)
     for name in OPTIONS:
         value = getattr(tool, name)
         if not value:

@@ -28,6 +28,7 @@ FORMS = {
             "allowed_domains": "search_settings.include_domains",
             "blocked_domains": "search_settings.exclude_domains",
         },
+        both_lists=True,  # recorded
         in_body=True,
     ),
     "compound.code_interpreter": Form(
