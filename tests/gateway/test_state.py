@@ -14,7 +14,7 @@ from wire.core.memory import Note
 from wire.gateway.state import Remembered, packed, restored, state_of, unpacked
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import parse_response
-from wire.neutral.messages import Message, Other, Text, Thought, ToolCall
+from wire.neutral.messages import Message, Other, ServerToolCall, Text, Thought, ToolCall
 from wire.neutral.serving import NO_STATE
 
 CALL = {"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": "c2ln"}
@@ -69,11 +69,12 @@ def test_a_state_in_the_url_safe_alphabet_without_padding_is_the_same(message: M
         ((ToolCall(name="f"),), False),
         ((ToolCall(name="f", signature="c2ln"),), True),
         ((Thought("Hm."),), True),
-        ((Other("server_tool_use"),), True),
+        ((ServerToolCall(name="web_search"),), True),
+        ((Other("new"),), True),
     ],
 )
 def test_a_message_that_any_model_understands_needs_none(
-    parts: tuple[Text | ToolCall | Thought | Other, ...], has_state: bool
+    parts: tuple[Text | ToolCall | Thought | ServerToolCall | Other, ...], has_state: bool
 ) -> None:
     assert bool(state_of(Message("assistant", parts))) == has_state
 

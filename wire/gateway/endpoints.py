@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import msgspec
 
 from wire.catalogue.catalogue import Model
-from wire.neutral.messages import Media, Other, Part
+from wire.neutral.messages import Media, Other, Part, ServerToolCall, ServerToolResult
 from wire.neutral.serving import ReceivedRequest, ReplyWriter, ResponseHead
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
@@ -33,7 +33,7 @@ class Api(msgspec.Struct, frozen=True):
     writer: Callable[[ReceivedRequest, ResponseHead], ReplyWriter]
     id_prefix: str = ""
     """What the ids of responses begin with."""
-    misses: tuple[type[Part], ...] = (Media, Other)
+    misses: tuple[type[Part], ...] = (Media, ServerToolCall, ServerToolResult, Other)
     """Parts that its responses do not have."""
     request_id: str = ""
     """The header with the id of the request."""
@@ -43,7 +43,7 @@ def _gemini() -> Api:
     from wire.gemini.parse_request import parse_request
     from wire.gemini.render_reply import ReplyWriter as Writer
 
-    return Api("gemini", parse_request, Writer, misses=(Other,))
+    return Api("gemini", parse_request, Writer, misses=(ServerToolCall, ServerToolResult, Other))
 
 
 def _chat() -> Api:

@@ -22,6 +22,8 @@ from wire.neutral.messages import (
     Message,
     Other,
     Part,
+    ServerToolCall,
+    ServerToolResult,
     Text,
     Thought,
     ToolCall,
@@ -78,7 +80,7 @@ def unpacked(state: str) -> Message | None:
 def _is_opaque(part: Part) -> bool:
     if isinstance(part, Text | ToolCall):
         return bool(part.signature or part.extra)
-    return isinstance(part, Thought | Other)
+    return isinstance(part, Thought | ServerToolCall | ServerToolResult | Other)
 
 
 class Remembered(Generic[V]):
