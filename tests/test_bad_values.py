@@ -215,6 +215,10 @@ RAW: dict[str, tuple[Door, str]] = {
         lambda bad: openai.embeddings(openai.EmbeddingRequest(model="e", input=["a", bad])),
         "input[1]",
     ),
+    "openai.create_batch": (
+        lambda bad: openai.create_batch("file-1", "/v1/responses", metadata={"a": bad}),
+        "metadata.a",
+    ),
     "anthropic.create_message": (lambda bad: anthropic.create_message(claude_request(bad)), USED),
     "anthropic.stream_message": (lambda bad: anthropic.stream_message(claude_request(bad)), USED),
     "anthropic.count_tokens": (lambda bad: anthropic.count_tokens(claude_request(bad)), USED),
@@ -242,8 +246,10 @@ gemini: delete_file_search_store download_file get_batch get_cached_content get_
 gemini: get_embed_batch get_file get_file_search_store get_model get_operation list_batches
 gemini: list_cached_contents list_documents list_file_search_stores list_files list_models
 gemini: wait_for_batch wait_for_embed_batch wait_for_file
-openai: delete_model get_model list_models
-anthropic: batch_results cancel_batch delete_batch get_batch get_model list_batches list_models
+openai: cancel_batch delete_file delete_model download_file get_batch get_file get_model
+openai: list_batches list_files list_models upload_file wait_for_batch
+anthropic: batch_results cancel_batch delete_batch delete_file download_file get_batch get_file
+anthropic: get_model list_batches list_files list_models upload_file
 """
 """Those that have no body, by wire."""
 

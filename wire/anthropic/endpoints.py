@@ -212,7 +212,8 @@ def with_headers(request: W, betas: Sequence[str]) -> tuple[W, dict[str, str]]:
 
     Raises `ConfigurationError` if `betas` is not a list of names, or a field is no header.
     """
-    sent = beta_headers(betas)
+    # Most requests have none; an empty text is refused.
+    sent = beta_headers(betas) if betas or isinstance(betas, str) else {}
     for name, header in HEADER_FIELDS.items():
         if (value := getattr(request, name)) is not None:
             sent[header] = value
