@@ -648,7 +648,7 @@ SOUND: dict[str, Callable[[], Any]] = {
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
 BY_TYPE: dict[str, Callable[[], Any]] = {
-    "EmbedRequest": lambda: importlib.import_module("wire.neutral.embeddings").embed_request("Hi"),
+    "EmbedRequest": lambda: importlib.import_module("wire.neutral.embeddings").EmbedRequest("Hi"),
     "Account": lambda: wire.Account(),
     "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",

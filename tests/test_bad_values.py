@@ -230,9 +230,11 @@ RAW: dict[str, tuple[Door, str]] = {
     ),
     "gemini.call": (lambda bad: gemini.call(asked(bad), MODEL), TOLD),
     "gemini.stream_call": (lambda bad: gemini.stream_call(asked(bad), MODEL), TOLD),
+    "gemini.count_call": (lambda bad: gemini.count_call(asked(bad), MODEL), TOLD),
     "openai.call": (lambda bad: openai.call(asked(bad), "gpt-5.4"), TOLD),
     "openai.stream_call": (lambda bad: openai.stream_call(asked(bad), "gpt-5.4"), TOLD),
     "anthropic.call": (lambda bad: anthropic.call(asked(bad), "claude-opus-4-8"), TOLD),
+    "anthropic.count_call": (lambda bad: anthropic.count_call(asked(bad), "claude-opus-4-8"), TOLD),
     "anthropic.stream_call": (
         lambda bad: anthropic.stream_call(asked(bad), "claude-opus-4-8"),
         TOLD,
@@ -245,13 +247,14 @@ gemini: cancel_batch delete_batch delete_cached_content delete_document delete_f
 gemini: delete_file_search_store download_file get_batch get_cached_content get_document
 gemini: get_embed_batch get_file get_file_search_store get_model get_operation list_batches
 gemini: list_cached_contents list_documents list_file_search_stores list_files list_models
-gemini: wait_for_batch wait_for_embed_batch wait_for_file
+gemini: wait_for_batch wait_for_embed_batch wait_for_file embed_flow models_call
 openai: cancel_batch delete_file delete_model download_file get_batch get_file get_model
 openai: list_batches list_files list_models upload_file wait_for_batch
+openai: count_call embed_flow models_call
 anthropic: batch_results cancel_batch delete_batch delete_file download_file get_batch get_file
-anthropic: get_model list_batches list_files list_models upload_file
+anthropic: get_model list_batches list_files list_models upload_file embed_flow models_call
 """
-"""Those that have no body, by wire."""
+"""Those that have no body, or one of texts alone, by wire."""
 
 
 # --- all other doors ------------------------------------------------------------------------------

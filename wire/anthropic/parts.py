@@ -115,16 +115,11 @@ def wire_messages(
             turns[-1][1].extend(blocks)
         else:
             turns.append((role, blocks))
-    paths = [path for path, message in conversation if not message.instructs]
-    last = next((each.role for _, each in reversed(conversation) if not each.instructs), "")
+    sent = [each for each in conversation if not each[1].instructs]
+    path, last = (sent[-1][0], sent[-1][1].role) if sent else ("messages", "")
     if not turns or (turns[-1][0] == "assistant" and last != "assistant"):
         remedy = "remove it, or write it as text"
-        raise _refused(
-            paths[-1] if paths else "messages",
-            "no part of it can be sent to this model",
-            "A5",
-            remedy,
-        )
+        raise _refused(path, "no part of it can be sent to this model", "A5", remedy)
     return [_message(role, blocks) for role, blocks in turns]
 
 

@@ -15,6 +15,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import TextChunk
 from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
+from wire.core.foreign import frameless
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.lazy import lazy_pattern
@@ -460,7 +461,13 @@ class _Request(_Message, frozen=True, kw_only=True):
         """
         if self.host_rules is None:
             return self
-        judged: Self = self.host_rules(self, provider)
+        try:
+            judged: Self = self.host_rules(self, provider)
+        except WireError:
+            raise
+        except Exception as cause:  # of a call that the user made
+            problem = f"call.host_rules raised {type_name(cause)}"
+            raise ConfigurationError(problem, provider=provider.name) from frameless(cause)
         return judged
 
     @property

@@ -656,14 +656,14 @@ class ClientState:
         self, texts: Any, model: Any, dimensions: int | None, task: str | None
     ) -> Flow[Embeddings]:
         """The flow that embeds texts."""
-        from wire.neutral.embeddings import embed_request
+        from wire.neutral.embeddings import EmbedRequest
         from wire.wires import WIRES
 
         if not isinstance(model, str) or not model.strip():
             raise ConfigurationError(
                 f"model: expected a name such as gemini-embedding-001, not {quoted(model)}"
             )
-        request = embed_request(texts, dimensions, task)
+        request = EmbedRequest(texts, dimensions, task)
         return WIRES[self.wire].embed_flow(request, model, self.row)
 
     def _require_open(self) -> None:

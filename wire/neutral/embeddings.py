@@ -44,14 +44,43 @@ queries for answers, for evidence and for code.
 
 
 class EmbedRequest(MetadataStruct, frozen=True):
-    """Texts to embed, and how."""
+    """Texts to embed, and how; one text alone is a list of one.
+
+    >>> EmbedRequest("Hi", task="query").texts
+    ('Hi',)
+
+    Raises `RuleError` for no text, an empty one, and one that JSON cannot represent; for
+    `dimensions` below 1; for an unknown task.
+    """
 
     texts: tuple[str, ...]
-    """At least one; none is empty."""
+    """At least one; none is empty. Kept as a tuple."""
     dimensions: int | None = None
     """Numbers of each vector. By default, as many as the model has."""
     task: str | None = None
     """One of `TASKS`."""
+
+    def __post_init__(self) -> None:
+        given = (self.texts,) if isinstance(self.texts, str) else items_of("texts", self.texts)
+        if not given:
+            raise RuleError(violations=[Violation("texts", "expected at least one text")])
+        for index, text in enumerate(given):
+            if not isinstance(text, str):
+                raise wrong_type(f"texts[{index}]", text, "text")
+            if not text:
+                raise RuleError(
+                    violations=[Violation(f"texts[{index}]", "expected a text that is not empty")]
+                )
+            if not text.isascii():
+                json_values.checked(text, f"texts[{index}]")
+        if self.dimensions is not None:
+            whole_number("dimensions", self.dimensions, least=1)
+        if self.task is not None and not (isinstance(self.task, str) and self.task in TASKS):
+            known = ", ".join(TASKS)
+            raise RuleError(
+                violations=[Violation("task", f"expected one of {known}, not {quoted(self.task)}")]
+            )
+        msgspec.structs.force_setattr(self, "texts", given)
 
 
 class Embeddings(MetadataStruct, frozen=True):
@@ -79,39 +108,6 @@ class Embeddings(MetadataStruct, frozen=True):
 
     def __getitem__(self, index: int) -> list[float]:
         return self.vectors[index]
-
-
-def embed_request(
-    texts: str | Iterable[str], dimensions: int | None = None, task: str | None = None
-) -> EmbedRequest:
-    """The request for these texts; one text alone is a list of one.
-
-    >>> embed_request("Hi", task="query").texts
-    ('Hi',)
-
-    Raises `RuleError` for no text, an empty one, and one that JSON cannot represent; for
-    `dimensions` below 1; for an unknown task.
-    """
-    given = (texts,) if isinstance(texts, str) else items_of("texts", texts)
-    if not given:
-        raise RuleError(violations=[Violation("texts", "expected at least one text")])
-    for index, text in enumerate(given):
-        if not isinstance(text, str):
-            raise wrong_type(f"texts[{index}]", text, "text")
-        if not text:
-            raise RuleError(
-                violations=[Violation(f"texts[{index}]", "expected a text that is not empty")]
-            )
-        if not text.isascii():
-            json_values.checked(text, f"texts[{index}]")
-    if dimensions is not None:
-        whole_number("dimensions", dimensions, least=1)
-    if task is not None and not (isinstance(task, str) and task in TASKS):
-        known = ", ".join(TASKS)
-        raise RuleError(
-            violations=[Violation("task", f"expected one of {known}, not {quoted(task)}")]
-        )
-    return EmbedRequest(given, dimensions, task)
 
 
 def batches(
