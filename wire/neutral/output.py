@@ -28,6 +28,7 @@ WRAPPED = "value"
 
 _FENCE = "```"
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_MOST_LEVELS = 8
 _LIMIT = 200  # bytes of the model's text that an error quotes
 
 
@@ -96,8 +97,12 @@ def _shown(kind: Any) -> str:
 
 
 def _path_of_fault(kind: Any, path: str = "output", around: tuple[Any, ...] = ()) -> str:
-    """The path of the innermost part of a type that has no JSON form."""
-    for place, part in _parts(kind):
+    """The path of the innermost part of a type that has no JSON form, `_MOST_LEVELS` deep at most.
+
+    Each level is tried with all that is in it: without the limit, a type nested without end would
+    take quadratic work.
+    """
+    for place, part in _parts(kind) if len(around) < _MOST_LEVELS else ():
         if any(part is each for each in around):
             continue  # a type that holds itself
         try:
