@@ -79,6 +79,16 @@ def test_a_file_is_read_in_pieces_and_closed(tmp_path: Path) -> None:
     assert sum(map(len, pieces)) == len(form(path, ""))
 
 
+def test_one_form_is_read_by_several_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(bytes(range(256)) * 1000)
+    made = form(path, "")
+    first, second = iter(made), iter(made)
+    both = [(next(first, b""), next(second, b"")) for _ in range(9)]
+    assert b"".join(one for one, _ in both) == b"".join(other for _, other in both)
+    assert sum(len(one) for one, _ in both) == len(made)
+
+
 def test_a_random_boundary_is_another_one_each_time() -> None:
     first, second = Multipart({}), Multipart({})
     assert first.boundary != second.boundary

@@ -35,8 +35,8 @@ MAX_REQUESTS = 100_000
 def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
     """A flow that submits the bodies of calls by the ids of their requests.
 
-    Raises `RuleError` for an id that the server would refuse, and for headers of a request, which
-    all requests of a batch share.
+    The batch names the beta features of all its requests. Raises `RuleError` for an id that the
+    server would refuse.
     """
     violations: list[Violation] = []
     betas: dict[str, None] = {}
@@ -44,9 +44,8 @@ def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) ->
         if not batches.CUSTOM_ID.fullmatch(id):
             problem = "expected an id of 1 to 64 letters, digits, _ and -"
             violations.append(Violation(f"requests[{id!r}]", problem))
-        for name, value in call.headers.items():
-            if name == "anthropic-beta":
-                betas |= dict.fromkeys(str(value).split(","))
+        if named := str(call.headers.get("anthropic-beta", "")):
+            betas |= dict.fromkeys(named.split(","))
     if violations:
         raise RuleError(violations=violations)
     items = (

@@ -37,7 +37,7 @@ from wire.gemini.types import (
     Operation,
     UploadToFileSearchStoreRequest,
 )
-from wire.neutral.data_source import DataSource, Readable
+from wire.neutral.data_source import DataSource, OpenData, Readable
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -263,12 +263,12 @@ def _uploading(
     start: Call[Upload], source: DataSource, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
     """The flow of an upload. A file that was given by its path is open while the flow runs."""
-    with source:
-        return (yield from _sending(start, source, chunk, progress, retry))
+    with source.opened() as data:
+        return (yield from _sending(start, data, chunk, progress, retry))
 
 
 def _sending(
-    start: Call[Upload], source: DataSource, chunk: int, progress: Progress | None, retry: Retry
+    start: Call[Upload], source: OpenData, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
     """Sends the chunks of an upload that `start` begins, and returns the body of the last response.
 

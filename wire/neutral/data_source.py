@@ -5,9 +5,10 @@ With an `AsyncClient` each read blocks the event loop until the disk has deliver
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 from wire.core.bodies import wrong_type
 from wire.core.files import open_regular
@@ -46,7 +47,6 @@ class DataSource:
             raise RuleError(
                 violations=[Violation("size", f"expected a number of bytes, not {quoted(size)}")]
             )
-        self._at = 0
         self._path = data if isinstance(data, str | os.PathLike) else None
         self._file: Any = None
         self._begin: int | None = 0
@@ -87,30 +87,40 @@ class DataSource:
         Raises `ConfigurationError` if the file ends early, cannot be read, or cannot seek and was
         read before.
         """
-        with self:
-            while self._at < self.size:
-                yield self.read(size)
+        with self.opened() as data:
+            while piece := data.read(size):
+                yield piece
 
-    def __enter__(self) -> Self:
-        self._at = 0
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[OpenData]:
+        """The data, to be read from its beginning. Raises as `pieces`.
+
+        A path is opened anew, so that several threads can send one call at a time.
+        """
         if self._path is not None:
-            self._file = open_regular(self._path, ConfigurationError)
-        elif self._file is not None and self._is_read:
+            with open_regular(self._path, ConfigurationError) as file:
+                yield OpenData(file, b"", self.size)
+            return
+        if self._file is not None and self._is_read:
             if self._begin is None:
                 raise ConfigurationError("data: a file that cannot seek can be sent once only")
             self._file.seek(self._begin)
         self._is_read = True
-        return self
+        yield OpenData(self._file, self._bytes, self.size)
 
-    def __exit__(self, *_: object) -> None:
-        if self._path is not None:
-            self._file.close()
+
+class OpenData:
+    """Data that are being read."""
+
+    def __init__(self, file: Readable | None, data: bytes, size: int) -> None:
+        self._file, self._data, self._at = file, data, 0
+        self.size: int = size
 
     def read(self, limit: int) -> bytes:
         """The next `limit` bytes; fewer at the end of the data."""
         length = min(limit, self.size - self._at)
         piece = (
-            self._bytes[self._at : self._at + length]
+            self._data[self._at : self._at + length]
             if self._file is None
             else _read(self._file, length)
         )
