@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.agents import Talk, talk
 from wire.agent import RunResult
-from wire.neutral.messages import Message, Other, Text, ToolCall
+from wire.neutral.messages import Message, ServerToolCall, ServerToolResult, Text, ToolCall
 from wire.sessions import dump_session, load_session
 
 STYLES = ["asyncio", "trio", "threads"]
@@ -62,7 +62,12 @@ def test_a_paused_turn_goes_on(style: str, stream: bool) -> None:
     assert result.usage.total == sum(step.reply.usage.total for step in result.steps)
     # One turn is one message of the history, with the bytes of each block.
     assert [message.role for message in said.history] == ["user", "assistant"]
-    assert [type(part) for part in said.history[-1].parts] == [Text, Other, Other, Text]
+    assert [type(part) for part in said.history[-1].parts] == [
+        Text,
+        ServerToolCall,
+        ServerToolResult,
+        Text,
+    ]
     assert load_session(dump_session(said.history)).messages == said.history
     assert sum(delta.response is not None for delta in said.deltas) == 2 * stream
 

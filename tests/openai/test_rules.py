@@ -513,6 +513,13 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "tools[0].function",
         "`tool calling` is not supported with this model",
     ),
+    "groq-browser-search": (
+        "groq",
+        asked(model="groq/compound", tools=[Tool(type="browser_search")]),
+        "tools[0].type",
+        "code=400, message=tools[0].type must be one of [function, mcp], "
+        "type=invalid_request_error",
+    ),
     "groq-json": (
         "groq",
         asked(model="groq/compound", response_format=JSON_SCHEMA),
@@ -1371,7 +1378,7 @@ def test_what_was_refused_is_foreseen():
         name = NAMES.get(provider, provider)
         if status in (400, 404, 422) and name in PROVIDERS:
             foreseen[name] += any(error.severity == "error" for error in check(request, name))
-    assert +foreseen == {"openai": 31, "deepseek": 8, "groq": 27, "mistral": 12, "qwen": 1}
+    assert +foreseen == {"openai": 31, "deepseek": 8, "groq": 33, "mistral": 12, "qwen": 1}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from wire.core.memory import FrozenList, WireStruct, encode, freeze, remember
 from wire.openai.chat import types
 from wire.openai.chat.types import (
     Annotation,
+    BatchCreateRequest,
     ChatCompletion,
     ChatCompletionChunk,
     ChatCompletionRequest,
@@ -30,6 +31,7 @@ from wire.openai.chat.types import (
     EmbeddingRequest,
     ErrorBody,
     ErrorObject,
+    ExpiresAfter,
     FunctionCall,
     FunctionDefinition,
     ImageUrl,
@@ -61,7 +63,12 @@ STRUCTS = sorted(
     - {OpenAIStruct},
     key=lambda cls: cls.__name__,
 )
-NEEDED = {ChatCompletionRequest: {"messages": []}, EmbeddingRequest: {"input": ""}}
+NEEDED = {
+    ChatCompletionRequest: {"messages": []},
+    EmbeddingRequest: {"input": ""},
+    BatchCreateRequest: {"input_file_id": "f", "endpoint": "/v1/e", "completion_window": "24h"},
+    ExpiresAfter: {"anchor": "created_at", "seconds": 3600},
+}
 FIELDS = [
     (cls, name, wire_name, typing.get_type_hints(cls)[name])
     for cls in STRUCTS

@@ -21,6 +21,7 @@ import msgspec
 from wire.catalogue.catalogue import current
 from wire.chat import AsyncChat
 from wire.core.arguments import checked_arguments
+from wire.core.decoders import decoder
 from wire.core.memory import Note
 from wire.core.printable import printable_line
 from wire.core.secret import Secret, sealed, type_name
@@ -415,7 +416,7 @@ def _object_in(text: str) -> Any:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return msgspec.json.decode(text, type=dict[str, Any])
+        return decoder(dict[str, Any]).decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import UNSET, Struct, ValidationError, convert
+from msgspec import UNSET, Struct, ValidationError
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.decoders import convert
 from wire.core.flow import Flow
 from wire.core.memory import Note
 from wire.core.provider import Provider

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.core.call import Call
+from wire.core.decoders import convert
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
 from wire.errors import StreamInvalid
@@ -72,6 +73,7 @@ def moment(value: object) -> datetime | None:
     ('1970-01-01 00:00:00+00:00', '2026-02-05 00:00:00+00:00', None)
     """
     try:
-        return msgspec.convert(value, datetime, strict=False)
+        when: datetime = convert(value, datetime, strict=False)
     except msgspec.ValidationError:
         return None
+    return when

@@ -295,14 +295,14 @@ def test_a_paused_turn_goes_on() -> None:
     emulator = Emulator([{"say": {"text": "I look.", "finish": "pause_turn"}}, {"say": "At six."}])
     tools = [{"type": "web_search_20250305", "name": "web_search"}]
     paused = said(post(emulator, tools=tools))
-    text, call = paused["content"]
+    *_, text, call = paused["content"]
     assert (paused["stop_reason"], text["text"]) == ("pause_turn", "I look.")
     assert (call["type"], call["name"], call["input"]) == ("server_tool_use", "web_search", {})
     turns = [
         {"role": "user", "content": "When?"},
         {"role": "assistant", "content": paused["content"]},
     ]
-    found, answer = said(post(emulator, messages=turns, tools=tools))["content"]
+    found, *_, answer = said(post(emulator, messages=turns, tools=tools))["content"]
     assert found == {
         "type": "web_search_tool_result",
         "tool_use_id": call["id"],

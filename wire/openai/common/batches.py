@@ -61,7 +61,7 @@ def create_batch(
             LEAST_EXPIRY_SECONDS,
             MOST_EXPIRY_SECONDS,
         )
-        expiry = ExpiresAfter(seconds=output_expires_after)
+        expiry = ExpiresAfter(anchor="created_at", seconds=output_expires_after)
     request = BatchCreateRequest(
         input_file_id=input_file_id,
         endpoint=endpoint,

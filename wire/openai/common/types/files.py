@@ -57,6 +57,7 @@ class DeletedFile(OpenAIStruct, frozen=True, kw_only=True):
 class ExpiresAfter(OpenAIStruct, frozen=True, kw_only=True):
     """When the server deletes a file."""
 
-    anchor: str = "created_at"
+    anchor: str
+    """`created_at`."""
     seconds: int
     """Seconds after `anchor`, 3,600 (an hour) to 2,592,000 (30 days)."""
