@@ -229,7 +229,7 @@ def expected(plain: Any) -> Expected:
         text="".join(text for item in output for text in _texts(item)),
         thought="".join(map(_thought, output)),
         calls=calls,
-        parts=sum(len(_texts(item)) if _is_message(item) else 1 for item in output),
+        parts=sum(map(_parts, output)),
         reason="tool_calls" if reason == "end" and calls else reason,
         raw=raw,
         usage=_counts(plain.get("usage")),
@@ -237,6 +237,19 @@ def expected(plain: Any) -> Expected:
 
 
 _WORDS = {"output_text": "text", "refusal": "refusal"}
+_OF_SERVER = ("web_search_call", "file_search_call", "code_interpreter_call", "mcp_call")
+
+
+def _parts(item: Any) -> int:
+    """Neutral parts of an item: its texts; the call of a server's tool, and what it returned."""
+    if _is_message(item):
+        return len(_texts(item))
+    if item.get("type") not in _OF_SERVER:
+        return 1
+    returned = ((item.get("action") or {}).get("sources"), item.get("results"))
+    returned += item.get("outputs"), item.get("output"), item.get("error") or None
+    is_failed = item.get("status") == "failed"
+    return 2 if is_failed or any(each is not None for each in returned) else 1
 
 
 def _is_message(item: Any) -> bool:
