@@ -16,7 +16,7 @@ from wire.agent.steps import begun
 from wire.anthropic.reader import parse_message as parse_anthropic
 from wire.errors import ConfigurationError
 from wire.gemini.reader import parse_response
-from wire.neutral.messages import Message, ToolResult
+from wire.neutral.messages import Message, ServerToolCall, ToolResult
 from wire.neutral.request import Request
 from wire.openai.chat.reader import parse_completion
 from wire.sessions import (
@@ -152,6 +152,30 @@ def test_what_stands_in_the_file_is_sent_and_the_note_names_it(
         assert not gone or gone not in body
     again = edited(loaded, lambda data: None)
     assert (again, notes(again)) == (loaded, ())
+
+
+def served_by_mcp() -> Message:
+    """A call that Gemini's server made: alone, its bytes are those of a call for the client."""
+    call = {"functionCall": {"name": "look", "args": {"city": CITY}}}
+    result = {"functionResponse": {"name": "look", "response": {"sky": "clear"}}}
+    content = {"role": "model", "parts": [call, result, {"text": TEXT}]}
+    body = {"candidates": [{"content": content, "finishReason": "STOP"}]}
+    return gemini.parse_reply(parse_response(json.dumps(body).encode())).message
+
+
+def test_a_call_that_the_server_answered_itself_has_no_note() -> None:
+    message = served_by_mcp()
+    loaded = edited(message, lambda data: None)
+    assert isinstance(loaded.parts[0], ServerToolCall)
+    assert (loaded, notes(loaded)) == (message, ())
+
+
+def test_an_edited_call_that_the_server_answered_itself_is_reported() -> None:
+    def change(data: Any) -> None:
+        data["parts"][0]["arguments"] = {"city": "Oslo"}
+
+    loaded = edited(served_by_mcp(), change)
+    assert f"message.parts[0]: {REPORTED}" in [str(note) for note in notes(loaded)]
 
 
 @provider_of

@@ -14,7 +14,15 @@ from typing import Any
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note
 from wire.errors import WireError
-from wire.neutral.messages import Message, Origin, Other, Part, ToolCall, with_origin
+from wire.neutral.messages import (
+    Message,
+    Origin,
+    Other,
+    Part,
+    ServerToolCall,
+    ToolCall,
+    with_origin,
+)
 from wire.wires import WIRES
 
 _OF_THE_CLIENT = ("id",)
@@ -79,13 +87,20 @@ def _difference(parts: Sequence[Part], received: Sequence[Part]) -> str:
     """The path of the first difference below the message; empty if there is none."""
     for index, (part, other) in enumerate(zip(parts, received, strict=False)):
         if type(part) is not type(other):
-            if isinstance(part, Other) and not isinstance(other, Other):
-                continue  # its meaning depended on the parts around it
+            if _depends_on_others(part, other):
+                continue
             return f".parts[{index}]"
         for name in part.__struct_fields__:
             if name not in _OF_THE_CLIENT and _is_changed(part, other, name):
                 return f".parts[{index}].{name}"
     return "" if len(parts) == len(received) else ".parts"
+
+
+def _depends_on_others(part: Part, alone: Part) -> bool:
+    """Whether the parts around it can have made `part` of bytes that are `alone` without them."""
+    if isinstance(part, ServerToolCall) and isinstance(alone, ToolCall):  # its result followed it
+        return (part.name, part.arguments) == (alone.name, alone.arguments)
+    return isinstance(part, Other) and not isinstance(alone, Other)
 
 
 def _is_changed(part: Part, other: Any, name: str) -> bool:
