@@ -160,7 +160,9 @@ def served_by_mcp() -> Message:
     result = {"functionResponse": {"name": "look", "response": {"sky": "clear"}}}
     content = {"role": "model", "parts": [call, result, {"text": TEXT}]}
     body = {"candidates": [{"content": content, "finishReason": "STOP"}]}
-    return gemini.parse_reply(parse_response(json.dumps(body).encode())).message
+    asked = b'{"tools":[{"mcpServers":[{"name":"s"}]}]}'
+    answer = parse_response(json.dumps(body).encode())
+    return gemini.parse_reply(answer, body=asked, model=MODELS["gemini"]).message
 
 
 def test_a_call_that_the_server_answered_itself_has_no_note() -> None:
