@@ -127,7 +127,7 @@ EARLY["end"] = EARLY["cut"] | {
 
 @pytest.mark.parametrize("fault", EARLY)
 @pytest.mark.parametrize(
-    "each_of", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(15, id="some")]
+    "each_of", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(30, id="some")]
 )
 def test_c34_the_chat_survives_every_break_of_the_fixtures(
     each_of: int, fault: str, tmp_path: Path

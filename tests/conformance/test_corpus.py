@@ -71,7 +71,7 @@ def test_sample(
 @pytest.mark.parametrize(
     ("name", "begin"),
     [
-        pytest.param(name, at, marks=[pytest.mark.slow] if at // PART % 16 else [])
+        pytest.param(name, at, marks=[pytest.mark.slow] if at // PART % 32 else [])
         for name, (records, _, _) in RECORDED.items()
         for at in range(0, records, PART)
     ],
@@ -79,7 +79,7 @@ def test_sample(
 def test_recorded_traffic(
     name: str, begin: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every sixteenth part in each run, all of them in `make test-slow`."""
+    """Each 32nd part in each run, all of them in `make test-slow`."""
     path = SHARED / f"{name}.jsonl.gz"
     if not path.exists():
         pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")

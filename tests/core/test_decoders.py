@@ -53,7 +53,10 @@ def test_each_struct_met_by_eight_threads_at_once() -> None:
     assert int(count) > 300
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(form, marks=[pytest.mark.slow] if at else []) for at, form in enumerate(FORMS)],
+)
 def test_a_thread_waits_for_a_table_that_is_half_built(form: str) -> None:
     code, printed = outcome(started("second", form))
     assert (code, printed.splitlines()) == (0, [f"{door} {SEEN[form]}" for door in DOORS])

@@ -325,9 +325,9 @@ def paced(pace: Pace, quota: Quota, times: int, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("pace", "times"),
     [
-        ({"requests": 100}, 400),
         ({}, 400),
-        ({"concurrent": 20}, 400),
+        pytest.param({"requests": 100}, 400, marks=pytest.mark.slow),
+        pytest.param({"concurrent": 20}, 400, marks=pytest.mark.slow),
         pytest.param({}, 20_000, marks=pytest.mark.slow),
         pytest.param({"requests": 100}, 20_000, marks=pytest.mark.slow),
     ],
