@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tests import fourth_batching
 from wire import history
 from wire.core.bodies import checked_body
 from wire.core.call import Call, StreamCall
@@ -29,6 +30,7 @@ from wire.errors import (
     class_of_status,
     refuse,
 )
+from wire.neutral.batches import WireBatches
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.messages import Done, Event, Message, Reply, Stop, TextDelta
 from wire.neutral.models import ListedModel, ModelPage
@@ -75,6 +77,7 @@ ROWS = tuple(
     )
 )
 endpoint_paths = re.compile(r"(/v1)?/answers/*$")
+batching: WireBatches | None = fourth_batching
 provider_row = ProviderNames("fourth", ROWS, Dialect()).row
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ import msgspec
 import pytest
 
 from tests.joined import joined
-from wire import AsyncChat, Batch, Chat, Media, Message, Pause, Reply, Request, openai, tool
+from wire import AsyncChat, Batch, Chat, Media, Message, Pause, Request, openai, tool
 from wire.batches import wait_flow
 from wire.errors import (
     APIError,
@@ -187,7 +188,7 @@ def test_output_tools_and_settings_of_one_request(model: str) -> None:
     ended = plain.finish(made)
     results = plain.do(lambda chat: chat.batches.results(ended, output=City))
     assert isinstance(results["a"].output, City)
-    assert isinstance(results["b"], (OutputError, Reply))
+    assert isinstance(results["b"], OutputError)
 
 
 @EACH
@@ -412,3 +413,24 @@ def test_a_file_without_a_type_and_media_with_data() -> None:
         door.do(lambda chat: chat.upload(b"bytes of a file"))
     with pytest.raises(ConfigurationError, match="file: expected what upload returned, or its url"):
         door.do(lambda chat: chat.delete_file(Media(data=b"x", media_type="a/b")))
+
+
+BATCH = Batch(id="batch_1", provider="openai@responses", status="completed")
+BAD: list[tuple[Callable[[Chat], Any], str]] = [
+    (lambda chat: chat.batches.results(BATCH, output=5), "output: 5 cannot be the type of output"),
+    (lambda chat: chat.batches.get(""), "batch: expected a Batch or its id, not an empty text"),
+    (lambda chat: chat.batches.create({}), "requests: expected at least one request"),
+    (lambda chat: chat.upload(io.StringIO("x"), media_type="a/pdf"), "data: expected a path"),
+    (lambda chat: chat.delete_file("\ud800"), "file: this text contains half of a surrogate"),
+]
+
+
+@joined("call, words", BAD)
+def test_bad_arguments_are_named_before_anything_is_sent(
+    call: Callable[[Chat], Any], words: str
+) -> None:
+    emulator = Emulator()
+    with pytest.raises(WireError) as caught:
+        Door(MODELS["responses"], "sync", emulator).do(call)
+    assert words in str(caught.value)
+    assert emulator.requests == []

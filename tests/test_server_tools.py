@@ -280,6 +280,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: wire.web_search(location="Brest"), "location: expected a Location, not str"),  # type: ignore[arg-type]
     (lambda: Location(city=5), "location.city: expected a text, not int"),  # type: ignore[arg-type]
     (lambda: ServerTool(kind="code", extra={"a": 1}), "code.extra.a: expected a mapping"),  # type: ignore[dict-item]
+    (lambda: wire.code(extra=""), "code.extra: expected a mapping, not str"),  # type: ignore[arg-type]
     (
         lambda: Request(
             messages=(Message.user("Hi"),), tools=(wire.code(),), tool_choice=("code",)

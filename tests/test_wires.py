@@ -120,7 +120,7 @@ def test_the_table_of_providers_has_the_rows_of_the_wires_and_no_others():
 def test_a_wire_has_the_functions_of_the_contract(name: str):
     """With these parameters; further ones are by keyword and have defaults."""
     members = {member: value for member, value in vars(Wire).items() if not member.startswith("_")}
-    assert len(members) == 12
+    assert len(members) == 13
     for member, value in members.items():
         found = getattr(WIRES[name], member)
         if isinstance(value, property):
@@ -243,6 +243,37 @@ def test_a_fourth_wire_is_asked_by_chat(style: str):
         ask(output=Tide) if style == "sync" else anyio.run(lambda: main(output=Tide), backend=style)
     )
     assert valued.output == Tide(hour=5)
+
+
+def test_a_fourth_wire_has_batches_and_files():
+    bodies: list[Any] = []
+
+    def answered(request: httpx.Request) -> httpx.Response:
+        bodies.append((request.method, request.url.path, request.content.decode()))
+        return httpx.Response(200, content=b'{"ask_1":{"text":"At 05:12"}}')
+
+    with Chat("fourth:m", api_key=KEY, http=httpx.MockTransport(answered)) as chat:
+        batch = chat.batches.create({"ask_1": "High tide?"})
+        assert (batch.status, batch.ended) == ("completed", True)
+        assert chat.batches.results(batch)["ask_1"].text == "At 05:12"
+        with pytest.raises(ConfigurationError, match=r"^files: fourth has none$"):
+            chat.delete_file("file")
+    question = '{"ask_1":{"model":"m","text":"High tide?"}}'
+    assert bodies == [
+        ("POST", "/v1/batches", question),
+        ("GET", "/v1/batches/batch_1", ""),
+    ]
+
+
+def test_a_wire_without_batches_is_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fourth_wire, "batching", None)
+    server = Server()
+    with Chat("fourth:m", api_key=KEY, http=server.http) as chat:
+        with pytest.raises(ConfigurationError, match=r"^batches: fourth has neither batches nor"):
+            chat.batches.create({"a": "Hi"})
+        with pytest.raises(ConfigurationError, match=r"^batches: fourth has neither batches nor"):
+            chat.upload(b"%PDF-1.7", media_type="application/pdf")
+    assert server.requests == []
 
 
 @style_of

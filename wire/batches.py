@@ -6,18 +6,20 @@ module `batching` of each wire has the vendor's calls.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
+from wire.core import json_values
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow
 from wire.core.foreign import invalid
 from wire.core.memory import Note, with_notes
-from wire.core.polling import PollPolicy
+from wire.core.polling import PollPolicy, polled
 from wire.core.provider import Provider
 from wire.core.secret import quoted, type_name
 from wire.errors import (
@@ -28,7 +30,7 @@ from wire.errors import (
     WireError,
     violations_below,
 )
-from wire.neutral.batches import Batch, Upload, WireBatches
+from wire.neutral.batches import Batch, ResultLine, Upload, WireBatches
 from wire.neutral.data_source import DataSource
 from wire.neutral.media_types import media_type_of
 from wire.neutral.messages import Media, Message, Parts, Reply
@@ -37,6 +39,7 @@ from wire.wires import WIRES
 
 if TYPE_CHECKING:
     from wire.chat import AsyncChat, Chat, ChatState
+    from wire.neutral.output import OutputType
 
 Line: TypeAlias = Parts | Message | Sequence[Message] | Request
 """One request of a batch: a prompt, a conversation, or what `Chat.request` returns."""
@@ -160,8 +163,10 @@ class AsyncBatches:
 def create_flow(chat: ChatState[Any], requests: Mapping[str, Line], output: Any) -> Flow[Batch]:
     """A flow that submits a batch. The requests are rendered, and refused, at once."""
     wire = _batching(chat.row)
-    if not isinstance(requests, Mapping) or not requests:
-        raise wrong_type("requests", requests, "non-empty mapping of ids to requests")
+    if not isinstance(requests, Mapping):
+        raise wrong_type("requests", requests, "mapping of ids to requests")
+    if not requests:
+        raise RuleError(violations=[Violation("requests", "expected at least one request")])
     calls: dict[str, Call[Reply]] = {}
     violations: list[Violation] = []
     for number, (id, line) in enumerate(requests.items(), 1):
@@ -219,21 +224,33 @@ def cancel_flow(chat: ChatState[Any], batch: str | Batch) -> Flow[Batch]:
 
 def wait_flow(chat: ChatState[Any], batch: str | Batch, every: float, most: float) -> Flow[Batch]:
     """A flow that polls a batch until it has ended."""
-    return _polled(chat, _batch_id(chat, batch), PollPolicy(every, most))
+    id = _batch_id(chat, batch)
+    return polled(id, functools.partial(get_flow, chat, id), _pending, PollPolicy(every, most))
 
 
-def _polled(chat: ChatState[Any], id: str, policy: PollPolicy) -> Flow[Batch]:
-    while True:
-        batch = yield from get_flow(chat, id)
-        if batch.ended:
-            return batch
-        yield policy.pause(f"{id} is still {batch.status}")
+def _pending(batch: Batch) -> str | None:
+    return None if batch.ended else batch.status
 
 
 def results_flow(chat: ChatState[Any], batch: str | Batch, output: Any) -> Flow[Results]:
-    """A flow that reads the results of a batch."""
+    """A flow that reads the results of a batch. A wrong `output` is refused at once."""
     wire = _batching(chat.row)
     id = _batch_id(chat, batch)
+    output_type = None
+    if output is not None:
+        from wire.neutral.output import OutputType  # many batches ask for no output
+
+        output_type = OutputType(output)
+    return _read_results(chat, wire, id, batch, output_type)
+
+
+def _read_results(
+    chat: ChatState[Any],
+    wire: WireBatches,
+    id: str,
+    batch: str | Batch,
+    output_type: OutputType | None,
+) -> Flow[Results]:
     if not isinstance(batch, Batch) or not batch.ended:
         batch = yield from get_flow(chat, id)
     if not batch.ended:
@@ -245,7 +262,7 @@ def results_flow(chat: ChatState[Any], batch: str | Batch, output: Any) -> Flow[
         )
     results: Results = {}
     for line in (yield from wire.batch_results(batch, chat.row)):
-        results[line.id] = line.error or _parsed(chat, wire, id, line.id, line.body, output)
+        results[line.id] = line.error or _parsed(chat, wire, id, line, output_type)
         error = results[line.id]
         if isinstance(error, WireError):
             error.provider = error.provider or chat.provider
@@ -253,22 +270,25 @@ def results_flow(chat: ChatState[Any], batch: str | Batch, output: Any) -> Flow[
 
 
 def _parsed(
-    chat: ChatState[Any], wire: WireBatches, batch: str, id: str, body: bytes, output: Any
+    chat: ChatState[Any],
+    wire: WireBatches,
+    batch: str,
+    line: ResultLine,
+    output_type: OutputType | None,
 ) -> Reply | WireError:
     """The reply of one request. Ids of calls are the same in each process that reads it."""
-    call = wire.reply_call(f"{batch} {id}".encode(), chat.model, chat.row)
+    call = wire.reply_call(f"{batch} {line.id}".encode(), chat.model, chat.row)
     try:
-        reply = call.parse(body)
-        if output is None:
+        reply = call.parse(line.body)
+        if output_type is None:
             return reply
-        from wire.neutral.output import OutputType  # many batches ask for no output
         from wire.neutral.output_calls import read_output
 
-        return read_output(reply, OutputType(output))
+        return read_output(reply, output_type)
     except WireError as error:
         return error
     except Exception as cause:
-        return invalid(cause, body)
+        return invalid(cause, line.body)
 
 
 def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:
@@ -280,12 +300,14 @@ def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:
                 f"batch: {batch.id} is one of {batch.provider}, and the chat one of {chat.provider}"
             )
         return batch.id
+    if not batch:
+        raise ConfigurationError("batch: expected a Batch or its id, not an empty text")
     return batch
 
 
 def _batching(row: Provider) -> WireBatches:
     """The module `batching` of the provider's wire."""
-    batching: WireBatches | None = getattr(WIRES[row.wire], "batching", None)
+    batching = WIRES[row.wire].batching
     if batching is None:
         raise ConfigurationError(f"batches: {row.name} has neither batches nor files")
     return batching
@@ -325,4 +347,5 @@ def delete_flow(chat: ChatState[Any], file: str | Media) -> Flow[None]:
     reference = file.url if isinstance(file, Media) else file
     if not isinstance(reference, str) or not reference:
         raise ConfigurationError("file: expected what upload returned, or its url")
+    json_values.checked(reference, "file")
     yield from _batching(chat.row).delete_file(reference, chat.row)

@@ -90,7 +90,8 @@ class Settings(TypedDict, total=False):
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the vendor.
     By default, that of the model."""
     search_grounding: bool | None
-    """True adds Google Search to the tools. Only Gemini has it. False by default."""
+    """True adds Google Search to the tools. Only Gemini has it; `wire.web_search()` among the tools
+    is for all vendors. False by default."""
     raw_schemas: bool | None
     """True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's dialect. False
     by default."""
@@ -202,8 +203,8 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -290,8 +291,8 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -356,8 +357,8 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -574,8 +575,8 @@ class Chat(ChatState["Client"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
-        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-            default.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it;
+            `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
         caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
@@ -727,8 +728,8 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -819,8 +820,8 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -903,8 +904,8 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -1016,8 +1017,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
-        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-            default.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it;
+            `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
         caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
@@ -1163,8 +1164,8 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -1253,8 +1254,8 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -1328,8 +1329,8 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`

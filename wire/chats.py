@@ -237,8 +237,8 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -327,8 +327,8 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -423,8 +423,8 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -550,8 +550,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -640,8 +640,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
@@ -736,8 +736,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-                default.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
             caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`

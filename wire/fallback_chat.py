@@ -291,8 +291,8 @@ class FallbackChat(FallbackState[Chat]):
         on: Classes of errors after which the next model is asked.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
-            tools that the vendor's server runs, such as `wire.web_search()`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
+            that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -303,8 +303,8 @@ class FallbackChat(FallbackState[Chat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
-        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-            default.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it;
+            `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
         caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
@@ -464,8 +464,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         on: Classes of errors after which the next model is asked.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
-        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
-            tools that the vendor's server runs, such as `wire.web_search()`.
+        tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
+            that the vendor's server runs, such as `wire.web_search()`.
         tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
@@ -476,8 +476,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
-        search_grounding: True adds Google Search to the tools. Only Gemini has it. False by
-            default.
+        search_grounding: True adds Google Search to the tools. Only Gemini has it;
+            `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
         caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a client that sends no neutral request does without their m
     from wire.core.flow import Flow
     from wire.core.provider import Provider
     from wire.errors import APIError, Violation, WireError
+    from wire.neutral.batches import WireBatches
     from wire.neutral.embeddings import Embeddings, EmbedRequest
     from wire.neutral.messages import Event, Message, Reply
     from wire.neutral.models import ModelPage
@@ -26,11 +27,7 @@ if TYPE_CHECKING:  # a client that sends no neutral request does without their m
 
 
 class Wire(Protocol):
-    """One wire. A package satisfies this protocol with its public functions.
-
-    A wire with batches or uploaded files also has a module `batching`, which satisfies
-    `wire.neutral.batches.WireBatches`.
-    """
+    """One wire. A package satisfies this protocol with its public functions."""
 
     @property
     def ROWS(self) -> Sequence[Provider]:
@@ -50,6 +47,11 @@ class Wire(Protocol):
 
         Its named groups are options of the client that the path contains, such as `version`.
         """
+        ...
+
+    @property
+    def batching(self) -> WireBatches | None:
+        """The module for batches and uploaded files; `None` for a wire that has neither."""
         ...
 
     def call(self, request: Request, model: str, provider: Provider | str = "") -> Call[Reply]:

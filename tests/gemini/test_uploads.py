@@ -526,9 +526,16 @@ def test_bad_uploads_are_named_before_anything_is_sent(
 
 
 def test_text_files_are_refused():
-    played, _ = upload(io.StringIO("0123"), begun())
+    with pytest.raises(RuleError, match=r"data: .*binary mode, not StringIO"):
+        upload(io.StringIO("0123"), begun())
+    played, _ = upload(Texts(), begun(), size=4)
     assert isinstance(played.error, RuleError)
     assert "binary mode" in played.error.message
+
+
+class Texts:
+    def read(self, size: int) -> str:
+        return "0" * size
 
 
 def test_a_chosen_name():

@@ -1,9 +1,10 @@
-"""Spans of runs, tools, pipelines and nodes: what `tracing=` takes, and when a span is current.
+"""Spans of runs, tools, pipelines and nodes: the interface of `tracing=`, and the current span.
 
-`wire.otel.tracing()` returns such an object. Nothing of it is loaded here.
+`wire.otel.tracing()` returns an object with this interface. This module loads nothing of
+OpenTelemetry.
 
-The span of a run is the current one while the run works, and not while its caller has an event:
-spans of the caller would else stand below it, and the two could leave it in another order.
+The span of a run is the current one while the run works. It is not while the caller handles an
+event: spans of the caller would become its children, and could end after it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Span(Protocol):
         usage: Usage | None = None,
         reason: str = "",
     ) -> None:
-        """End it, with what ended the work, and with what is known of it."""
+        """End the span. `error` is the exception that ended the work, if any; the others become
+        attributes."""
         ...
 
 

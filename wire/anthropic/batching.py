@@ -30,6 +30,7 @@ from wire.neutral.messages import Media, Reply
 
 MAX_REQUESTS = 100_000
 """Requests of one batch."""
+_JSON = {"content-type": "application/json"}
 
 
 def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
@@ -55,9 +56,6 @@ def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) ->
     body = b'{"requests":[%b]}' % b",".join(items)
     made = yield from ask(plain(MessageBatch, "POST", "/messages/batches", body, sent=sent))
     return _batch(made, row)
-
-
-_JSON = {"content-type": "application/json"}
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:
@@ -152,5 +150,5 @@ def delete_file(reference: str, row: Provider) -> Flow[object]:
 
 
 def file_reference() -> str:
-    """A reference as `Media.url` has it, to no file."""
+    """A `Media.url` of no file, for a request that is checked before the upload."""
     return "file_x"

@@ -57,7 +57,7 @@ def _page(page: ModelList) -> ModelPage:
 def embed_flow(
     request: EmbedRequest, model: str, provider: Provider | str = "anthropic"
 ) -> Flow[Embeddings]:
-    """Raises `ConfigurationError`: Messages have no embeddings, at no host."""
+    """Raises `ConfigurationError`: the Messages API has no embeddings, at any host."""
     name = provider_row(provider).name
     own = "Anthropic" if name == "anthropic" else f"the Messages API of {name}"
     raise ConfigurationError(f"model: {own} has no embeddings; use another provider", provider=name)

@@ -166,15 +166,15 @@ def _raised(cause: Exception) -> str:
     return f"iterating over it raised {type(cause).__name__}"
 
 
-def check_inside(path: str, value: Any, kind: Any, *, error: type[WireError] = RuleError) -> None:
-    """Raise `error` unless `value` is of that type, and its fields of theirs at any depth.
+def check_inside(path: str, value: Any, kind: Any) -> None:
+    """Raise `RuleError` unless `value` is of that type, and its fields of theirs at any depth.
 
     For an `except` clause of a function that runs for each event, where a decorator would cost too
     much: it tells a value of a wrong type from a defect of the function.
     """
     problem = _kind_of(kind).problem(value, path, _MAX_DEPTH)
     if problem is not None:
-        raise refusal(error, *problem) from None
+        raise refusal(RuleError, *problem) from None
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -205,23 +205,13 @@ def check_fields(value: Any, path: str, *, error: type[WireError] = RuleError) -
             raise refusal(error, *problem)
 
 
-def check_options(
-    options: Mapping[str, Any],
-    known: type,
-    *,
-    others: Iterable[str] = (),
-    what: str = "option",
-    error: type[WireError],
-) -> None:
-    """Raise `error` for a name or a value that the TypedDict `known` does not have.
-
-    `others` are further names that the error lists.
-    """
+def check_options(options: Mapping[str, Any], known: type, *, error: type[WireError]) -> None:
+    """Raise `error` for a name or a value that the TypedDict `known` does not have."""
     kinds = _fields_of(known)
     for name, value in options.items():
         if name not in known.__annotations__:
-            listed = ", ".join((*others, *known.__annotations__))
-            raise refusal(error, shown_name(name), f"no such {what}; there are {listed}")
+            listed = ", ".join(known.__annotations__)
+            raise refusal(error, shown_name(name), f"no such option; there are {listed}")
         problem = kinds.get(name, _ANY).problem(value, name, 0)
         if problem is not None:
             raise refusal(error, *problem)

@@ -38,10 +38,11 @@ _USED = 0.5
 `remaining` is rounded, and so are many resets."""
 
 _MOST_MODELS = 1_000
-"""Of so many models is kept what their servers report; the one that was asked longest ago is
-forgotten first."""
+"""The number of models whose limits are kept. The model that was asked longest ago is dropped
+first."""
 _MOST_LIMITS = 16
-"""Of so many limits of a model; a server that invents names must not fill the memory."""
+"""The number of limits that are kept of a model, so that a server cannot fill the memory with names
+of its own."""
 
 Amounts = Mapping[str, float]
 """What a call uses of each unit."""
@@ -303,7 +304,7 @@ def estimated(body: bytes) -> dict[str, float]:
 
 
 def amounts(input_tokens: int, output_tokens: int, *, cached: int = 0) -> dict[str, float]:
-    """What a call with so many tokens uses of each unit."""
+    """What a call with this number of tokens uses of each unit."""
     return {
         "requests": 1,
         "tokens": input_tokens + output_tokens,

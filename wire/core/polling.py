@@ -1,12 +1,17 @@
-"""Polling of files and batches: pauses with a total limit."""
+"""Polling of files and batches until they have ended, with a total limit of the pauses."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
 
 from wire.core.exchange import Pause
+from wire.core.flow import Flow
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError, TotalClock
+
+Job = TypeVar("Job")
 
 
 class PollPolicy:
@@ -35,3 +40,22 @@ class PollPolicy:
         pause = Pause(min(self._every, self._most - self._waited))
         self._waited += pause.seconds
         return pause
+
+
+def polled(
+    name: str,
+    read: Callable[[], Flow[Job]],
+    pending: Callable[[Job], str | None],
+    policy: PollPolicy,
+) -> Flow[Job]:
+    """A flow that runs `read` until `pending` returns `None`, and returns the job.
+
+    `pending` returns the state of a job that has not ended; an error of a job that failed is its
+    own. Raises `TotalClock` with the name and the last state.
+    """
+    while True:
+        job = yield from read()
+        state = pending(job)
+        if state is None:
+            return job
+        yield policy.pause(f"{name} is still {state or 'without a state'}")

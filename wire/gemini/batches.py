@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines, numbered_lines
 from wire.core.lenient import Fields, Unreadable, decoded, fields_of, items_of
 from wire.core.memory import WireStruct, encode
-from wire.core.polling import PollPolicy
+from wire.core.polling import PollPolicy, polled
 from wire.core.reading import shown
 from wire.errors import LimitError, RuleError, StreamInvalid, Violation, violations_below
 from wire.gemini.endpoints import generate_body
@@ -300,16 +301,14 @@ _UNSUCCESSFUL_STATES = (BatchState.FAILED, BatchState.CANCELLED, BatchState.EXPI
 
 
 def _polled(call: Call[Job], name: str, policy: PollPolicy) -> Flow[Job]:
-    while True:
-        operation = yield from ask(call)
-        state = operation.metadata.state if operation.metadata else None
-        if operation.error is not None or state in _UNSUCCESSFUL_STATES:
-            raise failed(
-                operation.error, f"{name} is {state or 'at its end'}", operation.raw or b""
-            )
-        if operation.done:
-            return operation
-        yield policy.pause(f"{name} is still {state or 'without a state'}")
+    return polled(name, functools.partial(ask, call), functools.partial(_pending, name), policy)
+
+
+def _pending(name: str, operation: BatchOperation | EmbedBatchOperation) -> str | None:
+    state = operation.metadata.state if operation.metadata else None
+    if operation.error is not None or state in _UNSUCCESSFUL_STATES:
+        raise failed(operation.error, f"{name} is {state or 'at its end'}", operation.raw or b"")
+    return None if operation.done else str(state or "")
 
 
 # --- files ----------------------------------------------------------------------------------------

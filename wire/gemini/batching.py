@@ -161,5 +161,5 @@ def delete_file(reference: str, row: Provider) -> Flow[object]:
 
 
 def file_reference() -> str:
-    """A reference as `Media.url` has it, to no file."""
+    """A `Media.url` of no file, for a request that is checked before the upload."""
     return "https://generativelanguage.googleapis.com/v1beta/files/x"

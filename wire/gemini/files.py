@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
 from wire.core.flow import Flow, ask
-from wire.core.polling import PollPolicy
+from wire.core.polling import PollPolicy, polled
 from wire.errors import StreamInvalid
 from wire.gemini.error_body import parse_error
 from wire.gemini.failures import failed
@@ -111,17 +112,16 @@ def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) 
     Raises the server's error if the file is FAILED, `TotalClock` after `most` seconds of pauses,
     and `StreamInvalid` for an unknown state.
     """
-    name = file.name if isinstance(file, File) else file
-    return _polled(named(name or "", "files"), PollPolicy(every, most))
+    name = named((file.name if isinstance(file, File) else file) or "", "files")
+    pending = functools.partial(_pending, name)
+    return polled(name, functools.partial(ask, get_file(name)), pending, PollPolicy(every, most))
 
 
-def _polled(name: str, policy: PollPolicy) -> Flow[File]:
-    while True:
-        file = yield from ask(get_file(name))
-        if file.state == FileState.ACTIVE:
-            return file
-        if file.state == FileState.FAILED:
-            raise failed(file.error, f"{name} is FAILED", file.raw or b"")
-        if file.state not in (FileState.PROCESSING, None, "STATE_UNSPECIFIED"):
-            raise StreamInvalid(f"{name} has the unknown state {file.state}", raw=file.raw or b"")
-        yield policy.pause(f"{name} is still {file.state or 'without a state'}")
+def _pending(name: str, file: File) -> str | None:
+    if file.state == FileState.ACTIVE:
+        return None
+    if file.state == FileState.FAILED:
+        raise failed(file.error, f"{name} is FAILED", file.raw or b"")
+    if file.state not in (FileState.PROCESSING, None, "STATE_UNSPECIFIED"):
+        raise StreamInvalid(f"{name} has the unknown state {file.state}", raw=file.raw or b"")
+    return str(file.state or "")

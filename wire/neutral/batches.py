@@ -138,7 +138,7 @@ class WireBatches(Protocol):
         ...
 
     def file_reference(self) -> str:
-        """A reference as `Media.url` has it, to no file."""
+        """A `Media.url` of no file, for a request that is checked before the upload."""
         ...
 
 

@@ -6,6 +6,7 @@ With an `AsyncClient` each read blocks the event loop until the disk has deliver
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -19,6 +20,7 @@ from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 PIECE_BYTES = 64 * 1024
 """Size of a piece of a body, in bytes."""
+_EXPECTED = "path, bytes or a file opened in binary mode"
 
 
 class Readable(Protocol):
@@ -56,6 +58,8 @@ class DataSource:
         """Name of the file, if its path was given."""
         self.media_type: str = ""
         """Media type by the name and the first bytes; empty if it is unknown."""
+        if isinstance(data, io.TextIOBase):  # before anything is sent: its `read` returns texts
+            raise wrong_type("data", data, _EXPECTED)
         if self._path is not None:
             self.name = os.path.basename(os.fsdecode(self._path))
             with open_regular(self._path, RuleError) as file:
@@ -70,7 +74,7 @@ class DataSource:
             self._begin = _position(data)
             self.size = _size(data, self._begin) if size is None else size
         else:
-            raise wrong_type("data", data, "path, bytes or a file opened in binary mode")
+            raise wrong_type("data", data, _EXPECTED)
         if size is not None and size != self.size:
             raise RuleError(
                 violations=[Violation("size", f"the data has {self.size} bytes, not {size}")]

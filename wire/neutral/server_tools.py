@@ -45,7 +45,7 @@ def web_search(
         blocked_domains=blocked_domains,  # type: ignore[arg-type]
         location=location,
         max_uses=max_uses,
-        extra=extra or {},
+        extra={} if extra is None else extra,
     )
 
 
@@ -58,7 +58,7 @@ def code(*, extra: Extra | None = None) -> ServerTool:
 
     Arguments and errors are those of `ServerTool`.
     """
-    return ServerTool(kind="code", extra=extra or {})
+    return ServerTool(kind="code", extra={} if extra is None else extra)
 
 
 @checked_arguments()
@@ -81,7 +81,7 @@ def url_context(
         allowed_domains=allowed_domains,  # type: ignore[arg-type]
         blocked_domains=blocked_domains,  # type: ignore[arg-type]
         max_uses=max_uses,
-        extra=extra or {},
+        extra={} if extra is None else extra,
     )
 
 
@@ -103,7 +103,7 @@ def file_search(
         kind="file_search",
         stores=stores,  # type: ignore[arg-type]
         max_results=max_results,
-        extra=extra or {},
+        extra={} if extra is None else extra,
     )
 
 

@@ -37,8 +37,10 @@ def batch_lines(
     Raises `RuleError` as the calls of the requests do; its paths begin with `requests[KEY]`. The
     server takes requests of one endpoint and one model, up to 50,000.
     """
-    if not isinstance(requests, Mapping) or not requests:
-        raise wrong_type("requests", requests, "non-empty mapping of ids to requests")
+    if not isinstance(requests, Mapping):
+        raise wrong_type("requests", requests, "mapping of ids to requests")
+    if not requests:
+        raise RuleError(violations=[Violation("requests", "expected at least one request")])
     lines: dict[str, tuple[str, bytes]] = {}
     for key, request in requests.items():
         path = f"requests[{key!r}]"

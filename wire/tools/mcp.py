@@ -158,8 +158,8 @@ async def tools(
         needs_approval: Whether calls wait until they are approved: a bool for all tools, or the
             server's names of those that do.
         read_only: Whether tools change nothing, so that an interrupted run may run them again: a
-            bool for all tools, or the server's names of those. The server's own hint is not used,
-            because nothing makes it true.
+            bool for all tools, or the server's names of those. The server may send a wrong hint,
+            so its own is not used.
         timeout: Seconds after which the model gets an error as the result. No limit by default.
     """
     listing = _listing(session)
@@ -210,8 +210,8 @@ def tools_in_threads(
         needs_approval: Whether calls wait until they are approved: a bool for all tools, or the
             server's names of those that do.
         read_only: Whether tools change nothing, so that an interrupted run may run them again: a
-            bool for all tools, or the server's names of those. The server's own hint is not used,
-            because nothing makes it true.
+            bool for all tools, or the server's names of those. The server may send a wrong hint,
+            so its own is not used.
         timeout: Seconds after which the model gets an error as the result. No limit by default.
     """
     if portal is not None and not callable(_field(portal, "call")):

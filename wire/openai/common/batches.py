@@ -7,6 +7,7 @@ reference 2.3.0, 2026-08-21. Results as recorded, 2026-08.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from wire.core import json_values
@@ -17,7 +18,7 @@ from wire.core.flow import Flow, ask
 from wire.core.json_lines import numbered_lines
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import encode
-from wire.core.polling import PollPolicy
+from wire.core.polling import PollPolicy, polled
 from wire.core.reading import shown
 from wire.errors import LimitError, RuleError, StreamInvalid, Violation
 from wire.openai.common.endpoints import JSON, page, plain
@@ -116,7 +117,7 @@ def _path(batch_id: str) -> str:
     return f"/batches/{path_segment('batch_id', batch_id, 'batch_1')}"
 
 
-RUNNING_STATES = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
+_RUNNING_STATES = frozenset({"validating", "in_progress", "finalizing", "cancelling"})
 
 
 @checked_arguments()
@@ -134,15 +135,13 @@ def wait_for_batch(
     Raises `TotalClock` after `most` seconds of pauses.
     """
     name = (batch.id if isinstance(batch, Batch) else batch) or ""
-    return _polled(get_batch(name), name, PollPolicy(every, most))
+    read = functools.partial(ask, get_batch(name))
+    return polled(name, read, _pending, PollPolicy(every, most))
 
 
-def _polled(call: Call[Batch], name: str, policy: PollPolicy) -> Flow[Batch]:
-    while True:
-        batch = yield from ask(call)
-        if batch.status is not None and batch.status not in RUNNING_STATES:
-            return batch
-        yield policy.pause(f"{name} is still {batch.status or 'without a status'}")
+def _pending(batch: Batch) -> str | None:
+    running = batch.status is None or batch.status in _RUNNING_STATES
+    return batch.status or "" if running else None
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ FORMS = {
 }
 
 
-def with_responses(kind: ServerToolKind, family: str, forms: dict[str, Form] = FORMS) -> str:
+def with_responses(kind: ServerToolKind, family: str) -> str:
     """What has a tool that the chat completions of a host do not offer; empty if nothing is known.
 
     >>> with_responses("code", "openai")
@@ -99,7 +99,7 @@ def with_responses(kind: ServerToolKind, family: str, forms: dict[str, Form] = F
             f"{row.name} has it"
             for row in ROWS
             if row.family == family
-            and any(forms[name].kind == kind for name, _ in row.dialect.server_tools)
+            and any(FORMS[name].kind == kind for name, _ in row.dialect.server_tools)
         ),
         "",
     )
