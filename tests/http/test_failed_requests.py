@@ -323,7 +323,7 @@ def test_a_body_without_a_model_has_none(body: bytes) -> None:
 
 
 def test_lost_connections_and_clocks_name_the_host(drive: Drive) -> None:
-    first = Timeouts(first_byte=0.05)
+    first = Timeouts(first_byte=0.25)
     idle = Timeouts(idle=0.05)
     begun = [STREAM, event(text("Hel"))]
     for steps, call, options, message in (
