@@ -258,15 +258,15 @@ def test_what_has_no_neutral_form_is_refused(
     [
         ("anthropic", {"top_k": 5}, "top_k"),
         ("anthropic", {"an_unknown_key": 1}, "an_unknown_key"),
-        ("anthropic", {"tools": [{"type": "web_search_20260318", "name": "w"}]}, "tools[0]"),
+        ("anthropic", {"tools": [{"type": "bash_20250124", "name": "bash"}]}, "tools[0]"),
         ("chat", {"logprobs": True}, "logprobs"),
         ("chat", {"parallel_tool_calls": False}, "parallel_tool_calls"),
-        ("chat", {"tools": [{"type": "web_search"}]}, "tools[0]"),
+        ("chat", {"tools": [{"type": "mcp"}]}, "tools[0]"),
         ("responses", {"truncation": "auto"}, "truncation"),
-        ("responses", {"tools": [{"type": "web_search"}]}, "tools[0]"),
+        ("responses", {"tools": [{"type": "image_generation"}]}, "tools[0]"),
         ("gemini", {"safetySettings": [{"category": "X"}]}, "safetySettings"),
         ("gemini", {"generationConfig": {"top_k": 5}}, "generationConfig.topK"),
-        ("gemini", {"tools": [{"codeExecution": {}}]}, "tools[0].codeExecution"),
+        ("gemini", {"tools": [{"googleMaps": {}}]}, "tools[0].googleMaps"),
     ],
 )
 def test_what_is_left_out_is_noted(client: str, changes: dict[str, Any], path: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from wire.anthropic.effort import THINKING_BUDGET_TOKENS
 from wire.anthropic.parse import parse_reply
 from wire.anthropic.types import (
@@ -20,9 +22,9 @@ from wire.core.decoders import from_base64
 from wire.core.memory import Note
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Part, Role, Text, ToolResult
-from wire.neutral.request import Output, Request
+from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, decoded_request, refused, unread_fields
+from wire.neutral.serving import ReceivedRequest, chosen, decoded_request, refused, unread_fields
 
 _READ = (
     "cache_control",
@@ -66,7 +68,7 @@ def parse_request(
     notes = unread_fields(body, _READ)
     reader = _Reader(provider, model)
     messages = [*_system(sent.system), *reader.messages(sent.messages)]
-    tools = tuple(_tools(sent.tools or (), notes))
+    tools = tuple(_tools(sent.tools or (), provider, notes))
     form = (sent.output_config and sent.output_config.format) or sent.output_format
     schema = form.schema if form is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
@@ -74,10 +76,11 @@ def parse_request(
     if not thinks and sent.output_config is not None and sent.output_config.effort:
         notes.append(Note("output_config.effort", "left out: it would turn thinking on"))
     cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
     request = Request(
         messages=tuple(messages),
         tools=tools,
-        tool_choice=_choice(sent.tool_choice, tools, notes),
+        tool_choice=choice,
         max_tokens=None if counts else sent.max_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -152,6 +155,12 @@ class _Reader:
                 yield Message(role, tuple(parts), cache=cache and bool(parts))
 
     def _assistant(self, blocks: list[ContentBlock], cache: bool) -> Message:
+        if not any((block.type or "").endswith("_tool_result") for block in blocks):
+            # Citations of the gateway: Anthropic's server would look for the results they cite.
+            blocks = [
+                msgspec.structs.replace(block, citations=None) if block.citations else block
+                for block in blocks
+            ]
         response = MessageResponse(content=blocks)
         message = parse_reply(response, provider=self._provider, model=self._model).message
         self._names |= {call.id: call.name for call in message.tool_calls}
@@ -210,18 +219,28 @@ def _part(block: ContentBlock, path: str) -> Part:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+def _tools(
+    tools: Sequence[Tool], provider: str, notes: list[Note]
+) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.type not in (None, "custom"):
-            words = f"left out: only Anthropic's models have {tool.type}"
-            notes.append(Note(f"tools[{index}]", words))
+            from wire.anthropic.server_tools import form_of  # few requests have one
+            from wire.neutral.server_tools import received_tool
+
+            path, form = f"tools[{index}]", form_of(tool.type)
+            if form is None:
+                notes.append(Note(path, f"left out: only Anthropic's models have {tool.type}"))
+                continue
+            fields = msgspec.to_builtins(tool)
+            fields.pop("cache_control", None)
+            yield received_tool(fields, form, path, provider, notes)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}
         yield Function(tool.name or "", tool.description or "", schema, strict=bool(tool.strict))
 
 
 def _choice(
-    choice: ToolChoice | None, tools: Sequence[Function], notes: list[Note]
+    choice: ToolChoice | None, tools: Sequence[Function | ServerTool], notes: list[Note]
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None

@@ -13,6 +13,7 @@ import msgspec
 
 from wire.anthropic.finish import REASONS
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Reply,
@@ -24,7 +25,14 @@ from wire.neutral.messages import (
     ToolCallStart,
     Usage,
 )
-from wire.neutral.serving import NO_STATE, ReceivedRequest, ResponseHead, argument_object, encoded
+from wire.neutral.serving import (
+    NO_STATE,
+    ReceivedRequest,
+    ResponseHead,
+    argument_object,
+    encoded,
+    web_pages,
+)
 
 _STOPS = {"end": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "filter": "refusal"}
 _PING: dict[str, Any] = {"type": "ping"}
@@ -135,7 +143,31 @@ class ReplyWriter:
 
     # --- the end
 
+    def _cite(self, reply: Reply, events: list[dict[str, Any]]) -> None:
+        """Add each citation to the text block in which its span begins. A block that ended gets it
+        in the whole message alone.
+        """
+        begin, last = 0, max(0, len(reply.text) - 1)
+        for index, block in enumerate(self._content):
+            if block["type"] != "text":
+                continue
+            end = begin + len(block["text"])
+            cited = [each for each in web_pages(reply) if begin <= min(each.start or 0, last) < end]
+            begin = end
+            if cited:
+                block["citations"] = [_citation(each, reply.text) for each in cited]
+            if index == self._open:
+                events += [
+                    {
+                        "type": "content_block_delta",
+                        "index": index,
+                        "delta": {"type": "citations_delta", "citation": each},
+                    }
+                    for each in block.get("citations", ())
+                ]
+
     def _end(self, reply: Reply, events: list[dict[str, Any]]) -> None:
+        self._cite(reply, events)
         calls = reply.tool_calls
         if self._received.returns_state and calls:
             state = self._head.state(reply.message)
@@ -152,6 +184,14 @@ class ReplyWriter:
         self._message = {**self._fields(), "content": self._content, **stop, "usage": usage}
         events.append({"type": "message_delta", "delta": stop, "usage": usage})
         events.append({"type": "message_stop"})
+
+
+def _citation(citation: Citation, text: str) -> dict[str, Any]:
+    """A citation as a result of a web search, with the cited span if the source is not quoted."""
+    quoted = citation.text or text[citation.start or 0 : citation.end or 0]
+    page = {"url": citation.url, "title": citation.title, "cited_text": quoted}
+    # Only Anthropic's server makes an index; the request that returns the block is sent without.
+    return {"type": "web_search_result_location", **page, "encrypted_index": ""}
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,6 +39,15 @@ _BETAS = {
     "code_execution_20250825": "code-execution-2025-08-25",
 }
 """Type of a tool -> the beta that a request with it has to name."""
+
+
+def form_of(type: str) -> Form | None:
+    """The form of a tool of any version; `None` for tools that have no neutral form.
+
+    >>> form_of("web_search_20260318").kind
+    'web_search'
+    """
+    return FORMS.get(re.sub(r"_\d{8}$", "", type))
 
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:

@@ -35,6 +35,8 @@ class Api(msgspec.Struct, frozen=True):
     """What the ids of responses begin with."""
     misses: tuple[type[Part], ...] = (Media, ServerToolCall, ServerToolResult, Other)
     """Parts that its responses do not have."""
+    takes: Callable[[Media], bool] = lambda media: False
+    """Media that they have all the same."""
     request_id: str = ""
     """The header with the id of the request."""
 
@@ -49,15 +51,19 @@ def _gemini() -> Api:
 def _chat() -> Api:
     from wire.openai.chat.parse_request import parse_request
     from wire.openai.chat.render_reply import ReplyWriter as Writer
+    from wire.openai.chat.render_reply import takes
 
-    return Api("openai", parse_request, Writer, "chatcmpl-", request_id="x-request-id")
+    id = "x-request-id"
+    return Api("openai", parse_request, Writer, "chatcmpl-", takes=takes, request_id=id)
 
 
 def _responses() -> Api:
     from wire.openai.responses.parse_request import parse_request
     from wire.openai.responses.render_reply import ReplyWriter as Writer
+    from wire.openai.responses.render_reply import takes
 
-    return Api("openai.responses", parse_request, Writer, "resp_", request_id="x-request-id")
+    id = "x-request-id"
+    return Api("openai.responses", parse_request, Writer, "resp_", takes=takes, request_id=id)
 
 
 def _anthropic() -> Api:

@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -44,7 +44,7 @@ from wire.neutral.serving import (
     ReplyWriter,
     ResponseHead,
     encoded,
-    parts_left_out,
+    left_out,
 )
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
@@ -63,8 +63,7 @@ _MAX_NOTES, _MAX_NOTE_LETTERS = 20, 300
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class _Exchange:
+class _Exchange(msgspec.Struct, frozen=True):
     """One request of a client on its way."""
 
     api: Api
@@ -267,6 +266,13 @@ class Gateway:
         try:
             return render(request, model, row)
         except RuleError as error:
+            from wire.neutral.server_tools import without_refused
+
+            fitting = without_refused(request, error)
+            if fitting is not None:
+                request, note = fitting
+                notes.append(note)
+                return self._call(how, request, notes)
             for change in _changes(request):
                 try:
                     call = render(msgspec.structs.replace(request, **change), model, row)
@@ -291,7 +297,7 @@ class Gateway:
         for event in events_of(reply):
             exchange.writer.feed(event)
         self._remember(exchange, reply)
-        notes += [*reply.notes, *parts_left_out(reply, exchange.api.misses)]
+        notes += [*reply.notes, *left_out(reply, exchange.api.misses, exchange.api.takes)]
         body = exchange.writer.body()
         array = wants_array(exchange.received, exchange.route)
         answer = json_answer(b"[" + body + b"]" if array else body)

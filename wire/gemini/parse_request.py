@@ -34,9 +34,9 @@ from wire.gemini.types import (
 from wire.neutral.messages import Media, Message, Text, ToolResult
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
-from wire.neutral.request import Output, Request
+from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import JSON_WORDS, ReceivedRequest, refused
+from wire.neutral.serving import JSON_WORDS, ReceivedRequest, chosen, refused
 
 _READ = (
     "contents",
@@ -95,20 +95,20 @@ def parse_request(
     if sent.system_instruction is not None:
         parts = sent.system_instruction.parts or ()
         texts = [part.text for part in parts if part.text] + texts
-    tools = tuple(_tools(sent.tools or (), notes))
+    tools = tuple(_tools(sent.tools or (), provider, notes))
     thinking = config.thinking_config or ThinkingConfig()
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools), notes)
     request = Request(
         messages=tuple(_Reader(provider, model).messages(sent.contents or ())),
         system="\n\n".join(texts),
         tools=tools,
-        tool_choice=_choice(sent.tool_config, tools),
+        tool_choice=choice,
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
         effort=_effort(thinking),
         output=output,
-        search_grounding=any(tool.google_search is not None for tool in sent.tools or ()),
     )
     return ReceivedRequest(
         request=request,
@@ -256,9 +256,14 @@ def _media(part: Part, path: str) -> Media:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+_SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search")
+
+
+def _tools(
+    tools: Sequence[Tool], provider: str, notes: list[Note]
+) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
-        read = ("function_declarations", "google_search")
+        read = ("function_declarations", *_SERVER_TOOLS)
         for note in _unread(tool, read, f"tools[{index}]."):
             notes.append(Note(note.path, "left out: only Google's models have it"))
         for each in tool.function_declarations or ():
@@ -269,9 +274,20 @@ def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
             yield Function(each.name or "", each.description or "", parameters)
+        if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
+            from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
+            from wire.neutral.server_tools import received_tool
+
+            fields = msgspec.to_builtins(tool)
+            for key, form in FORMS_OF_CLIENTS.items():
+                if key in fields:
+                    path = f"tools[{index}]"
+                    yield received_tool({key: fields[key]}, form, path, provider, notes)
 
 
-def _choice(config: ToolConfig | None, tools: Sequence[Function]) -> str | tuple[str, ...] | None:
+def _choice(
+    config: ToolConfig | None, tools: Sequence[Function | ServerTool]
+) -> str | tuple[str, ...] | None:
     calling = config.function_calling_config if config is not None else None
     if calling is None or not tools or calling.mode is None:
         return None

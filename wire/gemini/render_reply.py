@@ -10,6 +10,7 @@ import base64
 from typing import Any
 
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
     Media,
@@ -27,6 +28,7 @@ from wire.neutral.serving import (
     ResponseHead,
     argument_object,
     encoded,
+    web_pages,
 )
 
 _STOPS = {"end": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "filter": "SAFETY"}
@@ -91,15 +93,38 @@ class ReplyWriter:
             call_part["thoughtSignature"] = state or NO_STATE
         elif state:
             others.append({"text": "", "thoughtSignature": state})
-        candidate = {"finishReason": _STOPS.get(reply.stop.reason, "OTHER"), "index": 0}
+        candidate: dict[str, Any] = {
+            "finishReason": _STOPS.get(reply.stop.reason, "OTHER"),
+            "index": 0,
+        }
         if reply.stop.message:
             candidate["finishMessage"] = reply.stop.message
+        if citations := web_pages(reply):
+            candidate["groundingMetadata"] = _grounding(citations, reply.text)
         usage = reply.usage or Usage()
         content = {"parts": [*texts, *others], "role": "model"}
         self._response = self._with({"content": content, **candidate}, usage)
         # The texts were sent as they came.
         content = {"parts": others or [{"text": ""}], "role": "model"}
         return _framed(self._with({"content": content, **candidate}, usage))
+
+
+def _grounding(citations: list[Citation], text: str) -> dict[str, Any]:
+    """Pages, and the segments of the text that rest on them, with positions in bytes of UTF-8."""
+
+    def size(of: str) -> int:
+        return len(of.encode(errors="surrogatepass"))
+
+    pages = list(dict.fromkeys((each.url, each.title) for each in citations))
+    supports = []
+    for each in citations:
+        if each.start is not None and each.end is not None:
+            cited = text[each.start : each.end]
+            start, index = size(text[: each.start]), pages.index((each.url, each.title))
+            segment = {"startIndex": start, "endIndex": start + size(cited), "text": cited}
+            supports.append({"segment": segment, "groundingChunkIndices": [index]})
+    chunks = [{"web": {"uri": url, "title": title}} for url, title in pages]
+    return {"groundingChunks": chunks, "groundingSupports": supports}
 
 
 def _media(media: Media) -> dict[str, Any]:

@@ -29,6 +29,14 @@ FORMS = {
     ),
 }
 
+FORMS_OF_CLIENTS = {
+    "googleSearch": FORMS["googleSearch@vertex"],
+    "codeExecution": FORMS["codeExecution"],
+    "urlContext": FORMS["urlContext"],
+    "fileSearch": FORMS["fileSearch"],
+}
+"""Key of a tool in a client's request -> its form."""
+
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:
     """The server tools among the tools of a neutral request, in their order."""

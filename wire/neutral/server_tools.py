@@ -7,7 +7,7 @@ names the forms that the host takes. `hosted` refuses all other tools and option
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,9 +16,9 @@ from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.extra_keys import with_extra
 from wire.core.lenient import plain
-from wire.core.memory import S, encode
+from wire.core.memory import Note, S, encode
 from wire.errors import RuleError, Violation
-from wire.neutral.request import Location, ServerTool, ServerToolKind
+from wire.neutral.request import Location, Request, ServerTool, ServerToolKind
 
 Extra: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -269,3 +269,111 @@ def tool_struct(kind: type[S], tool: Hosted) -> S:
         remedy = "options={PROVIDER: {'tools': [...]}} of the request sends tools as they are"
         raise _bad(f"{tool.path}.extra", problem, remedy)
     return made
+
+
+# --- of a client's request ------------------------------------------------------------------------
+
+
+def received_tool(
+    given: Mapping[str, Any], form: Form, path: str, provider: str, notes: list[Note]
+) -> ServerTool:
+    """The server tool of a client's request; `given` is its JSON, in the form of the client's API.
+
+    >>> form = Form(kind="web_search", json={"type": "search"}, options={"max_uses": "limit"})
+    >>> received_tool({"type": "search", "limit": 3}, form, "tools[0]", "", [])
+    ServerTool(kind='web_search', max_uses=3)
+
+    Keys that are no options go to `provider`, whose API the client speaks; without one, they are
+    left out with a note. Raises `RuleError` for an option of a wrong type.
+    """
+    left = _merged(given, {})
+    options: dict[str, Any] = {}
+    for name, place in form.options.items():
+        value = _taken(left, place.split("."))
+        if name == "location" and isinstance(value, Mapping):
+            known = Location.__struct_fields__
+            value = Location(**{key: text for key, text in value.items() if key in known and text})
+        if value:
+            options[name] = value
+    further = {
+        key: value
+        for key, value in left.items()
+        if value is not None and not _is_said(value, form.json.get(key))
+    }
+    if provider:
+        extra = {provider: further} if further else {}
+        return ServerTool(kind=form.kind, extra=extra, **options)
+    notes += [
+        Note(f"{path}.{key}".lstrip("."), "left out: it has no neutral form")
+        for key in _unread(further, form.json)
+    ]
+    return ServerTool(kind=form.kind, **options)
+
+
+def _taken(json: dict[str, Any], keys: Sequence[str]) -> Any:
+    """Remove the value at a path, and objects that have nothing else; `None` if there is none."""
+    first, *rest = keys
+    inside = json.get(first)
+    if not rest:
+        return json.pop(first, None)
+    if not isinstance(inside, Mapping):
+        return None
+    json[first] = copy = dict(inside)
+    value = _taken(copy, rest)
+    # The type of a location that is written anew.
+    if value is not None and copy.keys() <= {"type"}:
+        del json[first]
+    return value
+
+
+def _unread(further: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of a tool that nothing is made of; its type and its name say which tool it is."""
+    for key, value in further.items():
+        inside = own.get(key)
+        if isinstance(value, Mapping) and isinstance(inside, Mapping):
+            said = (name for name, each in value.items() if each != inside.get(name))
+            yield from (f"{key}.{name}" for name in said)
+        elif key not in ("type", "name"):
+            yield key
+
+
+def _is_said(value: Any, own: Any) -> bool:
+    """Whether the form itself has this value."""
+    return value == own or (value == {} and isinstance(own, Mapping))
+
+
+_HINTS = ("location", "max_uses", "max_results")
+"""Options without which a tool still does what it is asked for. Domains and stores are limits."""
+
+
+_BESIDE_FUNCTIONS = ("G33",)
+"""Rules of models that take no server tool beside functions."""
+
+
+def without_refused(request: Request, error: RuleError) -> tuple[Request, Note] | None:
+    """The request without the server tool, or the option of one, that a host refuses.
+
+    `None` if `error` is of something else.
+    """
+    refusal = error.violations[0]
+    found = re.match(r"tools\[(\d+)\](?:\.(\w+))?", refusal.path)
+    own = [index for index, tool in enumerate(request.tools) if isinstance(tool, ServerTool)]
+    if found is None or not own:
+        return None
+    if refusal.rule in _BESIDE_FUNCTIONS:  # its path is that of the body
+        index, option = own[0], ""
+    else:
+        index, option = int(found[1]), found[2] or ""
+    if refusal.rule not in ("", *_BESIDE_FUNCTIONS) or index not in own:
+        return None
+    tool: Any = request.tools[index]
+    # Positions of a neutral request are not those of the client's, and change here.
+    if option in _HINTS:
+        note = Note(f"{tool.kind}.{option}", f"left out: {refusal.message}")
+        kept: tuple[Any, ...] = (msgspec.structs.replace(tool, **{option: None}),)
+    else:
+        cause = f"{option}: " if option else ""
+        note, kept = Note(tool.kind, f"left out: {cause}{refusal.message}"), ()
+    tools = (*request.tools[:index], *kept, *request.tools[index + 1 :])
+    choice = request.tool_choice if tools else None
+    return msgspec.structs.replace(request, tools=tools, tool_choice=choice), note

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -15,8 +15,8 @@ from wire.core.decoders import decoder
 from wire.core.lenient import fields_of
 from wire.core.memory import MetadataStruct, Note, WireStruct
 from wire.errors import RuleError, Violation
-from wire.neutral.messages import Event, Message, Part, Reply, ToolCall
-from wire.neutral.request import Request
+from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
+from wire.neutral.request import Request, ServerTool, Tool
 
 W = TypeVar("W", bound=WireStruct)
 
@@ -123,6 +123,31 @@ def refused(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
 
+Choice: TypeAlias = str | tuple[str, ...] | None
+
+
+def chosen(
+    tools: tuple[Tool | ServerTool, ...], choice: Choice, notes: list[Note]
+) -> tuple[tuple[Tool | ServerTool, ...], Choice]:
+    """The tools of a client's request and its choice, which is of functions alone.
+
+    >>> chosen((ServerTool(kind="web_search"),), "none", [])
+    ((), None)
+    """
+    functions = tuple(tool for tool in tools if isinstance(tool, Tool))
+    if len(functions) == len(tools) or choice is None:
+        return tools, choice
+    if choice == "none":
+        return functions, choice if functions else None
+    if isinstance(choice, tuple):
+        kept: Choice = tuple(each for each in choice if each in {tool.name for tool in functions})
+    else:
+        kept = choice if functions else None
+    if not kept and choice != "auto":
+        notes.append(Note("tool_choice", "left out: the model decides on server tools"))
+    return tools, kept or None
+
+
 def argument_object(call: ToolCall) -> dict[str, Any]:
     """The arguments of a call, for wires that have an object there.
 
@@ -159,10 +184,26 @@ def encoded(value: Any) -> bytes:
         return msgspec.json.encode(portable(value))
 
 
-def parts_left_out(reply: Reply, kinds: tuple[type[Part], ...]) -> list[Note]:
-    """A note for each part of a reply that the wire of the client has no place for: `kinds`."""
-    return [
+def web_pages(reply: Reply) -> list[Citation]:
+    """The citations that every API of clients has a form for: those with a URL."""
+    return [each for each in reply.citations if each.url]
+
+
+def left_out(
+    reply: Reply, kinds: tuple[type[Part], ...], takes: Callable[[Media], bool]
+) -> list[Note]:
+    """A note for each part and citation of a reply that the wire of the client has no place for.
+
+    It has none for parts of these `kinds`, but for the media that it `takes`.
+    """
+    parts = [
         Note(f"message.parts[{index}]", f"left out: the client's API has no {type(part).__name__}")
         for index, part in enumerate(reply.message.parts)
-        if isinstance(part, kinds)
+        if isinstance(part, kinds) and not (isinstance(part, Media) and takes(part))
     ]
+    citations = [
+        Note(f"message.citations[{index}]", "left out: its source has no URL")
+        for index, each in enumerate(reply.citations)
+        if not each.url
+    ]
+    return [*parts, *citations]

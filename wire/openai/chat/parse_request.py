@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from wire.core.decoders import from_base64
 from wire.core.memory import Note
 from wire.neutral.messages import Media, Message, Part, Text, ToolResult
-from wire.neutral.request import Output, Request
+from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     JSON_WORDS,
     ReceivedRequest,
+    chosen,
     decoded_request,
     refused,
     unread_fields,
@@ -44,6 +47,7 @@ _READ = (
     "tool_choice",
     "tools",
     "top_p",
+    "web_search_options",
 )
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
 
@@ -71,15 +75,16 @@ def parse_request(
         notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
     if "audio" in (sent.modalities or ()):
         raise refused("modalities", "spoken answers have no neutral form here")
-    tools = tuple(_tools(sent.tools or (), notes))
+    tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
     form = sent.response_format
     output, system = _output(form)
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools), notes)
     request = Request(
         messages=tuple(_messages(sent.messages, provider, model)),
         system=system,
         tools=tools,
-        tool_choice=_choice(sent.tool_choice, tools),
+        tool_choice=choice,
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
         temperature=sent.temperature,
         top_p=sent.top_p,
@@ -172,7 +177,9 @@ def _part(part: ContentPart, path: str) -> Part:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+def _tools(
+    tools: Sequence[Tool], provider: str, notes: list[Note]
+) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.function is not None:
             each = tool.function
@@ -192,11 +199,29 @@ def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
                 syntax=syntax,
             )
         else:
-            notes.append(Note(f"tools[{index}]", f"left out: only its own host has {tool.type}"))
+            from wire.neutral.server_tools import received_tool  # few requests have one
+            from wire.openai.chat.server_tools import form_of
+
+            path, form = f"tools[{index}]", form_of(tool.type or "")
+            if form is None:
+                notes.append(Note(path, f"left out: only its own host has {tool.type}"))
+            else:
+                yield received_tool(msgspec.to_builtins(tool), form, path, provider, notes)
+
+
+def _search(sent: ChatCompletionRequest, provider: str, notes: list[Note]) -> Iterator[ServerTool]:
+    """The search of the web that the body asks for outside of `tools`."""
+    if sent.web_search_options is None:
+        return
+    from wire.neutral.server_tools import received_tool  # few requests have one
+    from wire.openai.common.server_tools import FORMS
+
+    given = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
+    yield received_tool(given, FORMS["web_search_options"], "", provider, notes)
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function]
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool]
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
+    Media,
     Reply,
     TextDelta,
     ThoughtDelta,
@@ -22,6 +25,7 @@ from wire.neutral.serving import (
     argument_text,
     custom_text,
     encoded,
+    web_pages,
 )
 
 _STOPS = {
@@ -108,6 +112,12 @@ class ReplyWriter:
             message["reasoning_content"] = reply.thought
         if reply.tool_calls:
             message["tool_calls"] = [self._whole_call(call) for call in reply.tool_calls]
+        found: dict[str, Any] = {}  # what a stream has in its last chunk with a choice
+        if citations := web_pages(reply):
+            found["annotations"] = [_annotation(each) for each in citations]
+        if images := [_image(each) for each in reply.media if takes(each)]:
+            found["images"] = images
+        message |= found
         finish = _STOPS.get(reply.stop.reason, "stop")
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         usage = usage_of(reply.usage or Usage())
@@ -116,11 +126,33 @@ class ReplyWriter:
             "choices": [choice],
             "usage": usage,
         }
-        last = self._chunk({}, finish)
+        last = self._chunk(found, finish)
         if self._received.sends_usage:
             chunk = self._fields("chat.completion.chunk")
             last += _framed({**chunk, "choices": [], "usage": usage})
         return last + b"data: [DONE]\n\n"
+
+
+def takes(media: Media) -> bool:
+    """Whether a message has a place for media: for images, as at OpenRouter.
+
+    >>> takes(Media(data=b"RIFF", media_type="audio/wav"))
+    False
+    """
+    return media.media_type.startswith("image/")
+
+
+def _image(media: Media) -> dict[str, Any]:
+    url = media.url
+    if media.data is not None:
+        url = f"data:{media.media_type};base64,{base64.b64encode(media.data).decode()}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _annotation(citation: Citation) -> dict[str, Any]:
+    span = {"start_index": citation.start or 0, "end_index": citation.end or 0}
+    cited = {"url": citation.url, "title": citation.title, **span}
+    return {"type": "url_citation", "url_citation": cited}
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:

@@ -13,9 +13,26 @@ from wire.core.extra_keys import with_extra
 from wire.core.memory import Note, extra_of, notes, with_notes
 from wire.core.provider import Provider
 from wire.errors import RuleError, Violation
-from wire.neutral.server_tools import Hosted, hosted, tool_struct
+from wire.neutral.server_tools import Form, Hosted, hosted, tool_struct
 from wire.openai.chat.types import ChatCompletionRequest, Tool
 from wire.openai.common.server_tools import FORMS, with_responses
+
+_RECEIVED = (
+    "browser_search",
+    "groq.code_interpreter",
+    "openrouter:web_search",
+    "openrouter:web_fetch",
+)
+"""The forms that are items of `tools`."""
+
+
+def form_of(type: str) -> Form | None:
+    """The form of an item of `tools` in a client's request; `None` if it has no neutral form.
+
+    >>> form_of("browser_search").kind
+    'web_search'
+    """
+    return next((FORMS[name] for name in _RECEIVED if FORMS[name].json["type"] == type), None)
 
 
 def with_server_tools(

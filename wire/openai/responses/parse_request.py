@@ -10,11 +10,12 @@ import msgspec
 from wire.core.lenient import fields_of
 from wire.core.memory import Note
 from wire.neutral.messages import Media, Message, Part, Text, ToolResult
-from wire.neutral.request import Output, Request
+from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     JSON_WORDS,
     ReceivedRequest,
+    chosen,
     decoded_request,
     refused,
     unread_fields,
@@ -74,16 +75,17 @@ def parse_request(
         if getattr(sent, name, None):
             raise refused(name, "the gateway stores nothing of this kind")
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
-    tools = tuple(_tools(sent.tools or (), notes))
+    tools = tuple(_tools(sent.tools or (), provider, notes))
     form = sent.text.format if sent.text is not None else None
     output, words = _output(form)
     system = "\n\n".join(text for text in (sent.instructions or "", words) if text)
     reasoning = sent.reasoning
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
     request = Request(
         messages=tuple(_messages(items or [], provider, model)),
         system=system,
         tools=tools,
-        tool_choice=_choice(sent.tool_choice, tools, notes),
+        tool_choice=choice,
         max_tokens=None if counts else sent.max_output_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -189,7 +191,9 @@ def _part(part: ContentPart, path: str) -> Part:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
+def _tools(
+    tools: Sequence[Tool], provider: str, notes: list[Note]
+) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
@@ -201,12 +205,18 @@ def _tools(tools: Sequence[Tool], notes: list[Note]) -> Iterator[Function]:
             grammar = (form.definition or "") if form is not None else ""
             yield Function(name, description, kind="custom", grammar=grammar, syntax=syntax)
         else:
-            words = f"left out: only OpenAI's models have {tool.type}"
-            notes.append(Note(f"tools[{index}]", words))
+            from wire.neutral.server_tools import received_tool  # few requests have one
+            from wire.openai.responses.server_tools import form_of
+
+            path, of = f"tools[{index}]", form_of(tool.type or "")
+            if of is None:
+                notes.append(Note(path, f"left out: only OpenAI's models have {tool.type}"))
+            else:
+                yield received_tool(msgspec.to_builtins(tool), of, path, provider, notes)
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function], notes: list[Note]
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: list[Note]
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -219,4 +229,6 @@ def _choice(
             return tuple(str(each.get("name", "")) for each in choice.tools or ())
         notes.append(Note("tool_choice", "left out: the model may call any of the tools"))
         return "auto"
+    if any(isinstance(tool, ServerTool) for tool in tools):
+        return (choice.type or "",)
     raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")

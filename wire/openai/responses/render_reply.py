@@ -6,11 +6,14 @@ reply, and stands before the calls: these are then sent when the reply is comple
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from wire.neutral.messages import (
+    Citation,
     Done,
     Event,
+    Media,
     Reply,
     TextDelta,
     ThoughtDelta,
@@ -27,6 +30,7 @@ from wire.neutral.serving import (
     argument_text,
     custom_text,
     encoded,
+    web_pages,
 )
 
 _INCOMPLETE = {"length": "max_output_tokens", "filter": "content_filter"}
@@ -51,6 +55,7 @@ class ReplyWriter:
         self._output: list[dict[str, Any]] = []
         self._open: int | None = None  # index of the message or the reasoning that is open
         self._text = ""  # of that item
+        self._annotations: list[dict[str, Any]] = []  # of that item
         self._calls: dict[int, int] = {}  # position of a call -> index of its item
         self._number = 0
         self._response: dict[str, Any] = {}
@@ -150,7 +155,7 @@ class ReplyWriter:
             item |= {"status": "in_progress", "role": "assistant"}
             self._open = self._begin({**item, "content": []}, events)
             added = {"type": "response.content_part.added", **self._at(self._open)}
-            events.append({**added, "content_index": 0, "part": _output_text("")})
+            events.append({**added, "content_index": 0, "part": _output_text("", [])})
         assert self._open is not None
         self._text += text
         delta = {"type": "response.output_text.delta", **self._at(self._open)}
@@ -180,7 +185,8 @@ class ReplyWriter:
         text, self._text = self._text, ""
         item, at = self._output[index], self._at(index)
         if item["type"] == "message":
-            part, where = _output_text(text), {**at, "content_index": 0}
+            part, where = _output_text(text, self._annotations), {**at, "content_index": 0}
+            self._annotations = []
             item |= {"status": "completed", "content": [part]}
             events += [
                 {"type": "response.output_text.done", **where, "text": text, "logprobs": []},
@@ -227,7 +233,52 @@ class ReplyWriter:
 
     # --- the end
 
+    def _cite(self, reply: Reply, events: _Events) -> None:
+        """Add the citations to the messages. A message that ended gets them in the whole response
+        alone.
+        """
+        begin = 0
+        messages = [index for index, item in enumerate(self._output) if item["type"] == "message"]
+        citations, last = web_pages(reply), max(0, len(reply.text) - 1)
+        for index in messages:
+            is_open = index == self._open
+            content = self._output[index]["content"]
+            length = len(self._text if is_open else content[0]["text"])
+            annotations = [
+                _annotation(each, begin)
+                for each in citations
+                if begin <= min(each.start or 0, last) < begin + length
+            ]
+            begin += length
+            if not is_open:
+                content[0]["annotations"] = annotations
+                continue
+            self._annotations = annotations
+            kind = "response.output_text.annotation.added"
+            events += [
+                {
+                    "type": kind,
+                    **self._at(index),
+                    "content_index": 0,
+                    "annotation_index": position,
+                    "annotation": each,
+                }
+                for position, each in enumerate(annotations)
+            ]
+
+    def _draw(self, media: Media, events: _Events) -> None:
+        self._close(events)
+        item = {"id": f"ig_{self._head.id}_{len(self._output)}", "type": "image_generation_call"}
+        index = self._begin({**item, "status": "in_progress", "result": None}, events)
+        result = base64.b64encode(media.data or b"").decode()
+        kind = media.media_type.removeprefix("image/")
+        self._output[index] |= {"status": "completed", "result": result, "output_format": kind}
+        self._done(index, events)
+
     def _end(self, reply: Reply, events: _Events) -> None:
+        self._cite(reply, events)
+        for media in filter(takes, reply.media):
+            self._draw(media, events)
         if self._received.returns_state and reply.tool_calls:
             state = self._head.state(reply.message)
             if state and not self._is_open("reasoning"):
@@ -258,8 +309,24 @@ class ReplyWriter:
 _ARGUMENTS = ("arguments", "function_call_arguments")
 
 
-def _output_text(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+def takes(media: Media) -> bool:
+    """Whether a response has a place for media: for images, as base64.
+
+    >>> takes(Media(url="https://example.com/a.png", media_type="image/png"))
+    False
+    """
+    return media.data is not None and media.media_type.startswith("image/")
+
+
+def _output_text(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations, "logprobs": []}
+
+
+def _annotation(citation: Citation, begin: int) -> dict[str, Any]:
+    """An annotation of the message that begins at this position of the text."""
+    start, end = (max(0, (each or 0) - begin) for each in (citation.start, citation.end))
+    cited = {"type": "url_citation", "url": citation.url, "title": citation.title}
+    return {**cited, "start_index": start, "end_index": end}
 
 
 def _summary_text(text: str) -> dict[str, Any]:

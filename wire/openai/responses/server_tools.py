@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from wire.core.provider import Provider
-from wire.neutral.server_tools import hosted, tool_struct
+from wire.neutral.server_tools import Form, hosted, tool_struct
 from wire.openai.common.server_tools import FORMS
 from wire.openai.responses.types import Tool
 
@@ -15,6 +16,17 @@ _INCLUDED = {
     "file_search": "file_search_call.results",
 }
 """Type of a tool -> the value of `include` that requests its results."""
+
+
+def form_of(type: str) -> Form | None:
+    """The form of a tool of any version; `None` for tools that have no neutral form.
+
+    >>> form_of("web_search_preview_2025_03_11").kind
+    'web_search'
+    """
+    if re.fullmatch(r"web_search(_preview)?(_\d{4}_\d\d_\d\d)?", type):
+        return FORMS["web_search"]
+    return FORMS[type] if type in ("code_interpreter", "file_search") else None
 
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:
