@@ -42,7 +42,13 @@ def totals() -> tuple[int, ...]:
     )
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if name.startswith("openai-chat") else [])
+        for name in RECORDED
+    ],
+)
 def test_recorded_answers_keep_their_citations(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.property import sample
 from wire import Account, Chat
 from wire.core.incoming import Incoming
 from wire.core.limits import Limits
@@ -173,7 +174,8 @@ def received(name: str, count: int, pieces: int) -> tuple[Incoming[Any, Any], li
     return stream, [body[at : at + size] for at in range(0, len(body), size)]
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", sample(list(STREAMS), 3))
 def test_a_stream_of_events(name: str) -> None:
     """R-11: reading the events and folding the partial reply."""
 

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.joined import joined
+from tests.property import sample
 from tests.testing.emulator.asks import GEMINI_3, KEY, user
 from wire.testing.emulator import Answer, AsyncEmulatorTransport, Emulator, EmulatorLimits
 from wire.testing.emulator import EmulatorTransport as Transport
@@ -202,9 +203,11 @@ def ways(schema: Any) -> list[tuple[str, dict[str, str], dict[str, Any]]]:
     ]
 
 
+@pytest.mark.sampled
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
-def test_schemas_that_explode(schema: Any) -> None:
+@pytest.mark.parametrize("name", sample(list(SCHEMAS), 3))
+def test_schemas_that_explode(name: str) -> None:
+    schema = SCHEMAS[name]
     for path, headers, body in ways(schema):
         answer = post(Emulator(lenient=True), path, headers, json.dumps(body).encode())
         assert answer.status in (200, 400)
