@@ -58,6 +58,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
     ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
+    ("py:class", r"Abstract(Async)?ContextManager|Parts|Readable|RequestOptions|T"),
     ("py:class", r"Histogram|Kind|Names|Path|Random|Spans|Token|Tracer|types\.Annotated"),
 ]
 
