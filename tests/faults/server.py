@@ -98,9 +98,10 @@ class Server:
         host = _header(top, b"host")
         ask = Ask(run.requests, name, f"{'https' if self._is_tls(writer) else 'http'}://{host}")
         playing = asyncio.ensure_future(self._play(writer, run, fault, wire, ask, top))
-        # The client's next request cannot come before its answer: what can be read is the end.
+        # The client's next request cannot come before its answer: what can be read is the end. A
+        # client that closes with unread bytes sends RST: the reader has an error then and no end.
         until = asyncio.get_running_loop().time() + LONGEST
-        while not playing.done() and not reader.at_eof():
+        while not playing.done() and not reader.at_eof() and reader.exception() is None:
             if asyncio.get_running_loop().time() > until:
                 break
             await asyncio.wait((playing,), timeout=0.02)
