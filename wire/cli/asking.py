@@ -123,6 +123,7 @@ def _ask_options(command: argparse.ArgumentParser) -> None:
 
 def _ask(chosen: argparse.Namespace) -> int:
     from wire.errors import ConfigurationError
+    from wire.neutral.reply_json import reply_json
 
     schema = _schema(chosen)
     if chosen.stream and schema is not None:
@@ -142,7 +143,7 @@ def _ask(chosen: argparse.Namespace) -> int:
         else:
             reply = chat.ask(prompt, output=schema)
             if chosen.json:
-                write_json(document(reply))
+                write_json(reply_json(reply))
             elif schema is not None:
                 write_json(reply.output)
             else:
@@ -155,34 +156,18 @@ def _ask(chosen: argparse.Namespace) -> int:
 def write_event(event: Event, *, json: bool) -> None:
     """Write an event of a stream: its text, or a line of JSON."""
     from wire.neutral.messages import Done, Restart, TextDelta
+    from wire.neutral.reply_json import reply_json
 
     if json:
         kind = type(event).__name__
         names = type(event).__match_args__
         own = {name: getattr(event, name) for name in names}
-        fields = document(event.reply) if isinstance(event, Done) else own
+        fields = reply_json(event.reply) if isinstance(event, Done) else own
         write_json({"event": kind, **fields})
     elif isinstance(event, TextDelta):
         write(event.text, end="")
     elif isinstance(event, Restart):
         write("\n[the host begins the answer anew]\n", end="")
-
-
-def document(reply: Reply) -> dict[str, Any]:
-    """A reply as JSON."""
-    return {
-        "text": reply.text,
-        "output": reply.output,
-        "tool_calls": [
-            {"id": call.id, "name": call.name, "arguments": call.arguments}
-            for call in reply.tool_calls
-        ],
-        "stop": reply.stop.reason,
-        "model": reply.model,
-        "id": reply.id,
-        "usage": reply.usage,
-        "notes": [str(note) for note in reply.notes],
-    }
 
 
 def report_notes(reply: Reply, known: set[str] | None = None) -> None:

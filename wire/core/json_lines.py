@@ -15,7 +15,16 @@ def join_lines(values: Iterable[bytes]) -> bytes:
     several lines. Outside of strings a line end is white space in JSON, and inside a string it is
     always escaped, so that a space replaces it.
     """
-    return b"".join(each.replace(b"\r", b" ").replace(b"\n", b" ") + b"\n" for each in values)
+    return b"".join(one_line_of(each) + b"\n" for each in values)
+
+
+def one_line_of(value: bytes) -> bytes:
+    r"""A JSON value on one line.
+
+    >>> one_line_of(b'{\n"a": "b\\n"}')
+    b'{ "a": "b\\n"}'
+    """
+    return value.replace(b"\r", b" ").replace(b"\n", b" ")
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -1,0 +1,54 @@
+"""Who asks the rows of a run: tasks of this process. Other executors have modules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import anyio
+
+from wire.bulk.job import Asker
+from wire.bulk.results import Outcome
+from wire.bulk.rows import Row
+
+NextRow = Callable[[], Awaitable[Row | None]]
+"""Returns the next row that is to be asked; `None` at the end."""
+Record = Callable[[Outcome], Awaitable[None]]
+"""Takes what a row ended in, in any order. It may wait until somebody has read earlier ones."""
+
+
+class Executor(Protocol):
+    """Asks the rows of one run."""
+
+    async def ask_all(self, next_row: NextRow, record: Record) -> None:
+        """Ask rows until there are no more.
+
+        Each row is recorded once. Raises what each further row would get.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open, also after an error."""
+        ...
+
+
+class LocalExecutor:
+    """Asks so many rows at a time in this process."""
+
+    def __init__(self, asker: Asker, concurrent: int) -> None:
+        self._asker, self._concurrent = asker, concurrent
+
+    async def ask_all(self, next_row: NextRow, record: Record) -> None:
+        """As `Executor.ask_all`."""
+
+        async def work() -> None:
+            while (row := await next_row()) is not None:
+                await record(await self._asker.answer(row))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(self._concurrent):
+                tasks.start_soon(work)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._asker.aclose()

@@ -1,0 +1,92 @@
+"""Which rows are done, and which ids are taken: on disk, so that memory does not grow with rows.
+
+A private database of SQLite, which no other process sees and which is gone with this one. It keeps
+a few MiB in memory and the rest in a temporary file. The files of the run are the truth: the index
+is built from them at each start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+
+from wire.bulk.output_files import Done
+from wire.bulk.rows import Row
+from wire.core.secret import quoted
+from wire.errors import ConfigurationError
+
+_CACHE_KIB = 4096
+
+
+class Index:
+    """The rows that are done, and the ids of the rows that were read.
+
+    >>> index = Index([Done(1, "a", Row(1, "a", b"{}").digest)])
+    >>> index.count, index.is_done(Row(1, "a", b"{}")), index.is_done(Row(2, "b", b"{}"))
+    (1, True, False)
+    """
+
+    def __init__(self, done: Iterable[Done] = ()) -> None:
+        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        for statement in (
+            f"PRAGMA cache_size=-{_CACHE_KIB}",
+            "PRAGMA journal_mode=OFF",
+            "PRAGMA synchronous=OFF",
+            "PRAGMA temp_store=FILE",
+            "CREATE TABLE done (row INTEGER PRIMARY KEY, id TEXT, digest TEXT)",
+            "CREATE TABLE ids (id BLOB PRIMARY KEY, row INTEGER) WITHOUT ROWID",
+            "BEGIN",
+        ):
+            self._database.execute(statement)
+        self.count = 0
+        """The rows that are done."""
+        for each in done:
+            self._add(each)
+
+    def _add(self, done: Done) -> None:
+        try:
+            self._database.execute("INSERT INTO done VALUES (?, ?, ?)", done)
+        except sqlite3.IntegrityError:
+            raise ConfigurationError(f"to: row {done.row} has two lines") from None
+        except OverflowError:
+            raise ConfigurationError(f"to: {done.row} is no number of a row") from None
+        self.count += 1
+
+    def is_done(self, row: Row) -> bool:
+        """Whether an earlier run has done the row.
+
+        Raises `ConfigurationError` if it did another row of that number.
+        """
+        if not self.count:
+            return False
+        query = "SELECT id, digest FROM done WHERE row = ?"
+        found = self._database.execute(query, (row.number,)).fetchone()
+        if found is None:
+            return False
+        if found[1] != row.digest:
+            raise ConfigurationError(
+                f"to: has the results of other rows: row {row.number} was another one, with the id "
+                f"{quoted(found[0], 80)}"
+            )
+        return True
+
+    def beyond(self, last: int) -> int | None:
+        """The number of a row that is done and comes after the last one."""
+        query = "SELECT min(row) FROM done WHERE row > ?"
+        number: int | None = self._database.execute(query, (last,)).fetchone()[0]
+        return number
+
+    def taken_by(self, row: Row) -> int | None:
+        """The number of an earlier row with the same id; `None` takes the id for this row."""
+        key = hashlib.blake2b(row.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        insert = "INSERT OR IGNORE INTO ids VALUES (?, ?)"
+        if self._database.execute(insert, (key, row.number)).rowcount:
+            return None
+        query = "SELECT row FROM ids WHERE id = ?"
+        number: int = self._database.execute(query, (key,)).fetchone()[0]
+        return number if number != row.number else None
+
+    def close(self) -> None:
+        """Delete the index."""
+        self._database.close()

@@ -1,0 +1,160 @@
+"""What all rows of a bulk run have in common, and the coroutine that asks one row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+import anyio
+import httpx
+import msgspec
+
+from wire.bulk.results import Outcome, Result, outcome_of
+from wire.bulk.rows import Row, question_of, request_json
+from wire.chat import AsyncChat, RequestOptions
+from wire.core.memory import with_notes
+from wire.errors import AuthenticationError, FallbackError, WireError
+from wire.fallback_chat import AsyncFallbackChat
+from wire.neutral.messages import Reply
+from wire.neutral.output import OutputType
+from wire.neutral.request import Request
+from wire.pace import Pace
+
+AnyChat = AsyncChat | AsyncFallbackChat
+
+_SETTINGS = frozenset(RequestOptions.__annotations__) - {"timeouts", "retry", "headers"}
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What to ask, and whom: the model, its options, and the settings of all rows."""
+
+    models: tuple[str, ...]
+    """`provider:model`; the others are asked where the first fails."""
+    options: Mapping[str, Any] = {}
+    """Options of the clients, and settings of the chats."""
+    output: Any = None
+    cache: str | None = None
+    """The folder of the cache."""
+    http: Any = "auto"
+
+    def asker(self, pace: Pace) -> Asker:
+        """A new chat, whose calls wait for `pace`.
+
+        Raises `ConfigurationError` for a model that has no key or cannot hold the settings.
+        """
+        given = self.options.get("around") or ()
+        functions = (given,) if callable(given) else tuple(given)
+        options = {**self.options, "around": (*functions, pace), "http": self._transport()}
+        chats = [AsyncChat(name, **options) for name in self.models]
+        for chat in chats:
+            chat.client._target.require_key()
+        chat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
+        return Asker(chat, chats, self.output, self.cache is not None)
+
+    def _transport(self) -> Any:
+        if self.cache is None:
+            return self.http
+        from wire.http.async_lanes import AsyncLanes
+        from wire.testing.cassette.transports import AsyncCache
+
+        inner = AsyncLanes() if self.http == "auto" else self.http
+        return AsyncCache(self.cache, inner=_Sends(inner))
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that change what is asked, as keys of a neutral row."""
+        request: Request = AsyncChat(
+            self.models[0],
+            **{name: each for name, each in self.options.items() if name != "around"},
+        ).request("")
+        if self.output is not None:
+            request = msgspec.structs.replace(request, output=OutputType(self.output).output)
+        settings = request_json(request)
+        del settings["messages"]
+        return settings
+
+
+_SENT: ContextVar[list[None]] = ContextVar("sent")
+
+
+class _Sends(httpx.AsyncBaseTransport):
+    """Tells the row whose request is sent that it is not answered from the cache."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        _SENT.get([]).append(None)
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class Asker:
+    """Asks rows, some at a time."""
+
+    def __init__(
+        self, chat: AnyChat, chats: list[AsyncChat], output: Any, asks_once: bool
+    ) -> None:
+        self._chat, self._chats, self._output, self._asks_once = chat, chats, output, asks_once
+        self._asked: dict[bytes, anyio.Event] = {}
+
+    async def answer(self, row: Row) -> Outcome:
+        """Ask one row.
+
+        Raises an error that each row would get, such as `AuthenticationError`.
+        """
+        metadata = None
+        sent: list[None] = []
+        try:
+            question = question_of(row)
+            metadata = question.metadata
+            if self._asks_once:
+                _SENT.set(sent)
+                reply = await self._ask_once(question.request, question.settings)
+            else:
+                reply = await self._ask(question.request, question.settings)
+            reply = with_notes(reply, question.notes) if question.notes else reply
+        except WireError as error:
+            if is_of_all_rows(error):
+                raise
+            failed = Result(id=row.id, row=row.number, error=error, metadata=metadata)
+            return outcome_of(row, failed)
+        result = Result(id=row.id, row=row.number, reply=reply, metadata=metadata)
+        return outcome_of(row, result, cached=self._asks_once and not sent)
+
+    async def _ask(self, request: Request, settings: Mapping[str, Any]) -> Reply:
+        given: dict[str, Any] = dict(settings)
+        if self._output is not None:
+            given.setdefault("output", self._output)
+        return await self._chat.ask(messages=request.messages, **given)
+
+    async def _ask_once(self, request: Request, settings: Mapping[str, Any]) -> Reply:
+        """Ask, unless an equal request is under way: then wait for it, and read the cache."""
+        line = msgspec.json.encode(request_json(request), order="deterministic")
+        key = hashlib.blake2b(line, digest_size=16).digest()
+        while (event := self._asked.get(key)) is not None:
+            await event.wait()
+        self._asked[key] = anyio.Event()
+        try:
+            return await self._ask(request, settings)
+        finally:
+            self._asked.pop(key).set()
+
+    async def aclose(self) -> None:
+        """Close the chats."""
+        for chat in self._chats:
+            await chat.aclose()
+
+
+def is_of_all_rows(error: WireError) -> bool:
+    """Whether each further row would get this error: the run ends with it.
+
+    >>> is_of_all_rows(AuthenticationError("no such key"))
+    True
+    """
+    if isinstance(error, FallbackError):
+        return bool(error.failures) and all(map(is_of_all_rows, error.failures.values()))
+    return isinstance(error, AuthenticationError)

@@ -1,0 +1,209 @@
+"""A bulk run: asks many rows, some at a time, and writes each result to a file."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+
+import anyio
+import msgspec
+
+from wire.bulk.background import Background
+from wire.bulk.executors import Executor
+from wire.bulk.index import Index
+from wire.bulk.output_files import Header, OutputFiles
+from wire.bulk.progress import Counter, Progress
+from wire.bulk.results import Outcome, Result
+from wire.bulk.rows import Row
+from wire.bulk.source import Source
+from wire.errors import ConfigurationError, WireError, ungrouped
+
+_MOST_RESULTS = 256
+"""Results that wait for the caller. The rows behind them wait too, so that a slow caller does not
+fill the memory."""
+
+
+class Run:
+    """Many rows that are asked; `wire.bulk.run` makes one.
+
+    Iterate over it for the results, in the order in which they arrive; or `await run.finish()` if
+    the file is enough. A run can be used once.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        executor: Executor,
+        header: Header,
+        *,
+        to: str | None,
+        dead: str | None,
+        stop_after: int,
+    ) -> None:
+        self._source, self._executor, self._header = source, executor, header
+        self._to, self._dead, self._stop_after = to, dead, stop_after
+        self._files: OutputFiles | None = None
+        self._index = Index()
+        self._rows: Iterator[Row] = iter(())
+        self._async_rows: AsyncIterator[Row] | None = None
+        self._reading = anyio.Lock()
+        self._counter = Counter(None, 0, time.monotonic())
+        self._failures = 0
+        self._results: deque[Result] = deque()
+        self._changed = anyio.Event()
+        self._is_used = False
+
+    def __repr__(self) -> str:
+        return f"Run({', '.join(self._header.models)})"
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is."""
+        return self._counter.progress(time.monotonic())
+
+    # --- results ----------------------------------------------------------------------------------
+
+    async def finish(self) -> Progress:
+        """Ask all rows and return the figures at the end.
+
+        Raises the error that ended the run, as the iteration does.
+        """
+        self._begin_use()
+        try:
+            await anyio.to_thread.run_sync(self._open)
+            await self._executor.ask_all(self._next_row, self._record)
+        except BaseExceptionGroup as group:
+            raise ungrouped(group) from None
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._close()
+        return self.progress
+
+    async def __aiter__(self) -> AsyncIterator[Result]:
+        self._begin_use()
+        background = Background(self._ask_in_background)
+        try:
+            await anyio.to_thread.run_sync(self._open)
+            background.start()
+            while True:
+                while self._results:
+                    yield self._results.popleft()
+                    self._notify()
+                if background.has_ended:
+                    break
+                await self._changed.wait()
+            if background.error is not None:
+                raise background.error
+        finally:
+            with anyio.CancelScope(shield=True):
+                await background.stop()
+                await self._close()
+
+    def _begin_use(self) -> None:
+        if self._is_used:
+            raise ConfigurationError("run: it was used already; make a new one")
+        self._is_used = True
+
+    async def _ask_in_background(self) -> None:
+        try:
+            await self._executor.ask_all(self._next_row, self._record_and_keep)
+        finally:
+            self._notify()
+
+    async def _record_and_keep(self, outcome: Outcome) -> None:
+        await self._record(outcome)
+        self._results.append(outcome.result)
+        self._notify()
+        while len(self._results) >= _MOST_RESULTS:
+            await self._changed.wait()
+
+    def _notify(self) -> None:
+        """Wake who waits for results, or for room for them."""
+        changed, self._changed = self._changed, anyio.Event()
+        changed.set()
+
+    # --- rows and files ---------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Read which rows are done, before anything is sent."""
+        if self._to is not None:
+            assert self._dead is not None
+            self._files = OutputFiles(self._to, self._dead)
+            self._index.close()
+            self._index = Index(self._files.done(self._header))
+        total = self._source.count()
+        if self._index.count and self._source.path is not None:
+            self._check_done()
+        self._counter = Counter(total, self._index.count, time.monotonic())
+        if self._source.is_async:
+            self._async_rows = self._source.read_async()
+        else:
+            self._rows = self._source.read()
+
+    def _check_done(self) -> None:
+        """Raise `ConfigurationError` if a row that is done is not in the file, or is another."""
+        last = 0
+        for row in self._source.read():
+            self._index.is_done(row)
+            last = row.number
+        beyond = self._index.beyond(last)
+        if beyond is not None:
+            raise ConfigurationError(
+                f"to: {self._to}: has the results of other rows: row {beyond}, and the input ends "
+                f"with row {last}"
+            )
+
+    async def _next_row(self) -> Row | None:
+        """The next row that is not done."""
+        if self._async_rows is None:
+            for row in self._rows:
+                if (new := self._if_new(row)) is not None:
+                    return new
+            return None
+        async with self._reading:
+            async for row in self._async_rows:
+                if (new := self._if_new(row)) is not None:
+                    return new
+            return None
+
+    def _if_new(self, row: Row) -> Row | None:
+        """The row, with its problem; `None` if it is done."""
+        taken_by = self._index.taken_by(row)
+        if self._index.is_done(row):
+            return None
+        self._counter.running += 1
+        if taken_by is not None and not row.problem:
+            problem = f"id: row {taken_by} has the same: {row.id}"
+            return msgspec.structs.replace(row, problem=problem)
+        return row
+
+    async def _record(self, outcome: Outcome) -> None:
+        """Write the line of a row, and count it.
+
+        Raises `WireError` if too many rows have failed one after the other.
+        """
+        if self._files is not None:
+            self._files.append(outcome.line, failed=outcome.failed)
+        self._counter.add(running=-1, **outcome.counts)
+        error = outcome.result.error
+        if error is None:
+            self._failures = 0
+        elif error.attempts:  # else nothing was sent
+            self._failures += 1
+            if self._failures >= self._stop_after:
+                raise WireError(
+                    f"stopped, because {self._failures:,} rows in a row have failed; the last: "
+                    f"{error}"
+                ) from error
+
+    async def _close(self) -> None:
+        await self._executor.aclose()
+        if self._async_rows is not None:
+            await self._async_rows.aclose()  # type: ignore[attr-defined]
+        elif hasattr(self._rows, "close"):
+            self._rows.close()
+        if self._files is not None:
+            await anyio.to_thread.run_sync(self._files.close)
+        self._index.close()

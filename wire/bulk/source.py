@@ -1,0 +1,72 @@
+"""Reads the rows of a bulk run one after the other, from a file or from what can be iterated over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from wire.bulk.rows import Row, read_row
+from wire.core.files import open_regular
+from wire.core.secret import type_name
+from wire.errors import ConfigurationError
+from wire.neutral.request import Request
+
+RowLike: TypeAlias = Mapping[str, Any] | Request | str | bytes
+"""A row: a dict, a `Request`, or a line of JSON."""
+Rows: TypeAlias = str | os.PathLike[str] | Iterable[RowLike] | AsyncIterable[RowLike]
+"""The path of a file of JSON lines, or rows."""
+
+
+class Source:
+    """The rows of one run.
+
+    A file is read line by line, and can be read again. Other rows are read once.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.path: str | None = None
+        """`None` for rows that are read once."""
+        if isinstance(rows, (str, os.PathLike)):
+            self.path = os.fsdecode(rows)
+            open_regular(self.path, ConfigurationError).close()
+        elif not isinstance(rows, (Iterable, AsyncIterable)) or isinstance(rows, (bytes, Mapping)):
+            raise ConfigurationError(
+                f"rows: expected the path of a file or an iterable of rows, not {type_name(rows)}"
+            )
+        self._rows: Any = rows
+
+    def read(self) -> Iterator[Row]:
+        """The rows of a file, or of an iterable."""
+        if self.path is None:
+            return (read_row(number, each) for number, each in enumerate(self._rows, 1))
+        return self._lines(self.path)
+
+    def _lines(self, path: str) -> Iterator[Row]:
+        with open_regular(path, ConfigurationError) as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    yield read_row(number, line)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the rows come from an async iterable."""
+        return self.path is None and isinstance(self._rows, AsyncIterable)
+
+    async def read_async(self) -> AsyncIterator[Row]:
+        """The rows of an async iterable."""
+        number = 0
+        async for each in self._rows:
+            number += 1
+            yield read_row(number, each)
+
+    def count(self) -> int | None:
+        """The rows of a file, which is read for it; `None` for others without a length."""
+        if self.path is None:
+            try:
+                return len(self._rows)
+            except TypeError:
+                return None
+        with open_regular(self.path, ConfigurationError) as file:
+            return sum(1 for line in file if line.strip())

@@ -1,0 +1,144 @@
+"""`run`: checks what a bulk run is given, and makes it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from wire.bulk.executors import LocalExecutor
+from wire.bulk.job import Job
+from wire.bulk.output_files import Header
+from wire.bulk.running import Run
+from wire.bulk.source import Rows, Source
+from wire.chat import Settings, seal_settings
+from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
+from wire.core.secret import type_name
+from wire.errors import ConfigurationError
+from wire.http.target import Options
+from wire.pace import Pace
+
+CONCURRENT = 32
+STOP_AFTER = 100
+DEAD = ".dead.jsonl"
+
+
+class BulkOptions(Options, Settings, total=False):
+    """The options of the client and the settings of all rows, as those of `AsyncChat`."""
+
+
+_OWN = (
+    "to",
+    "dead",
+    "output",
+    "concurrent",
+    "requests",
+    "tokens",
+    "window",
+    "cache",
+    "stop_after",
+)
+
+
+def _seal(options: Any) -> None:
+    """Replace what may be a key in the options by a `Secret`, in place."""
+    own = {name: options.pop(name) for name in _OWN if name in options}
+    seal_settings(options)
+    options.update(own)
+
+
+@checked_names(seal=_seal)
+def run(
+    rows: Rows,
+    model: str | Sequence[str],
+    *,
+    to: str | os.PathLike[str] | None = None,
+    dead: str | os.PathLike[str] | None = None,
+    output: Any = None,
+    concurrent: int = CONCURRENT,
+    requests: int | None = None,
+    tokens: int | None = None,
+    window: float = 60.0,
+    cache: str | os.PathLike[str] | None = None,
+    stop_after: int = STOP_AFTER,
+    http: Any = "auto",
+    **options: Unpack[BulkOptions],
+) -> Run:
+    """Ask many rows, some at a time, within the rate limits of the provider.
+
+    >>> import anyio
+    >>> from wire.testing.emulator import AsyncEmulatorTransport
+    >>> rows = [{"id": "a", "prompt": "Hello"}, {"id": "b", "prompt": "Goodbye"}]
+    >>> async def main() -> None:
+    ...     http = AsyncEmulatorTransport()
+    ...     model = "gemini:gemini-3.8-flash"
+    ...     async for result in run(rows, model, concurrent=1, api_key="fake-key", http=http):
+    ...         print(result.id, result.reply.text)
+    >>> anyio.run(main)
+    a This is an emulator, and no model. You said: Hello
+    b This is an emulator, and no model. You said: Goodbye
+
+    A row that fails has a typed `error` in place of its `reply`, and the others go on. The run ends
+    with an error if the key is refused, or if many rows in a row have failed.
+
+    With `to`, each result is a line of that file. A run that was interrupted goes on where it was
+    if it is started again with the same rows, model and settings: only rows without a line are
+    asked, and those whose error may pass. The iteration then gives the new results alone.
+
+    Raises `ConfigurationError` for a model without a key, an unknown option, and a file of another
+    run, before anything is sent.
+
+    Args:
+        rows: The path of a file of JSON lines, or an iterable or async iterable of dicts,
+            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`, settings
+            and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
+        model: `provider:model`, or several: the next is asked where one fails.
+        to: The file of the results, to which lines are appended. By default none is written.
+        dead: The file of the dead letters: rows that failed, with the reason. By default that of
+            the results with `.dead.jsonl` after its name.
+        output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
+        concurrent: The most rows that are asked at the same time.
+        requests: Requests in a window; `None`: as many as the server reports in its headers.
+        tokens: Tokens of requests and replies together in a window; `None` likewise.
+        window: Seconds of the window of `requests` and `tokens`.
+        cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
+            once, in this run and in all that have the same folder.
+        stop_after: The number of rows that may fail one after the other before the run ends.
+        http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
+        options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
+            `system` and `max_tokens`. A row's own settings replace them.
+    """
+    for name in options:
+        if name not in BulkOptions.__annotations__:
+            known = (*BulkOptions.__annotations__, *run.__kwdefaults__)
+            raise unknown_name(name, known)
+    whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
+    whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
+    if to is None and dead is not None:
+        raise ConfigurationError("dead: there is none without to, the file of the results")
+    models = (model,) if isinstance(model, str) else items_of("model", model)
+    for position, each in enumerate(models):
+        if not isinstance(each, str):
+            expected = f"a name such as gemini:gemini-3.8-flash, not {type_name(each)}"
+            raise ConfigurationError(f"model[{position}]: expected {expected}")
+    if not models:
+        raise ConfigurationError("model: expected at least one")
+    pace = Pace(requests=requests, tokens=tokens, window=window)
+    job = Job(
+        models=models,
+        options=options,
+        output=output,
+        cache=None if cache is None else os.fsdecode(cache),
+        http=http,
+    )
+    asker = job.asker(pace)  # before a row is read: a model may have no key
+    header = Header(models=list(models), settings=job.settings())
+    results = None if to is None else os.fsdecode(to)
+    return Run(
+        Source(rows),
+        LocalExecutor(asker, concurrent),
+        header,
+        to=results,
+        dead=f"{results}{DEAD}" if dead is None else os.fsdecode(dead),
+        stop_after=stop_after,
+    )
