@@ -14,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Generator, Mapping
 from time import monotonic
+from typing import Generic, TypeVar
 
 from wire.around import (
     Around,
@@ -35,9 +36,74 @@ from wire.errors import ConfigurationError
 from wire.neutral.messages import Usage
 
 _NOTHING = amounts(0, 0)
+Turn = TypeVar("Turn")
+"""An attempt that waits or runs."""
 
 
-class Pace:
+class Limiter(Generic[Turn]):
+    """Counts the attempts of each call, and lets them wait; a subclass decides for how long."""
+
+    def __call__(self, outgoing: Outgoing) -> Around:
+        """The function that `around=` takes."""
+        key = f"{outgoing.provider} {outgoing.base_url} {outgoing.model}"
+        estimate = estimated(outgoing.call.body)
+        # The first wait is before the call begins, so that its total time does not run.
+        turn: Turn | None = self._entered(key, estimate)
+        sent = False
+        used: Mapping[str, float] = _NOTHING
+        try:
+            assert turn is not None
+            yield from self._waited(turn)
+            while True:
+                moment: Moment = yield None
+                if isinstance(moment, AttemptStarted):
+                    if sent:  # a retry, or a stream that is continued
+                        if turn is not None:
+                            self._leave(turn, {})
+                        turn = self._entered(key, estimate)
+                        yield from self._waited(turn)
+                    sent, used = True, _NOTHING
+                elif isinstance(moment, HeadReceived):
+                    if turn is not None:
+                        self._learn(turn, moment.account, None)
+                elif isinstance(moment, AttemptFailed):
+                    if turn is not None:
+                        if moment.error.status is not None:  # else the headers are older ones
+                            self._learn(turn, moment.account, moment.error.retry_after)
+                        self._leave(turn, _NOTHING)
+                        turn = None
+                elif isinstance(moment, CallEnded):
+                    usage = getattr(moment.result, "usage", None)
+                    used = _used(usage) if isinstance(usage, Usage) else {}
+                    return
+                elif isinstance(moment, StreamLeft):
+                    used = {}  # the server may have produced the whole reply
+                    return
+                elif isinstance(moment, CallFailed):
+                    return
+        finally:
+            if turn is not None:
+                # A call that was never sent has not used a request either.
+                self._leave(turn, used if sent else {**_NOTHING, "requests": 0})
+
+    def _entered(self, key: str, estimate: Mapping[str, float]) -> Turn:
+        """Join the queue; `key` names the server and the model."""
+        raise NotImplementedError
+
+    def _waited(self, turn: Turn) -> Generator[Wait, None, None]:
+        """Wait until `turn` is let through."""
+        raise NotImplementedError
+
+    def _learn(self, turn: Turn, account: Account, retry_after: float | None) -> None:
+        """Take over what the response to `turn` reports."""
+        raise NotImplementedError
+
+    def _leave(self, turn: Turn, used: Mapping[str, float]) -> None:
+        """End the wait or the run of `turn`; `used` replaces its estimate, unit by unit."""
+        raise NotImplementedError
+
+
+class Pace(Limiter[Place]):
     """Lets calls wait until the rate limits of a provider allow them, first come first served.
 
     Args:
@@ -88,49 +154,6 @@ class Pace:
     def running(self) -> int:
         """Calls that were let through and have not ended."""
         return self._pacing.running
-
-    def __call__(self, outgoing: Outgoing) -> Around:
-        """The function that `around=` takes."""
-        key = f"{outgoing.provider} {outgoing.base_url} {outgoing.model}"
-        estimate = estimated(outgoing.call.body)
-        # The first wait is before the call begins, so that its total time does not run.
-        place: Place | None = self._entered(key, estimate)
-        sent = False
-        used: Mapping[str, float] = _NOTHING
-        try:
-            assert place is not None
-            yield from self._waited(place)
-            while True:
-                moment: Moment = yield None
-                if isinstance(moment, AttemptStarted):
-                    if sent:  # a retry, or a stream that is continued
-                        if place is not None:
-                            self._leave(place, {})
-                        place = self._entered(key, estimate)
-                        yield from self._waited(place)
-                    sent, used = True, _NOTHING
-                elif isinstance(moment, HeadReceived):
-                    if place is not None:
-                        self._learn(place, moment.account, None)
-                elif isinstance(moment, AttemptFailed):
-                    if place is not None:
-                        if moment.error.status is not None:  # else the headers are older ones
-                            self._learn(place, moment.account, moment.error.retry_after)
-                        self._leave(place, _NOTHING)
-                        place = None
-                elif isinstance(moment, CallEnded):
-                    usage = getattr(moment.result, "usage", None)
-                    used = _used(usage) if isinstance(usage, Usage) else {}
-                    return
-                elif isinstance(moment, StreamLeft):
-                    used = {}  # the server may have produced the whole reply
-                    return
-                elif isinstance(moment, CallFailed):
-                    return
-        finally:
-            if place is not None:
-                # A call that was never sent has not used a request either.
-                self._leave(place, used if sent else {**_NOTHING, "requests": 0})
 
     def _entered(self, key: str, estimate: Mapping[str, float]) -> Place:
         with self._lock:
