@@ -20,10 +20,15 @@ Record = Callable[[Outcome], Awaitable[None]]
 class Executor(Protocol):
     """Asks the rows of one run."""
 
-    async def ask_all(self, next_row: NextRow, record: Record) -> None:
+    async def open(self) -> None:
+        """Make ready, before a row is read. Raises `ConfigurationError` if that is not possible."""
+        ...
+
+    async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
         """Ask rows until there are no more.
 
-        Each row is recorded once. Raises what each further row would get.
+        Each row is recorded once. Without `replies`, somebody needs the lines alone, and a reply
+        that is elsewhere may stay there. Raises what each further row would get.
         """
         ...
 
@@ -38,7 +43,10 @@ class LocalExecutor:
     def __init__(self, asker: Asker, concurrent: int) -> None:
         self._asker, self._concurrent = asker, concurrent
 
-    async def ask_all(self, next_row: NextRow, record: Record) -> None:
+    async def open(self) -> None:
+        """Nothing is to be made ready."""
+
+    async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
         """As `Executor.ask_all`."""
 
         async def work() -> None:

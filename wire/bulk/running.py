@@ -72,8 +72,9 @@ class Run:
         """
         self._begin_use()
         try:
+            await self._executor.open()
             await anyio.to_thread.run_sync(self._open)
-            await self._executor.ask_all(self._next_row, self._record)
+            await self._executor.ask_all(self._next_row, self._record, replies=False)
         except BaseExceptionGroup as group:
             raise ungrouped(group) from None
         finally:
@@ -85,6 +86,7 @@ class Run:
         self._begin_use()
         background = Background(self._ask_in_background)
         try:
+            await self._executor.open()
             await anyio.to_thread.run_sync(self._open)
             background.start()
             while True:
@@ -108,7 +110,9 @@ class Run:
 
     async def _ask_in_background(self) -> None:
         try:
-            await self._executor.ask_all(self._next_row, self._record_and_keep)
+            await self._executor.ask_all(
+                self._next_row, self._record_and_keep, replies=True
+            )
         finally:
             self._notify()
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from wire.bulk.executors import LocalExecutor
+from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.output_files import Header
 from wire.bulk.running import Run
@@ -37,6 +37,7 @@ _OWN = (
     "window",
     "cache",
     "stop_after",
+    "on",
 )
 
 
@@ -61,6 +62,7 @@ def run(
     window: float = 60.0,
     cache: str | os.PathLike[str] | None = None,
     stop_after: int = STOP_AFTER,
+    on: str | None = None,
     http: Any = "auto",
     **options: Unpack[BulkOptions],
 ) -> Run:
@@ -104,6 +106,8 @@ def run(
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
         stop_after: The number of rows that may fail one after the other before the run ends.
+        on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
+            rows, and all limits hold for them together. By default this process asks.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
@@ -131,14 +135,32 @@ def run(
         cache=None if cache is None else os.fsdecode(cache),
         http=http,
     )
-    asker = job.asker(pace)  # before a row is read: a model may have no key
+    executor: Executor  # before a row is read: a model may have no key
+    if on is None:
+        executor = LocalExecutor(job.asker(pace), concurrent)
+    else:
+        given = {"requests": requests, "tokens": tokens}
+        limits = {unit: count for unit, count in given.items() if count is not None}
+        executor = _on_dask(on, job, limits, window, concurrent)
     header = Header(models=list(models), settings=job.settings())
     results = None if to is None else os.fsdecode(to)
     return Run(
         Source(rows),
-        LocalExecutor(asker, concurrent),
+        executor,
         header,
         to=results,
         dead=f"{results}{DEAD}" if dead is None else os.fsdecode(dead),
         stop_after=stop_after,
     )
+
+
+def _on_dask(
+    on: str, job: Job, limits: dict[str, int], window: float, concurrent: int
+) -> Executor:
+    try:
+        from wire.bulk.dask_executor import DaskExecutor
+    except ImportError as cause:
+        if (cause.name or "").partition(".")[0] == "wire":
+            raise
+        raise ConfigurationError("on: Dask is not installed: pip install wire-llm[dask]") from None
+    return DaskExecutor(on, job, limits, window, concurrent)

@@ -1,0 +1,111 @@
+"""What runs on Dask's scheduler: the rate limits of each run, and its job until the workers ask."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import Any
+
+import msgspec
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from wire.bulk.leases import Leases, decode
+from wire.core.version import VERSION
+
+NAME = "wire-bulk"
+"""Of the plugins, and the first word of all messages and of the keys of tasks."""
+SAID, GO, END = f"{NAME}-said", f"{NAME}-go", f"{NAME}-end"
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Run:
+    """One run of a driver."""
+
+    def __init__(self, client: str, job: bytes, leases: Leases) -> None:
+        self.client, self.job, self.leases = client, job, leases
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class SchedulerSide(SchedulerPlugin):
+    """Leases the quota of each run to the workers. A run ends with the client that began it."""
+
+    name = NAME
+    idempotent = True
+
+    async def start(self, scheduler: Any) -> None:
+        """Take calls of drivers and workers, and what workers say."""
+        self._scheduler = scheduler
+        self._runs: dict[str, _Run] = {}
+        scheduler.handlers["wire_bulk_begin"] = self.begin
+        scheduler.handlers["wire_bulk_job"] = self.job
+        scheduler.handlers["wire_bulk_end"] = self.end
+        scheduler.stream_handlers[SAID] = self._said
+
+    async def begin(self, version: str, **plan: Any) -> str:
+        """Begin a run if the driver has the same version of `wire`; the version here."""
+        if version == VERSION:
+            self._begin(**plan)
+        return VERSION
+
+    def _begin(
+        self,
+        run: str,
+        client: str,
+        job: bytes,
+        limits: dict[str, float],
+        window: float,
+        concurrent: int,
+    ) -> None:
+        self._runs[run] = _Run(client, job, Leases(limits, window, concurrent))
+
+    async def job(self, run: str) -> tuple[str, bytes] | None:
+        """The version of `wire` and the job of a run; `None` if there is no such run."""
+        found = self._runs.get(run)
+        return None if found is None else (VERSION, found.job)
+
+    async def end(self, run: str) -> None:
+        """End a run: its workers stop what they do for it."""
+        ended = self._runs.pop(run, None)
+        if ended is not None and ended.timer is not None:
+            ended.timer.cancel()
+        for worker in list(self._scheduler.workers):
+            self._scheduler.worker_send(worker, {"op": END, "run": run})
+
+    def _said(self, run: str, said: bytes, worker: str) -> None:
+        found = self._runs.get(run)
+        if found is None:
+            self._scheduler.worker_send(worker, {"op": END, "run": run})
+            return
+        try:
+            found.leases.hear(worker, decode(said), monotonic())
+        except msgspec.DecodeError as error:  # an error would end the connection of the worker
+            _LOG.error("%s says what is not understood: %s", worker, error)
+            return
+        self._grant(run)
+
+    def _grant(self, run: str) -> None:
+        found = self._runs.get(run)
+        if found is None:
+            return
+        if found.timer is not None:
+            found.timer.cancel()
+        granted, seconds = found.leases.grant(monotonic())
+        loop = self._scheduler.loop.asyncio_loop
+        found.timer = None if seconds is None else loop.call_later(seconds, self._grant, run)
+        for worker, numbers in granted.items():
+            if worker in self._scheduler.workers:
+                self._scheduler.worker_send(worker, {"op": GO, "run": run, "numbers": numbers})
+
+    def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
+        """The attempts of a worker that is gone let others through."""
+        for name, run in self._runs.items():
+            run.leases.forget(worker, monotonic())
+            self._grant(name)
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        """End the runs of a driver that is gone."""
+        for name, run in list(self._runs.items()):
+            if run.client == client:
+                scheduler.loop.add_callback(self.end, name)

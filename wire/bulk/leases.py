@@ -1,0 +1,127 @@
+"""Rate limits that hold for the calls of several processes together.
+
+One process has the `Leases` of a run. The others, its holders, tell it about each attempt: `Asked`
+before it is sent, `Heard` of its response, `Ended` after it. It answers with the attempts that may
+be sent now, some at a time. No clock and no I/O, as in `wire.core.pacing`, which decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from wire.core.pacing import Pacing, Place
+from wire.core.rate_limits import RateLimit
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True, tag="asked"):
+    """An attempt waits."""
+
+    number: int
+    """Of the attempt; its holder counts them."""
+    key: str
+    """The server and the model."""
+    amounts: dict[str, float]
+    """What it may use of each unit."""
+
+
+class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
+    """The server has responded to an attempt."""
+
+    number: int
+    limits: tuple[RateLimit, ...]
+    """What the response reports."""
+    received_at: float
+    """When it came, in seconds since 1970."""
+    retry_after: float | None
+    """Seconds that the server wants all to wait."""
+
+
+class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
+    """An attempt has ended, or waits no more."""
+
+    number: int
+    used: dict[str, float]
+    """What it used, for the units where that is known."""
+
+
+Said: TypeAlias = Asked | Heard | Ended
+_DECODER = msgspec.msgpack.Decoder(list[Said])
+
+
+def encode(said: Iterable[Said]) -> bytes:
+    """The bytes of what a holder says."""
+    return msgspec.msgpack.encode(list(said))
+
+
+def decode(data: bytes) -> list[Said]:
+    """What `encode` was given."""
+    return _DECODER.decode(data)
+
+
+class Leases:
+    """Which of the attempts that wait may be sent, and when; first come first served.
+
+    >>> leases = Leases({"requests": 60}, window=60)
+    >>> leases.hear("a", [Asked(1, "model", {"requests": 59.0})], now=0)
+    >>> leases.hear("b", [Asked(1, "model", {"requests": 1.0})], now=0)
+    >>> leases.grant(now=0)
+    ({'a': [1]}, 1.2...)
+    >>> leases.grant(now=2)
+    ({'b': [1]}, None)
+    """
+
+    def __init__(
+        self, limits: Mapping[str, float], window: float, concurrent: int | None = None
+    ) -> None:
+        self._pacing = Pacing(limits, window, concurrent)
+        self._places: dict[str, dict[int, Place]] = {}
+        self._owners: dict[Place, tuple[str, int]] = {}  # of the places that wait
+
+    def hear(self, holder: str, said: Iterable[Said], now: float) -> None:
+        """Take over what a holder says. What it says of an unknown attempt has no effect."""
+        places = self._places.setdefault(holder, {})
+        for each in said:
+            if isinstance(each, Asked):
+                place = self._pacing.enter(each.key, each.amounts)
+                places[each.number] = place
+                self._owners[place] = holder, each.number
+            elif (known := places.get(each.number)) is None:
+                continue
+            elif isinstance(each, Heard):
+                self._pacing.learn(known, each.limits, each.received_at, now)
+                if each.retry_after is not None:
+                    self._pacing.hold(each.retry_after, now)
+            else:
+                del places[each.number]
+                self._owners.pop(known, None)
+                self._pacing.leave(known, now, each.used)
+
+    def grant(self, now: float) -> tuple[dict[str, list[int]], float | None]:
+        """The attempts that may be sent now, by their holders.
+
+        The number is the seconds until the next one may be sent; `None`: not before somebody says
+        something.
+        """
+        granted: dict[str, list[int]] = {}
+        seconds: float | None = None
+        for place in self._queue():
+            seconds = self._pacing.wait(place, now)
+            if seconds != 0:
+                break
+            holder, number = self._owners.pop(place)
+            granted.setdefault(holder, []).append(number)
+            seconds = None
+        return granted, seconds
+
+    def _queue(self) -> Iterator[Place]:
+        while (place := self._pacing.next) is not None:
+            yield place
+
+    def forget(self, holder: str, now: float) -> None:
+        """A holder is gone. What its attempts were to use counts as used: they may have been sent."""
+        for place in self._places.pop(holder, {}).values():
+            self._owners.pop(place, None)
+            self._pacing.leave(place, now, {})

@@ -1,0 +1,54 @@
+"""A `Job` as bytes that go to other machines, with its keys.
+
+`Secret`s lose their text in a pickle. Here it stays, since the servers want it. The bytes are
+compressed, so that a log of what a scheduler receives shows no key.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import zlib
+from typing import Any
+
+import cloudpickle
+
+from wire.bulk.job import Job
+from wire.core.secret import Secret, type_name
+from wire.errors import ConfigurationError
+
+
+class _Pickler(cloudpickle.Pickler):
+    """Pickles secrets with their texts, and functions and types of a script by value."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Secret):
+            return Secret.unchecked, (value._reveal(),)
+        return super().reducer_override(value)
+
+
+def _pickled(value: Any) -> bytes:
+    file = io.BytesIO()
+    _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
+    return file.getvalue()
+
+
+def sealed_job(job: Job) -> bytes:
+    """The bytes of a job.
+
+    Raises `ConfigurationError` that names the option which cannot be sent.
+    """
+    parts = {"output": job.output, "http": job.http, **job.options}
+    for name, value in parts.items():
+        try:
+            _pickled(value)
+        except Exception as cause:  # of the user's object
+            problem = f"a {type_name(value)} cannot be sent to the workers: {type(cause).__name__}"
+            raise ConfigurationError(f"{name}: {problem}") from None
+    fields = {name: getattr(job, name) for name in job.__struct_fields__}
+    return zlib.compress(_pickled(fields), 1)
+
+
+def opened_job(data: bytes) -> Job:
+    """The job of `sealed_job`. Raises what importing the modules that it names raises."""
+    return Job(**pickle.loads(zlib.decompress(data)))
