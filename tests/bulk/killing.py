@@ -22,7 +22,7 @@ def write_rows(path: Path, count: int, *, size: int = 0) -> None:
         for number in range(1, count + 1):
             row = {"id": f"id-{number}", "prompt": f"Question of row {number}."}
             missing = size - len(json.dumps(row)) - 2
-            row["prompt"] += " " + "."  * missing if missing > 0 else ""
+            row["prompt"] += " " + "." * missing if missing > 0 else ""
             file.write(json.dumps(row) + "\n")
 
 

@@ -235,7 +235,9 @@ def main() -> None:
     options.add_argument("--tokens", type=int, help="in a window")
     options.add_argument("--window", type=float, default=60.0, help="seconds")
     options.add_argument("--latency", type=float, default=0.0, help="seconds until an answer")
-    options.add_argument("--at-once", type=int, default=0, help="requests, or else 429; 0: no limit")
+    options.add_argument(
+        "--at-once", type=int, default=0, help="requests, or else 429; 0: no limit"
+    )
     options.add_argument("--headers", type=int, default=1, help="0: limits are not reported")
     asyncio.run(serve(options.parse_args()))
 
