@@ -161,7 +161,7 @@ class Pace:
             self._pacing.learn(place, account.limits, account.received_at or 0.0, now)
             if error is not None and error.retry_after is not None:
                 self._pacing.hold(error.retry_after, now)
-            elif error is not None and error.status in BUSY and not account.limits:
+            elif error is not None and _is_busy(error) and not account.limits:
                 self._pacing.busy(place)
         self._wake()
 
@@ -182,6 +182,10 @@ class Pace:
             signal = self._turns.get(first) if first is not None else None
         if signal is not None:
             signal.set()
+
+
+def _is_busy(error: WireError) -> bool:
+    return error.retryable and error.status in BUSY
 
 
 def _used(usage: Usage) -> dict[str, float]:

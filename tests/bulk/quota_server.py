@@ -2,9 +2,9 @@
 
     python -m tests.bulk.quota_server --requests 60000 --latency 0.02
 
-It prints its port. The prompt of a request contains `row N`, and so does its answer of 1 kB, so that
-a test sees whether a result belongs to its row. `GET /counts` tells what was received. The rate
-limits are those of the emulator; its vendors would cost ten times the CPU.
+It prints its port. The prompt of a request contains `row N`, and so does its answer of 1 kB: a test
+sees whether a result belongs to its row. `GET /counts` tells what was received. The rate limits are
+those of the emulator, whose vendors would cost ten times the CPU.
 """
 
 from __future__ import annotations

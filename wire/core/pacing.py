@@ -116,7 +116,7 @@ class _Width:
     """How many calls to one model run at the same time, learned from a server that is busy.
 
     A refusal halves the number. Each round of as many answers raises it by one. Below the number
-    that was refused it stays for many rounds, so that few calls find out whether more are taken now.
+    that was refused it stays for many rounds: few calls find out whether more are taken now.
     """
 
     __slots__ = ("answers", "latest", "limit", "most", "refused_at")
