@@ -46,7 +46,9 @@ _CLOSING = 5.0
 _PAUSE = 0.5
 """Seconds between two looks at the cluster, and between two attempts to connect."""
 
-_ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?[^\s/:@]+:\d{1,5}|(tcp|tls)://\[[0-9a-f:]+\]:\d{1,5}")
+_ADDRESS = re.compile(
+    r"((tcp|tls|ws|wss|ucx)://)?[^\s/:@]+:\d{1,5}|(tcp|tls)://\[[0-9a-f:]+\]:\d{1,5}"
+)
 
 
 class DaskExecutor:

@@ -26,7 +26,7 @@ from wire.bulk.sealed_job import opened_job
 from wire.core.account import Account
 from wire.core.version import VERSION
 from wire.errors import ConfigurationError, WireError
-from wire.pace import Limiter
+from wire.pace import Limiter, is_busy
 
 _LOG = logging.getLogger(__name__)
 _ROWS = msgspec.msgpack.Decoder(list[Row])
@@ -207,10 +207,11 @@ def _answered(outcome: Outcome, replies: bool) -> Answered:
 class _Turn:
     """An attempt that waits or runs."""
 
-    __slots__ = ("number", "signal")
+    __slots__ = ("is_answered", "number", "signal")
 
     def __init__(self, number: int) -> None:
         self.number, self.signal = number, Signal()
+        self.is_answered = False
 
 
 class _Lease(Limiter[_Turn]):
@@ -241,13 +242,18 @@ class _Lease(Limiter[_Turn]):
         while not turn.signal.is_set:
             yield Wait(turn.signal)
 
-    def _learn(self, turn: _Turn, account: Account, retry_after: float | None) -> None:
+    def _learn(self, turn: _Turn, account: Account, error: WireError | None = None) -> None:
+        retry_after = error.retry_after if error is not None else None
+        busy = error is not None and is_busy(error, account)
         received_at = account.received_at or 0.0
-        self._say(Heard(turn.number, account.limits, received_at, retry_after))
+        self._say(Heard(turn.number, account.limits, received_at, retry_after, busy))
+
+    def _answered(self, turn: _Turn) -> None:
+        turn.is_answered = True
 
     def _leave(self, turn: _Turn, used: Mapping[str, float]) -> None:
         self._turns.pop(turn.number, None)
-        self._say(Ended(turn.number, dict(used)))
+        self._say(Ended(turn.number, dict(used), turn.is_answered))
 
     def _say(self, said: Said) -> None:
         """Tell the scheduler, together with what else is said in this turn of the event loop."""

@@ -37,6 +37,8 @@ class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
     """When it came, in seconds since 1970."""
     retry_after: float | None
     """Seconds that the server wants all to wait."""
+    is_busy: bool
+    """Whether it refused the attempt because too many run at the same time."""
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
@@ -45,6 +47,8 @@ class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
     number: int
     used: dict[str, float]
     """What it used, for the units where that is known."""
+    is_answered: bool
+    """Whether the call has its result."""
 
 
 Said: TypeAlias = Asked | Heard | Ended
@@ -94,7 +98,11 @@ class Leases:
                 self._pacing.learn(known, each.limits, each.received_at, now)
                 if each.retry_after is not None:
                     self._pacing.hold(each.retry_after, now)
+                if each.is_busy:
+                    self._pacing.busy(known)
             else:
+                if each.is_answered:
+                    self._pacing.answered(known)
                 del places[each.number]
                 self._owners.pop(known, None)
                 self._pacing.leave(known, now, each.used)

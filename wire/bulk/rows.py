@@ -227,7 +227,9 @@ def _message(value: Any, path: str) -> Message:
         if "parts" in value:
             raise _refused(where, 'expected either "content" or "parts"')
         listed = content if isinstance(content, list) else [content]
-        parts = [{"type": "text", "text": each} if isinstance(each, str) else each for each in listed]
+        parts = [
+            {"type": "text", "text": each} if isinstance(each, str) else each for each in listed
+        ]
         value = {key: each for key, each in value.items() if key != "content"}
         value["parts"] = parts
     if not isinstance(value["parts"], list) or not all(isinstance(x, dict) for x in value["parts"]):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import anyio
 import msgspec
@@ -110,9 +109,7 @@ class Run:
 
     async def _ask_in_background(self) -> None:
         try:
-            await self._executor.ask_all(
-                self._next_row, self._record_and_keep, replies=True
-            )
+            await self._executor.ask_all(self._next_row, self._record_and_keep, replies=True)
         finally:
             self._notify()
 
