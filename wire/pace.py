@@ -188,7 +188,7 @@ class Pace(Limiter[Place]):
             self._pacing.learn(place, account.limits, account.received_at or 0.0, now)
             if error is not None and error.retry_after is not None:
                 self._pacing.hold(error.retry_after, now)
-            elif error is not None and _is_busy(error) and not account.limits:
+            elif error is not None and is_busy(error, account):
                 self._pacing.busy(place)
         self._wake()
 
@@ -211,13 +211,10 @@ class Pace(Limiter[Place]):
             signal.set()
 
 
-def _is_busy(error: WireError) -> bool:
-    return error.retryable and error.status in BUSY
-
-
 def is_busy(error: WireError, account: Account) -> bool:
-    """Whether too many calls run at the same time, as the server does not say anything else."""
-    return error.retry_after is None and error.status in BUSY and not account.limits
+    """Whether a server refused a call because too many run at the same time."""
+    is_told = error.retry_after is not None or account.limits
+    return error.retryable and error.status in BUSY and not is_told
 
 
 def _used(usage: Usage) -> dict[str, float]:

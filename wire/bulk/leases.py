@@ -129,7 +129,7 @@ class Leases:
             yield place
 
     def forget(self, holder: str, now: float) -> None:
-        """A holder is gone. What its attempts were to use counts as used: they may have been sent."""
+        """A holder is gone. Its attempts may have been sent: their estimates count as used."""
         for place in self._places.pop(holder, {}).values():
             self._owners.pop(place, None)
             self._pacing.leave(place, now, {})

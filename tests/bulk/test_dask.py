@@ -1,0 +1,286 @@
+"""Bulk runs on a cluster of Dask. `make test-dask`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.bulk.cluster import Cluster
+from tests.bulk.killing import check_lines, driver, kill_and_go_on, points, write_rows
+from tests.bulk.quota_server import counts, quota_server, text_of
+from wire import bulk
+from wire.errors import AuthenticationError, ConfigurationError
+
+pytestmark = [pytest.mark.dask, pytest.mark.timeout(300)]
+MODEL = "openai@chat:gpt-5.4"
+KEY = "fake-key-of-the-driver"
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster that no test kills."""
+    with Cluster(tmp_path_factory.mktemp("dask")) as started:
+        yield started
+
+
+def started(
+    folder: Path, rows: int, url: str, cluster: Cluster, **options: Any
+) -> subprocess.Popen[str]:
+    """A driver in a process of its own, which has begun to write."""
+    given, to = folder / "in.jsonl", folder / "out.jsonl"
+    write_rows(given, rows)
+    command = driver(given, to, f"{url}/v1", on=cluster.address, **options)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not to.exists() or to.read_bytes().count(b"\n") < 20:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return process
+
+
+def ended(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """The figures that a driver prints at its end."""
+    try:
+        out, errors = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    figures: dict[str, Any] = json.loads(out)
+    return figures
+
+
+def test_all_rows_are_answered_by_both_workers(cluster: Cluster, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", 500)
+    with quota_server(latency=0.05) as url:
+
+        async def ask() -> bulk.Progress:
+            run = bulk.run(
+                tmp_path / "in.jsonl",
+                MODEL,
+                to=tmp_path / "out.jsonl",
+                base_url=f"{url}/v1",
+                api_key=KEY,
+                on=cluster.address,
+            )
+            return await run.finish()
+
+        progress = asyncio.run(ask())
+        received = counts(url)
+    check_lines(tmp_path / "out.jsonl", 500)
+    assert (progress.done, progress.answered, progress.failed) == (500, 500, 0)
+    assert (received["answered"], received["repeated"]) == (500, {})
+    assert received["most_at_once"] == 32  # for both workers together
+    assert KEY not in cluster.logs()
+
+
+def test_results_have_replies(cluster: Cluster) -> None:
+    rows = [{"id": f"id-{n}", "prompt": f"row {n}", "metadata": {"n": n}} for n in range(1, 21)]
+    rows.append({"id": "bad", "prompt": "x", "temprature": 1})
+    with quota_server() as url:
+
+        async def ask() -> dict[str, bulk.Result]:
+            run = bulk.run(rows, MODEL, base_url=f"{url}/v1", api_key=KEY, on=cluster.address)
+            return {result.id: result async for result in run}
+
+        results = asyncio.run(ask())
+    failed = results.pop("bad").error
+    assert failed is not None
+    assert "temprature: no such key" in str(failed)
+    assert len(results) == 20
+    for n in range(1, 21):
+        result = results[f"id-{n}"]
+        assert result.reply is not None
+        assert (result.reply.text, result.metadata) == (text_of(n), {"n": n})
+
+
+def test_a_worker_that_is_killed_loses_nothing(tmp_path: Path) -> None:
+    with Cluster(tmp_path) as cluster, quota_server(latency=0.1) as url:
+        process = started(tmp_path, 1000, url, cluster)
+        cluster.kill_worker()
+        figures = ended(process)
+        received = counts(url)
+    check_lines(tmp_path / "out.jsonl", 1000)
+    assert (figures["done"], figures["failed"]) == (1000, 0)
+    assert received["rows"] == 1000
+    # What the worker had in its chunks is asked again.
+    assert received["answered"] - 1000 <= 64
+
+
+def test_a_worker_that_joins_takes_part(tmp_path: Path) -> None:
+    with Cluster(tmp_path, workers=1) as cluster, quota_server(latency=0.2) as url:
+        process = started(tmp_path, 1000, url, cluster, concurrent=16)
+        cluster.start_worker()
+        cluster._wait_for(cluster.workers[1], b"Starting Worker plugin wire-bulk")
+        cluster.kill_worker()  # the first one
+        ended(process)
+        received = counts(url)
+    check_lines(tmp_path / "out.jsonl", 1000)
+    assert received["most_at_once"] <= 32  # the killed worker's calls still run at the server
+
+
+def test_a_scheduler_that_is_started_again(tmp_path: Path) -> None:
+    with Cluster(tmp_path) as cluster, quota_server(latency=0.1) as url:
+        process = started(tmp_path, 1000, url, cluster)
+        cluster.kill_scheduler()
+        cluster.start_scheduler()
+        for _ in range(2):
+            cluster.start_worker()
+        figures = ended(process)
+        received = counts(url)
+    check_lines(tmp_path / "out.jsonl", 1000)
+    assert (figures["done"], figures["failed"]) == (1000, 0)
+    assert received["answered"] - 1000 <= 64
+
+
+def test_what_a_killed_driver_left_ends(tmp_path: Path) -> None:
+    with Cluster(tmp_path) as cluster, quota_server(latency=0.1) as url:
+        process = started(tmp_path, 5000, url, cluster)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        written = (tmp_path / "out.jsonl").read_bytes().count(b"\n")
+        deadline = time.monotonic() + 30
+        before = -1
+        while (now := counts(url)["answered"]) != before:  # calls have ended, and none began
+            assert time.monotonic() < deadline
+            before = now
+            time.sleep(0.5)
+        assert before <= written + 128
+        figures = ended(started(tmp_path, 5000, url, cluster))
+    check_lines(tmp_path / "out.jsonl", 5000)
+    assert figures["earlier"] >= 19
+
+
+def test_a_run_that_is_left_ends_on_the_cluster(cluster: Cluster) -> None:
+    rows = [f'"row {n}"' for n in range(2000)]
+    with quota_server(latency=0.2) as url:
+
+        async def ask() -> None:
+            run = bulk.run(
+                rows, MODEL, base_url=f"{url}/v1", api_key=KEY, on=cluster.address, concurrent=8
+            )
+            async for _ in run:
+                break
+
+        asyncio.run(ask())
+        time.sleep(0.5)
+        first = counts(url)["answered"]
+        time.sleep(0.5)
+        assert counts(url)["answered"] == first
+        assert first <= 64
+
+
+# --- keys and errors ------------------------------------------------------------------------------
+
+
+def test_a_key_of_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    key = {"OPENAI_API_KEY": "fake-key-of-the-workers"}
+    with quota_server() as url:
+
+        async def ask(on: str) -> bulk.Progress:
+            return await bulk.run(['"row 1"'], MODEL, base_url=f"{url}/v1", on=on).finish()
+
+        with Cluster(tmp_path, workers=1, environment=key) as cluster:
+            assert asyncio.run(ask(cluster.address)).answered == 1
+            assert key["OPENAI_API_KEY"] not in cluster.logs()
+
+
+def test_workers_without_a_key(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def rows() -> Iterator[str]:
+        raise AssertionError("a row was read")
+        yield ""
+
+    run = bulk.run(rows(), MODEL, on=cluster.address)
+    with pytest.raises(ConfigurationError, match=r"on: the worker tcp://.*OPENAI_API_KEY"):
+        asyncio.run(run.finish())
+
+
+def test_a_refused_key_ends_the_run(cluster: Cluster) -> None:
+    program = (
+        "import http.server\n"
+        "class Refuses(http.server.BaseHTTPRequestHandler):\n"
+        "    def do_POST(self):\n"
+        "        self.rfile.read(int(self.headers['content-length']))\n"
+        "        self.send_response(401)\n"
+        "        self.send_header('content-length', '0')\n"
+        "        self.end_headers()\n"
+        "    def log_message(self, *_): pass\n"
+        "server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Refuses)\n"
+        "print(server.server_port, flush=True)\n"
+        "server.serve_forever()\n"
+    )
+    server = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    try:
+        url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
+        run = bulk.run(['"row 1"'] * 100, MODEL, base_url=url, api_key=KEY, on=cluster.address)
+        with pytest.raises(AuthenticationError) as caught:
+            asyncio.run(run.finish())
+    finally:
+        server.kill()
+        server.wait()
+        server.stdout.close()
+    assert KEY not in repr(caught.value) + cluster.logs()
+
+
+def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wire.bulk.dask_executor.CONNECT", 1.0)
+    run = bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match=r"on: tcp://127.0.0.1:9: nobody answers"):
+        asyncio.run(run.finish())
+
+
+@pytest.mark.parametrize("address", ["", "scheduler", "http://scheduler:8786", "tcp://:1", 8786])
+def test_no_address(address: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"on: expected the address of a Dask scheduler"):
+        bulk.run(['"x"'], MODEL, api_key=KEY, on=address)
+
+
+@pytest.mark.parametrize("name", ["http", "around", "output"])
+def test_what_cannot_be_sent(name: str) -> None:
+    value: Any = threading.Lock()
+    with pytest.raises(ConfigurationError, match=rf"{name}: a lock cannot be sent to the workers"):
+        bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9", **{name: value})
+
+
+def test_trio() -> None:
+    trio = pytest.importorskip("trio")
+    run = bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
+    with pytest.raises(ConfigurationError, match="on: Dask needs asyncio"):
+        trio.run(run.finish)
+
+
+# --- kills and quota ------------------------------------------------------------------------------
+
+
+def killed_run(folder: Path, cluster: Cluster, rows: int, kills: int, seed: int) -> None:
+    """Kill the driver at random points, and compare its file with its rows and with the server."""
+    given, to = folder / "in.jsonl", folder / "out.jsonl"
+    write_rows(given, rows)
+    with quota_server(requests=60_000, latency=0.01) as url:
+        options = {"concurrent": 32, "requests": 60_000, "on": cluster.address}
+        command = driver(given, to, f"{url}/v1", **options)
+        killed = kill_and_go_on(command, to, points(seed, kills, rows))
+        received = counts(url)
+    print(killed, received)
+    check_lines(to, rows)
+    assert (killed.summary["done"], killed.summary["left"]) == (rows, 0)
+    assert received["rows"] == rows
+    assert received["refused"] <= 0.005 * received["answered"]
+
+
+def test_a_driver_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
+    killed_run(tmp_path, cluster, 2000, 5, seed=3)
