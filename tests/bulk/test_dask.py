@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,8 @@ def test_a_run_that_is_left_ends_on_the_cluster(cluster: Cluster) -> None:
             run = bulk.run(
                 rows, MODEL, base_url=f"{url}/v1", api_key=KEY, on=cluster.address, concurrent=8
             )
-            async for _ in run:
-                break
+            async with aclosing(aiter(run)) as results:
+                await anext(results)
 
         asyncio.run(ask())
         time.sleep(0.5)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 from collections import deque
 from collections.abc import Generator, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from distributed import get_worker, secede
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from wire.around import Signal, Wait
-from wire.bulk.dask_scheduler import END, GO, NAME, SAID
+from wire.bulk.dask_scheduler import END, GO, NAME, SAID, SLICE
 from wire.bulk.job import Asker
 from wire.bulk.leases import Asked, Ended, Heard, Said, encode
 from wire.bulk.results import Outcome, Result
@@ -224,6 +225,7 @@ class _Lease(Limiter[_Turn]):
         self._turns: dict[int, _Turn] = {}
         self._said: deque[Said] = deque()
         self._is_told = True
+        self._told_at = -math.inf
 
     def go(self, numbers: list[int]) -> None:
         """Let attempts through."""
@@ -256,14 +258,18 @@ class _Lease(Limiter[_Turn]):
         self._say(Ended(turn.number, dict(used), turn.is_answered))
 
     def _say(self, said: Said) -> None:
-        """Tell the scheduler, together with what else is said in this turn of the event loop."""
+        """Tell the scheduler soon, together with what else is said until then."""
         self._said.append(said)
         if self._is_told:
             self._is_told = False
             # The garbage collector may end a call in another thread.
-            self._loop.call_soon_threadsafe(self._tell)
+            self._loop.call_soon_threadsafe(self._tell_soon)
+
+    def _tell_soon(self) -> None:
+        self._loop.call_at(max(self._loop.time(), self._told_at + SLICE), self._tell)
 
     def _tell(self) -> None:
         self._is_told = True  # first: what is said from now on is told later, if not now
+        self._told_at = self._loop.time()
         said = [self._said.popleft() for _ in range(len(self._said))]
         self._worker.batched_send({"op": SAID, "run": self._run, "said": encode(said)})
