@@ -88,23 +88,23 @@ class Limiter(Generic[Turn]):
                 # A call that was never sent has not used a request either.
                 self._leave(turn, used if sent else {**_NOTHING, "requests": 0})
 
-    def _entered(self, key: str, estimate: Mapping[str, float]) -> Turn:
+    def _entered(self, key: str, estimate: Mapping[str, float], /) -> Turn:
         """Join the queue; `key` names the server and the model."""
         raise NotImplementedError
 
-    def _waited(self, turn: Turn) -> Generator[Wait, None, None]:
+    def _waited(self, turn: Turn, /) -> Generator[Wait, None, None]:
         """Wait until `turn` is let through."""
         raise NotImplementedError
 
-    def _learn(self, turn: Turn, account: Account, error: WireError | None = None) -> None:
+    def _learn(self, turn: Turn, account: Account, error: WireError | None = None, /) -> None:
         """Take over what the response to `turn` reports."""
         raise NotImplementedError
 
-    def _answered(self, turn: Turn) -> None:
+    def _answered(self, turn: Turn, /) -> None:
         """The call of `turn` has its result."""
         raise NotImplementedError
 
-    def _leave(self, turn: Turn, used: Mapping[str, float]) -> None:
+    def _leave(self, turn: Turn, used: Mapping[str, float], /) -> None:
         """End the wait or the run of `turn`; `used` replaces its estimate, unit by unit."""
         raise NotImplementedError
 

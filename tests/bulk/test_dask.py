@@ -276,12 +276,20 @@ def killed_run(folder: Path, cluster: Cluster, rows: int, kills: int, seed: int)
         command = driver(given, to, f"{url}/v1", **options)
         killed = kill_and_go_on(command, to, points(seed, kills, rows))
         received = counts(url)
-    print(killed, received)
+    assert killed.kills == kills
     check_lines(to, rows)
     assert (killed.summary["done"], killed.summary["left"]) == (rows, 0)
     assert received["rows"] == rows
     assert received["refused"] <= 0.005 * received["answered"]
+    # What a driver had at the workers is asked again.
+    assert received["answered"] - rows <= kills * 64
 
 
 def test_a_driver_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
     killed_run(tmp_path, cluster, 2000, 5, seed=3)
+
+
+@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.timeout(900)
+def test_fifty_kills_of_the_driver(cluster: Cluster, tmp_path: Path, seed: int) -> None:
+    killed_run(tmp_path, cluster, 20_000, 50, seed)

@@ -17,8 +17,7 @@ from typing import Any
 import anyio
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from distributed import Client, KilledWorker
-from distributed.utils import CancelledError
+from distributed import CancelledError, Client, KilledWorker  # pyright: ignore[reportMissingImports]
 
 from wire.bulk.dask_scheduler import NAME, SchedulerSide
 from wire.bulk.dask_worker import Chunk, answer_rows, prepare

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 import msgspec
-from distributed.diagnostics.plugin import SchedulerPlugin
+from distributed import SchedulerPlugin  # pyright: ignore[reportMissingImports]
 
 from wire.bulk.leases import Leases, decode
 from wire.core.version import VERSION

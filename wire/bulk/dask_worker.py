@@ -14,8 +14,7 @@ from collections.abc import Generator, Mapping
 from typing import Any
 
 import msgspec
-from distributed import get_worker, secede
-from distributed.diagnostics.plugin import WorkerPlugin
+from distributed import WorkerPlugin, get_worker, secede  # pyright: ignore[reportMissingImports]
 
 from wire.around import Signal, Wait
 from wire.bulk.dask_scheduler import END, GO, NAME, SAID, SLICE
@@ -57,7 +56,7 @@ def answer_rows(run: str, rows: bytes, replies: bool) -> Chunk:
 
     It leaves the pool of the worker's threads, which are for tasks that compute.
     """
-    worker = get_worker()
+    worker: Any = get_worker()
     secede()
     answered = _answer(worker, run, _ROWS.decode(rows), replies)
     return asyncio.run_coroutine_threadsafe(answered, worker.loop.asyncio_loop).result()

@@ -20,7 +20,7 @@ from wire.fallback_chat import AsyncFallbackChat
 from wire.neutral.messages import Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request
-from wire.pace import Pace
+from wire.pace import Limiter
 
 AnyChat = AsyncChat | AsyncFallbackChat
 
@@ -39,7 +39,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The folder of the cache."""
     http: Any = "auto"
 
-    def asker(self, pace: Pace) -> Asker:
+    def asker(self, pace: Limiter[Any]) -> Asker:
         """A new chat, whose calls wait for `pace`.
 
         Raises `ConfigurationError` for a model that has no key or cannot hold the settings.

@@ -11,7 +11,7 @@ import pickle
 import zlib
 from typing import Any
 
-import cloudpickle
+import cloudpickle  # pyright: ignore[reportMissingImports]
 
 from wire.bulk.job import Job
 from wire.core.secret import Secret, type_name
@@ -21,10 +21,10 @@ from wire.errors import ConfigurationError
 class _Pickler(cloudpickle.Pickler):
     """Pickles secrets with their texts, and functions and types of a script by value."""
 
-    def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, Secret):
-            return Secret.unchecked, (value._reveal(),)
-        return super().reducer_override(value)
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, Secret):
+            return Secret.unchecked, (obj._reveal(),)
+        return super().reducer_override(obj)
 
 
 def _pickled(value: Any) -> bytes:
