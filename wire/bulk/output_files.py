@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.files import open_regular, write_whole
+from wire.core.files import open_regular, replace_file, write_whole
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 
@@ -172,8 +172,11 @@ class OutputFiles:
         self._results = LinesFile(to)
         self._dead: LinesFile | None = None
 
-    def done(self, header: Header) -> Iterator[Done]:
-        """The rows that earlier runs have done; begins the file if it is new.
+    def done(self, header: Header, *, begin: bool = True) -> Iterator[Done]:
+        """The rows that earlier runs have done.
+
+        With `begin`, the files are made ready: a line that was cut is removed, rows that are asked
+        again leave the dead letters, and a new file gets its header.
 
         Raises `ConfigurationError` for files of another run.
         """
@@ -188,12 +191,13 @@ class OutputFiles:
             else:
                 yield read_done(name, number, line)[0]
             size += len(line)
-        self._results.cut(size)
-        yield from self._dead_rows()
-        if not size:
+        if begin:
+            self._results.cut(size)
+        yield from self._dead_rows(begin)
+        if begin and not size:
             self._results.append(first)
 
-    def _dead_rows(self) -> Iterator[Done]:
+    def _dead_rows(self, begin: bool) -> Iterator[Done]:
         if not os.path.exists(self._dead_path):
             return
         dead = LinesFile(self._dead_path)
@@ -210,10 +214,11 @@ class OutputFiles:
                 else:
                     kept.append(line)
                     yield row
-            dead.cut(size)
+            if begin:
+                dead.cut(size)
         finally:
             dead.close()
-        if again:
+        if begin and again:
             write_whole(self._dead_path, b"".join(kept), ConfigurationError)
 
     def append(self, line: bytes, *, failed: bool) -> None:
@@ -223,6 +228,17 @@ class OutputFiles:
         file = self._dead if failed else self._results
         assert file is not None
         file.append(line)
+
+    def put_in_order(self) -> None:
+        """Write the results anew in the order of their rows, completely or not at all."""
+        from wire.bulk.ordering import lines_in_order  # most runs leave them as they came
+
+        self._results.sync()
+        try:
+            replace_file(self._results.path, lines_in_order(self._results.path))
+        except OSError as cause:
+            reason = f"cannot be put in order: {cause.strerror}"
+            raise ConfigurationError(f"to: {self._results.path}: {reason}") from cause
 
     def close(self) -> None:
         """Put all lines on the disk and close the files."""

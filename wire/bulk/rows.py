@@ -25,7 +25,7 @@ from wire.core.bodies import wrong_type
 from wire.core.decoders import decoder
 from wire.core.json_lines import one_line_of
 from wire.core.json_values import checked
-from wire.core.memory import Note, notes, with_notes
+from wire.core.memory import Note, encode, notes, with_notes
 from wire.core.secret import quoted, type_name
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message
@@ -136,9 +136,9 @@ def question_of(row: Row) -> Question:
     if parse is not None:
         received = parse(msgspec.json.encode(body))
         added = _ignored(value, received)
-        return Question(received.request, _given(received.request), notes=added)
+        return Question(received.request, given_settings(received.request), notes=added)
     request = _request(value)
-    return Question(request, _given(request), value.get("metadata"), notes(request))
+    return Question(request, given_settings(request), value.get("metadata"), notes(request))
 
 
 def _vendor_body(value: dict[str, Any]) -> tuple[Any, Any]:
@@ -227,7 +227,9 @@ def _message(value: Any, path: str) -> Message:
         if "parts" in value:
             raise _refused(where, 'expected either "content" or "parts"')
         listed = content if isinstance(content, list) else [content]
-        parts = [{"type": "text", "text": each} if isinstance(each, str) else each for each in listed]
+        parts = [
+            {"type": "text", "text": each} if isinstance(each, str) else each for each in listed
+        ]
         value = {key: each for key, each in value.items() if key != "content"}
         value["parts"] = parts
     if not isinstance(value["parts"], list) or not all(isinstance(x, dict) for x in value["parts"]):
@@ -280,7 +282,7 @@ def _refused(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
 
-def _given(request: Request) -> dict[str, Any]:
+def given_settings(request: Request) -> dict[str, Any]:
     """The settings of a request that differ from the defaults."""
     defaults = _DEFAULTS
     return {
@@ -299,7 +301,11 @@ def request_json(request: Request) -> dict[str, Any]:
     >>> request_json(Request(messages=(Message.user("Hi"),), max_tokens=5))["max_tokens"]
     5
     """
-    value: dict[str, Any] = {"messages": [serialize_message(each) for each in request.messages]}
-    for name, given in _given(request).items():
-        value[name] = msgspec.to_builtins(given, builtin_types=())
+    messages = [serialize_message(each) for each in request.messages]
+    return {"messages": messages, **settings_json(given_settings(request))}
+
+
+def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a request as keys of a neutral row."""
+    value: dict[str, Any] = msgspec.json.decode(encode(dict(settings)))
     return value

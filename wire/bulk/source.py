@@ -1,5 +1,4 @@
-"""Reads the rows of a bulk run one after the other, from a file or from what can be iterated over.
-"""
+"""Reads the rows of a bulk run one after the other, from a file or an iterable."""
 
 from __future__ import annotations
 
