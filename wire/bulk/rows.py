@@ -219,7 +219,7 @@ def _user(content: Any) -> dict[str, Any]:
 
 def _message(value: Any, path: str) -> Message:
     """A message as in a session file; `content` may be its text, or a list of texts and parts."""
-    where = path or "prompt"
+    where, given = path or "prompt", value
     if not isinstance(value, dict) or "role" not in value:
         raise _refused(where, 'expected an object with "role", and "content" or "parts"')
     content = value.get("content")
@@ -232,13 +232,16 @@ def _message(value: Any, path: str) -> Message:
         ]
         value = {key: each for key, each in value.items() if key != "content"}
         value["parts"] = parts
-    if not isinstance(value["parts"], list) or not all(isinstance(x, dict) for x in value["parts"]):
+    listed = value.get("parts")
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         problem = "expected a text, or a list of texts and parts of a session file"
         raise _refused(f"{path}.content" if path else "prompt", problem)
     try:
         return deserialize_message(value)
     except Exception as error:
         message = getattr(error, "message", str(error)).removeprefix("message")
+        if "content" in given or not path:  # it has no parts where the user looks
+            message = message.replace(".parts[", ".content[" if path else "[", 1)
         raise RuleError(f"{where}{message if message[:1] in '.[' else f': {message}'}") from None
 
 
@@ -250,7 +253,9 @@ def _tools(value: Any) -> tuple[Tool | ServerTool, ...]:
 
 def _tool(value: Any, path: str) -> Tool | ServerTool:
     if not isinstance(value, dict):
-        raise wrong_type(path, value, "object with the fields of a Tool")
+        raise _refused(
+            path, f"expected an object with the fields of a Tool, not {type_name(value)}"
+        )
     kind = Tool if "name" in value else ServerTool
     for key in value:
         if key not in kind.__struct_fields__:

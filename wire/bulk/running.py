@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 
 import anyio
 import msgspec
@@ -247,7 +247,7 @@ class Run:
         await self._executor.aclose()
         if self._async_rows is not None:
             await self._async_rows.aclose()  # type: ignore[attr-defined]
-        elif hasattr(self._rows, "close"):
+        elif isinstance(self._rows, Generator):
             self._rows.close()
         if self._files is not None:
             await anyio.to_thread.run_sync(self._files.close)

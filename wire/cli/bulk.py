@@ -147,9 +147,9 @@ def _finish(run: Run) -> Progress:
     async def main() -> Progress:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_show, run)
-            progress = await run.finish()
+            await run.finish()
             tasks.cancel_scope.cancel()
-        return progress
+        return run.progress
 
     try:
         return anyio.run(main)
