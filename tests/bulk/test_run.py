@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from wire import Message, Request, Retry, bulk
-from wire.bulk import Progress, Result
+from wire.bulk import Progress, Result, source
 from wire.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -85,6 +85,18 @@ def test_rows_may_be_a_file_requests_lines_or_async(style: str, tmp_path: Path) 
             texts.append(sorted(each.reply.text for each in found if each.reply is not None))
     assert texts == [texts[0]] * 7
     assert len(texts[0]) == 3
+
+
+def test_a_line_that_is_too_long_is_a_dead_letter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
+    path = tmp_path / "in.jsonl"
+    path.write_text(f'"a"\n"{"b" * 500}"\n\n"{"c" * 97}"\n"{"d" * 300}"', "utf-8")
+    found = {each.row: each for each in results("asyncio", path)}
+    assert sorted(found) == [1, 2, 4, 5]
+    assert [row for row, each in found.items() if each.error is None] == [1, 4]
+    assert str(found[2].error) == "the line has more than 100 bytes"
 
 
 @STYLES
