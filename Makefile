@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp faults soak check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk faults soak check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -80,6 +80,10 @@ test-integrations: .venv-integrations/.ready
 
 test-otlp: .venv-otlp/.ready .venv-phoenix/.ready
 	.venv-otlp/bin/python -m pytest -q -m otlp tests/otlp
+
+# Bulk runs against a server with rate limits: killed fifty times, and a minute at its limits.
+test-bulk: .venv/.dev
+	$(BIN)/python -m pytest -q -m bulk tests/bulk
 
 # Writes docs/reliability.md with the table that it prints.
 faults: .venv/.dev

@@ -29,9 +29,9 @@ from wire.around import (
     Wait,
 )
 from wire.core.account import Account
-from wire.core.pacing import LONGEST, Pacing, Place, amounts, estimated
+from wire.core.pacing import BUSY, LONGEST, Pacing, Place, amounts, estimated
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
+from wire.errors import ConfigurationError, WireError
 from wire.neutral.messages import Usage
 
 _NOTHING = amounts(0, 0)
@@ -49,6 +49,10 @@ class Pace:
     One object serves all clients and chats of a process that share a key, on threads, asyncio and
     trio. Each attempt of a call counts as a request. The limits that responses report hold beside
     the named ones.
+
+    A server may refuse a call with 429, 503 or 529 and tell neither a limit nor when to come back.
+    Then half as many calls to its model run at the same time; answers raise the number again, one
+    by one, up to `concurrent`.
 
     Raises `ConfigurationError` that names the field with a bad value.
     """
@@ -111,14 +115,16 @@ class Pace:
                     sent, used = True, _NOTHING
                 elif isinstance(moment, HeadReceived):
                     if place is not None:
-                        self._learn(place, moment.account, None)
+                        self._learn(place, moment.account)
                 elif isinstance(moment, AttemptFailed):
                     if place is not None:
                         if moment.error.status is not None:  # else the headers are older ones
-                            self._learn(place, moment.account, moment.error.retry_after)
+                            self._learn(place, moment.account, moment.error)
                         self._leave(place, _NOTHING)
                         place = None
                 elif isinstance(moment, CallEnded):
+                    if place is not None:
+                        self._answered(place)
                     usage = getattr(moment.result, "usage", None)
                     used = _used(usage) if isinstance(usage, Usage) else {}
                     return
@@ -149,13 +155,19 @@ class Pace:
                 return
             yield Wait(signal, seconds)
 
-    def _learn(self, place: Place, account: Account, retry_after: float | None) -> None:
+    def _learn(self, place: Place, account: Account, error: WireError | None = None) -> None:
         now = monotonic()
         with self._lock:
             self._pacing.learn(place, account.limits, account.received_at or 0.0, now)
-            if retry_after is not None:
-                self._pacing.hold(retry_after, now)
+            if error is not None and error.retry_after is not None:
+                self._pacing.hold(error.retry_after, now)
+            elif error is not None and _is_busy(error) and not account.limits:
+                self._pacing.busy(place)
         self._wake()
+
+    def _answered(self, place: Place) -> None:
+        with self._lock:
+            self._pacing.answered(place)
 
     def _leave(self, place: Place, used: Mapping[str, float]) -> None:
         with self._lock:
@@ -170,6 +182,10 @@ class Pace:
             signal = self._turns.get(first) if first is not None else None
         if signal is not None:
             signal.set()
+
+
+def _is_busy(error: WireError) -> bool:
+    return error.retryable and error.status in BUSY
 
 
 def _used(usage: Usage) -> dict[str, float]:

@@ -87,6 +87,113 @@ def test_concurrent_bounds_what_runs_at_once() -> None:
     assert pacer.running == 2
 
 
+# --- a server that is busy ------------------------------------------------------------------------
+
+
+def fill(pacer: Pacing, key: str = "m") -> list[Place]:
+    """Calls that run, as many as are let through."""
+    running = []
+    while pacer.wait(place := pacer.enter(key, ONE), 0.0) == 0:
+        running.append(place)
+    pacer.leave(place, 0.0, NOTHING)
+    return running
+
+
+def answer(pacer: Pacing, places: list[Place]) -> None:
+    for place in places:
+        pacer.answered(place)
+        pacer.leave(place, 0.0, ONE)
+
+
+def test_a_busy_server_halves_what_runs_at_once_for_all_that_ran_together() -> None:
+    pacer = Pacing({"requests": 10**6}, 60, concurrent=32)
+    running = fill(pacer)
+    assert len(running) == 32
+    for place in running[8:]:
+        pacer.busy(place)
+        pacer.leave(place, 0.0, ONE)
+    answer(pacer, running[:8])
+    again = fill(pacer)
+    assert len(again) == 16
+    for place in again[12:]:
+        pacer.busy(place)
+        pacer.leave(place, 0.0, ONE)
+    assert fill(pacer) == []  # 12 of the 8 that may run still do
+    answer(pacer, again[:12])
+    assert len(fill(pacer)) == 8
+
+
+def test_answers_raise_what_runs_at_once_one_by_one() -> None:
+    pacer = Pacing({"requests": 10**6}, 60, concurrent=8)
+    running = fill(pacer)
+    pacer.busy(running[0])
+    answer(pacer, running[4:])
+    for place in running[:4]:
+        pacer.leave(place, 0.0, ONE)
+    sizes = []
+    for _ in range(41):
+        places = fill(pacer)
+        sizes.append(len(places))
+        answer(pacer, places)
+    # 8 were refused: 7 run until they had 250 answers.
+    assert sizes == [4, 5, 6, *[7] * 36, 8, 8]
+
+
+def test_what_was_refused_once_and_is_answered_now_is_forgotten() -> None:
+    pacer = Pacing({"requests": 10**6}, 60, concurrent=64)
+    running = [let_through(pacer, 0.0) for _ in range(2)]
+    pacer.busy(running[0])
+    for place in running:
+        pacer.leave(place, 0.0, ONE)
+    sizes = []
+    for _ in range(280):
+        places = fill(pacer)
+        sizes.append(len(places))
+        answer(pacer, places)
+    assert sizes == [*[1] * 250, *range(2, 32)]
+
+
+def test_a_busy_server_is_that_of_one_model() -> None:
+    pacer = Pacing({"requests": 10**6}, 60, concurrent=8)
+    place = let_through(pacer, 0.0, key="a")
+    pacer.busy(place)
+    pacer.leave(place, 0.0, ONE)
+    assert len(fill(pacer, "a")) == 1
+    assert len(fill(pacer, "b")) == 7
+
+
+def test_without_a_named_number_half_of_what_ran_may_run() -> None:
+    pacer = Pacing({"requests": 10**6}, 60)
+    running = [let_through(pacer, 0.0) for _ in range(10)]
+    pacer.busy(running[3])
+    answer(pacer, running[:5])
+    assert pacer.wait(pacer.enter("m", ONE), 0.0) is None
+    pacer = Pacing({"requests": 10**6}, 60)
+    running = [let_through(pacer, 0.0) for _ in range(10)]
+    pacer.busy(running[3])
+    for place in running:
+        pacer.leave(place, 0.0, ONE)
+    assert len(fill(pacer)) == 5
+
+
+@pytest.mark.parametrize("most", [1, 3, 8, 20])
+def test_hardly_any_call_is_refused_by_a_server_that_takes_so_many_at_once(most: int) -> None:
+    """Of 5,000 calls, in rounds: those that the server does not take are asked again."""
+    pacer = Pacing({"requests": 10**6}, 60, concurrent=32)
+    left, refused, rounds = 5000, 0, 0
+    while left > 0:
+        running = fill(pacer)
+        rounds += 1
+        left -= len(running[:most])
+        for place in running[most:]:
+            refused += 1
+            pacer.busy(place)
+            pacer.leave(place, 0.0, ONE)
+        answer(pacer, running[:most])
+    assert refused <= 64 + 0.005 * 5000  # the first rounds find the number
+    assert 5000 / (rounds * most) >= 0.9
+
+
 # --- tokens ---------------------------------------------------------------------------------------
 
 

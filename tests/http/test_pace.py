@@ -13,8 +13,18 @@ import trio.testing
 
 from tests.http.drive import CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
+from tests.joined import joined
 from wire import AsyncChat, AsyncClient, Chat, Pace, Retry, errors
-from wire.around import Around, Give, Outgoing, Wait
+from wire.around import (
+    Around,
+    AttemptFailed,
+    AttemptStarted,
+    CallEnded,
+    Give,
+    Outgoing,
+    Wait,
+)
+from wire.core.account import Account
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport, Quota
 
 REFUSED = whole({"error": {"code": 400, "message": "x", "status": "INVALID_ARGUMENT"}}, 400)
@@ -142,6 +152,50 @@ def test_all_wait_after_a_429(drive: Drive, clock: Clock) -> None:
         drive.send(base_url=server.url, around=pace, retry=None)
         drive.send(base_url=server.url, around=pace, retry=None)
     assert clock.waits == [7.0]
+
+
+REPORT = {"x-ratelimit-limit-requests": "90", "x-ratelimit-remaining-requests": "80"}
+REFUSALS: list[tuple[errors.WireError, dict[str, str], int]] = [
+    (errors.RateLimitError("x", status=429, retryable=True), {}, 4),
+    (errors.ServerError("x", status=503, retryable=True), {}, 4),
+    (errors.OverloadedError("x", status=529, retryable=True), {}, 4),
+    (errors.ServerError("x", status=500, retryable=True), {}, 8),
+    (errors.RateLimitError("x", status=429, retryable=True), REPORT, 8),
+    (errors.RateLimitError("x", status=429, retryable=True, retry_after=0.0), {}, 8),
+    (errors.QuotaError("x", status=429, retryable=False), {}, 8),
+]
+"""The error and the headers of one of eight calls at the same time, and how many run after it."""
+
+
+@joined(("error", "headers", "expected"), REFUSALS)
+def test_fewer_calls_run_at_once_at_a_server_that_is_busy(
+    error: errors.WireError, headers: dict[str, str], expected: int
+) -> None:
+    pace = Pace(concurrent=8, requests=1000)
+    outgoing = Outgoing(CALL, "gemini", "https://llm.example")
+
+    def fill() -> list[Around]:
+        running = []
+        while next(call := pace(outgoing)) is None:
+            running.append(call)
+        call.close()
+        return running
+
+    calls = fill()
+    assert len(calls) == 8
+    account = Account(received_at=1_800_000_000.0, response_headers=headers)
+    calls[0].send(AttemptStarted(1, account))
+    calls[0].send(AttemptFailed(1, error, None, account))
+    for call in calls:
+        call.close()
+    calls = fill()
+    assert len(calls) == expected
+    if expected == 4:  # four answers raise it
+        for call in calls:
+            call.send(AttemptStarted(1, account))
+            with pytest.raises(StopIteration):
+                call.send(CallEnded(None, account))
+        assert len(fill()) == 5
 
 
 def test_each_attempt_is_a_request(drive: Drive, clock: Clock) -> None:

@@ -102,7 +102,8 @@ def run(
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
         output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
-        concurrent: The most rows that are asked at the same time.
+        concurrent: The most rows that are asked at the same time. At a server that is busy, fewer
+            are for a while, as `Pace` says.
         requests: Requests in a window; `None`: as many as the server reports in its headers.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
@@ -129,7 +130,7 @@ def run(
             raise ConfigurationError(f"model[{position}]: expected {expected}")
     if not models:
         raise ConfigurationError("model: expected at least one")
-    pace = Pace(requests=requests, tokens=tokens, window=window)
+    pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=concurrent)
     job = Job(
         models=models,
         options=options,

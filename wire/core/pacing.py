@@ -37,6 +37,14 @@ _USED = 0.5
 """The part of a limit that must be used up before its reset tells how quickly it comes back:
 `remaining` is rounded, and so are many resets."""
 
+BUSY = frozenset({429, 503, 529})
+"""Statuses of a server that has too much to do. Without a limit and without `Retry-After`, they say
+that too many calls run at the same time."""
+_ROUNDS_BELOW = 32
+_ANSWERS_BELOW = 250
+"""The rounds of answers, and the least number of answers, before as many calls run again as the
+server has refused: so few calls are refused by a server that takes no more."""
+
 _MOST_MODELS = 1_000
 """The number of models whose limits are kept. The model that was asked longest ago is dropped
 first."""
@@ -69,9 +77,13 @@ class _Model:
     call is the difference between two sums.
     """
 
-    __slots__ = ("is_known", "limits", "open", "pending", "responded", "sent")
+    __slots__ = (
+        "is_known", "limits", "open", "pending", "responded", "running", "sent", "width"
+    )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, most: int | None) -> None:
+        self.width = _Width(most)
+        self.running = 0
         self.limits: OrderedDict[tuple[str, str, float | None], _Limit] = OrderedDict()
         self.is_known = False  # whether a server has responded
         self.pending = 0  # calls that run without a response
@@ -81,6 +93,7 @@ class _Model:
 
     def let_through(self, place: Place) -> None:
         self.pending += 1
+        self.running += 1
         for unit, amount in place.amounts.items():
             self.sent[unit] += amount
             self.open[unit] += amount
@@ -97,6 +110,47 @@ class _Model:
         self.ended(place)
         for unit, amount in place.amounts.items():
             self.responded[unit] += amount
+
+
+class _Width:
+    """How many calls to one model run at the same time, learned from a server that is busy.
+
+    A refusal halves the number. Each round of as many answers raises it by one. Below the number
+    that was refused it stays for many rounds: few calls find out whether more are taken now.
+    """
+
+    __slots__ = ("answers", "latest", "limit", "most", "refused_at")
+
+    def __init__(self, most: int | None) -> None:
+        self.most = most
+        self.limit: int | None = None  # none before the first refusal
+        self.refused_at = 0
+        self.answers = 0  # since the last change
+        self.latest = 0  # number of the call that was let through last before the last refusal
+
+    def is_full(self, running: int) -> bool:
+        return self.limit is not None and running >= self.limit
+
+    def refused(self, place: Place, running: int, count: int) -> None:
+        """`count` calls were ever let through, and `running` of this model have not ended."""
+        if place.number <= self.latest:
+            return  # it was on its way when the number was halved, and tells nothing new
+        at = running if self.limit is None else min(running, self.limit)
+        self.limit, self.refused_at = max(1, at // 2), at
+        self.answers, self.latest = 0, count
+
+    def answered(self, place: Place) -> None:
+        if self.limit is None or place.number <= self.latest:
+            return
+        self.answers += 1
+        needed = self.limit
+        if self.limit + 1 == self.refused_at:
+            needed = max(self.limit * _ROUNDS_BELOW, _ANSWERS_BELOW)
+        if self.answers < needed:
+            return
+        self.limit, self.answers = self.limit + 1, 0
+        if self.most is not None and self.limit >= self.most:
+            self.limit = None
 
 
 class _Limit:
@@ -129,8 +183,9 @@ class Pacing:
     >>> pacing.wait(first, 0.0), round(pacing.wait(second, 0.0))
     (0.0, 61)
 
-    `limits` are per `window` of so many seconds. `concurrent` bounds the calls that run. Without
-    limits, one call to each key runs alone until its server has responded: it may report limits.
+    `limits` are per `window` of so many seconds. `concurrent` bounds the calls that run; of a model
+    whose server is `busy`, fewer run for a while. Without limits, one call to each key runs alone
+    until its server has responded: it may report limits.
     """
 
     def __init__(
@@ -163,7 +218,7 @@ class Pacing:
         """Join the queue at its end; `key` names the server and the model."""
         model = self._models.get(key)
         if model is None:
-            model = self._models[key] = _Model()
+            model = self._models[key] = _Model(self._concurrent)
         self._models.move_to_end(key)
         if len(self._models) > _MOST_MODELS:
             self._models.popitem(last=False)
@@ -181,6 +236,8 @@ class Pacing:
         if self._concurrent is not None and len(self._running) >= self._concurrent:
             return None
         model = place.model
+        if model.width.is_full(model.running):
+            return None
         if not (self._given or model.is_known) and model.pending:
             return None  # one call finds out whether the server reports limits
         limits = self._limits(place, now)
@@ -203,12 +260,25 @@ class Pacing:
             self._queue.pop(place, None)
             return
         self._running.discard(place)
+        place.model.running -= 1
         if not place.reported:
             place.model.ended(place)
         for unit, limit in self._limits(place, now):
             if limit.latest < place.number:  # else its server has counted what was used
                 amount = place.amounts[unit]
                 limit.left += amount - used.get(unit, amount)
+
+    def busy(self, place: Place) -> None:
+        """The server has refused `place`, which runs, with a status of `BUSY` and no more words.
+
+        Half as many calls to its model run at the same time from now on, but once for all calls
+        that ran together. Answers raise the number again.
+        """
+        place.model.width.refused(place, place.model.running, self._count)
+
+    def answered(self, place: Place) -> None:
+        """The server has answered `place`."""
+        place.model.width.answered(place)
 
     def hold(self, seconds: float, now: float) -> None:
         """A server wants all to wait."""
