@@ -30,6 +30,7 @@ _WORDS = {
     "lag_p50": "lag, median",
     "lag_p99": "lag, 99th percentile",
     "memory": "memory {above}",
+    "rate": "rows a second",
     "modules": "modules",
     "disk": "on disk",
     "distributions": "distributions",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.bodies import WIRES
+from bench.bulk import BASE as BULK_BASE
+from bench.bulk import Bulk
 from bench.implementations import LIMIT
 from bench.loopback import Case, Plan, Profiles
 from bench.measuring import Figures, Report
@@ -177,6 +179,14 @@ SUITES = {
         "500 received answers of 2,000 characters, encoded in the next request",
         "a message",
         Part("echo").run,
+    ),
+    "bulk": Suite(
+        "Bulk",
+        "Rows of 1 kB from a file to a file, 32 at a time, each with an answer of 1 kB; `wire.bulk` "
+        "has the direct transport, keeps limits and can be resumed",
+        "a row",
+        Bulk().run,
+        BULK_BASE,
     ),
     "profile": Suite(
         "Where the time goes",

@@ -32,15 +32,15 @@ def asked(
     return received
 
 
-REQUESTS = {"requests": 6000}
-TOKENS = {"requests": 6000, "tokens": 600_000}
+REQUESTS = {"requests": 1200}
+TOKENS = {"requests": 1200, "tokens": 120_000}
 QUOTAS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
-    "requests, named": (REQUESTS, REQUESTS, 11_400),
-    "requests, learned": (REQUESTS, {}, 11_400),
-    "tokens, named": (TOKENS, TOKENS, 5_000),
-    "tokens, learned": (TOKENS, {}, 5_000),
-    "named, not reported": ({**REQUESTS, "headers": 0}, REQUESTS, 11_400),
-    "Gemini, named": (REQUESTS, {**REQUESTS, "model": GEMINI}, 11_400),
+    "requests, named": (REQUESTS, REQUESTS, 2_280),
+    "requests, learned": (REQUESTS, {}, 2_280),
+    "tokens, named": (TOKENS, TOKENS, 1_050),
+    "tokens, learned": (TOKENS, {}, 1_050),
+    "named, not reported": ({**REQUESTS, "headers": 0}, REQUESTS, 2_280),
+    "Gemini, named": (REQUESTS, {**REQUESTS, "model": GEMINI}, 2_280),
 }
 """Limits of the server in a minute, options of the run, and rows, which take nearly a minute."""
 

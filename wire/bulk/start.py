@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, Unpack
@@ -9,6 +10,8 @@ from typing import Any, Unpack
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.output_files import Header
+from wire.bulk.plan import planned
+from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat import Settings, seal_settings
@@ -36,6 +39,7 @@ _OWN = (
     "tokens",
     "window",
     "cache",
+    "in_order",
     "stop_after",
     "on",
 )
@@ -61,6 +65,7 @@ def run(
     tokens: int | None = None,
     window: float = 60.0,
     cache: str | os.PathLike[str] | None = None,
+    in_order: bool = False,
     stop_after: int = STOP_AFTER,
     on: str | None = None,
     http: Any = "auto",
@@ -92,8 +97,8 @@ def run(
 
     Args:
         rows: The path of a file of JSON lines, or an iterable or async iterable of dicts,
-            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`, settings
-            and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
+            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`,
+            settings and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
         model: `provider:model`, or several: the next is asked where one fails.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
@@ -106,6 +111,8 @@ def run(
         window: Seconds of the window of `requests` and `tokens`.
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
+        in_order: True writes the file of the results anew when all rows are done, in the order of
+            the rows. Else lines stay in the order of the answers; `wire.bulk.read` sorts them.
         stop_after: The number of rows that may fail one after the other before the run ends.
         on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
             rows, and all limits hold for them together. By default this process asks.
@@ -115,8 +122,7 @@ def run(
     """
     for name in options:
         if name not in BulkOptions.__annotations__:
-            known = (*BulkOptions.__annotations__, *run.__kwdefaults__)
-            raise unknown_name(name, known)
+            raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
     whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
@@ -133,25 +139,34 @@ def run(
         models=models,
         options=options,
         output=output,
-        cache=None if cache is None else os.fsdecode(cache),
+        cache=_path("cache", cache),
         http=http,
     )
+    limits = {"requests": requests, "tokens": tokens}
     executor: Executor  # before a row is read: a model may have no key
     if on is None:
         executor = LocalExecutor(job.asker(pace), concurrent)
     else:
-        given = {"requests": requests, "tokens": tokens}
-        limits = {unit: count for unit, count in given.items() if count is not None}
-        executor = _on_dask(on, job, limits, window, concurrent)
-    header = Header(models=list(models), settings=job.settings())
-    results = None if to is None else os.fsdecode(to)
+        named = {unit: count for unit, count in limits.items() if count is not None}
+        executor = _on_dask(on, job, named, window, concurrent)
+    settings = job.settings()
+    header = Header(models=list(models), settings=settings_json(settings))
+    results = _path("to", to)
     return Run(
         Source(rows),
         executor,
         header,
         to=results,
-        dead=f"{results}{DEAD}" if dead is None else os.fsdecode(dead),
+        dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
         stop_after=stop_after,
+        in_order=in_order,
+        plan=functools.partial(
+            planned,
+            model=models[0],
+            settings=settings,
+            limits=limits,
+            window=window,
+        ),
     )
 
 
@@ -163,3 +178,15 @@ def _on_dask(on: str, job: Job, limits: dict[str, int], window: float, concurren
             raise
         raise ConfigurationError("on: Dask is not installed: pip install wire-llm[dask]") from None
     return DaskExecutor(on, job, limits, window, concurrent)
+
+
+def _path(name: str, path: Any) -> str | None:
+    if path is None:
+        return None
+    try:
+        text = os.fsdecode(path)
+    except Exception:  # whatever `__fspath__` raises
+        raise ConfigurationError(f"{name}: expected a path, not {type_name(path)}") from None
+    if not text:
+        raise ConfigurationError(f"{name}: expected a path, not an empty text")
+    return text

@@ -1,0 +1,178 @@
+"""Many rows from a file to a file: `wire.bulk`, and a loop as people write it with httpx.
+
+Each runs in a process of its own: `python -m bench.bulk NAME IN OUT URL [SCHEDULER]` asks all rows
+and prints what it measured. `ROWS=1000000` in the environment sets the number of rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.implementations import ROOT, python_of
+from bench.measuring import Figures, Report, environment, server
+
+CONCURRENT = 32
+ROW_BYTES = 1000
+MODEL = "gpt-5.4"
+
+BASE = "httpx loop"
+PROGRAMS = {BASE: "httpx", "wire.bulk": "wire-neutral-fast"}
+"""What is measured -> the client that it belongs to."""
+MEASURES = ("cpu", "rate", "memory")
+
+
+def rows_wanted() -> int:
+    """The number of rows of a run."""
+    return int(os.environ.get("ROWS", "10000"))
+
+
+def write_rows(path: Path, count: int) -> None:
+    """Write rows of 1 kB. `answer-1kb` tells the server what to play."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(1, count + 1):
+            row = {"id": f"id-{number}", "prompt": f"answer-1kb for row {number}: "}
+            row["prompt"] += "x" * (ROW_BYTES - len(json.dumps(row)) - 1)
+            file.write(json.dumps(row) + "\n")
+
+
+# --- programs -------------------------------------------------------------------------------------
+
+
+async def httpx_loop(rows: str, to: str, url: str) -> None:
+    """So many requests at the same time under a semaphore; no limits, no retries, no resume."""
+    import httpx
+
+    semaphore = asyncio.Semaphore(CONCURRENT)
+    tasks: set[asyncio.Task[None]] = set()
+    limits = httpx.Limits(max_connections=CONCURRENT)
+    headers = {"authorization": "Bearer fake-key"}
+    with open(rows, encoding="utf-8") as given, open(to, "w", encoding="utf-8") as file:
+        async with httpx.AsyncClient(base_url=url, limits=limits, headers=headers) as client:
+
+            async def ask(number: int, line: str) -> None:
+                try:
+                    row = json.loads(line)
+                    messages = [{"role": "user", "content": row["prompt"]}]
+                    body = {"model": MODEL, "messages": messages}
+                    response = await client.post("/chat/completions", json=body)
+                    response.raise_for_status()
+                    said = response.json()
+                    result = {
+                        "id": row["id"],
+                        "row": number,
+                        "text": said["choices"][0]["message"]["content"],
+                        "stop": said["choices"][0]["finish_reason"],
+                        "model": said["model"],
+                        "usage": said["usage"],
+                        "response": said,
+                    }
+                    file.write(json.dumps(result) + "\n")
+                finally:
+                    semaphore.release()
+
+            for number, line in enumerate(given, 1):
+                await semaphore.acquire()
+                task = asyncio.create_task(ask(number, line))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            await asyncio.gather(*tasks)
+
+
+async def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
+    """`wire.bulk.run`, in this process or on the cluster of a scheduler."""
+    from wire import bulk
+
+    options: dict[str, Any] = {} if on is None else {"on": on}
+    run = bulk.run(
+        rows,
+        f"openai@chat:{MODEL}",
+        to=to,
+        concurrent=CONCURRENT,
+        base_url=url,
+        api_key="fake-key",
+        **options,
+    )
+    await run.finish()
+
+
+def main() -> None:
+    name, rows, to, url, *on = sys.argv[1:]
+    began = time.perf_counter()
+    asyncio.run({BASE: httpx_loop}.get(name, wire_bulk)(rows, to, url, *on))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    found = {
+        "cpu": used.ru_utime + used.ru_stime,
+        "wall": time.perf_counter() - began,
+        "memory": used.ru_maxrss * 1024,
+    }
+    print(json.dumps(found))
+
+
+# --- the suite ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """All rows by each program, in rounds."""
+
+    rounds: int = 3
+
+    def run(self, clients: Sequence[str], most_rounds: int | None, report: Report) -> Figures:
+        """The figures of these clients. CPU is that of the program for a row, with its start."""
+        taking = [name for name, client in PROGRAMS.items() if client in clients]
+        count = rows_wanted()
+        figures: Figures = {"": {measure: {} for measure in MEASURES}}
+        with tempfile.TemporaryDirectory() as folder, server() as url:
+            rows = Path(folder, "in.jsonl")
+            write_rows(rows, count)
+            for number in range(min(self.rounds, most_rounds or self.rounds)):
+                for name in taking:
+                    to = Path(folder, f"{number} {name}.jsonl")
+                    found = _measured(name, rows, to, f"{url}/v1", report)
+                    lines = _answered(to)
+                    if found and lines != count:
+                        report.fail(f"{name}: {lines} of {count} rows are answered")
+                    values = {
+                        "cpu": found["cpu"] / count if found else None,
+                        "rate": count / found["wall"] if found else None,
+                        "memory": found.get("memory"),
+                    }
+                    for measure, value in values.items():
+                        figures[""][measure].setdefault(name, []).append(value)
+                    to.unlink(missing_ok=True)
+        return figures
+
+
+def _measured(name: str, rows: Path, to: Path, url: str, report: Report) -> dict[str, float]:
+    command = [python_of("wire"), "-m", "bench.bulk", name, str(rows), str(to), url]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        report.fail(f"{name}: {done.stderr[-300:]}")
+        return {}
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _answered(path: Path) -> int:
+    """The lines with the text of an answer."""
+    if not path.exists():
+        return 0
+    with path.open("rb") as file:
+        return sum(b'"text":' in line[:200] for line in file)
+
+
+if __name__ == "__main__":
+    main()
