@@ -176,7 +176,7 @@ def _on_dask(on: str, job: Job, limits: dict[str, int], window: float, concurren
     except ImportError as cause:
         if (cause.name or "").partition(".")[0] == "wire":
             raise
-        raise ConfigurationError("on: Dask is not installed: pip install wire-llm[dask]") from None
+        raise ConfigurationError("on: Dask is not installed: pip install 'wire-llm[dask]'") from None
     return DaskExecutor(on, job, limits, window, concurrent)
 
 

@@ -1,0 +1,158 @@
+"""Rate limits that hold for several processes together, in simulated time."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+
+import pytest
+
+from wire.bulk.leases import Asked, Ended, Heard, Leases, Said, decode, encode
+from wire.core.rate_limits import RateLimit
+
+ONE = {"requests": 1.0}
+
+
+def asked(number: int) -> Asked:
+    return Asked(number, "model", ONE)
+
+
+def heard(
+    number: int,
+    limits: tuple[RateLimit, ...] = (),
+    retry_after: float | None = None,
+    *,
+    is_busy: bool = False,
+) -> Heard:
+    return Heard(number, limits, 1_800_000_000.0, retry_after, is_busy)
+
+
+def ended(number: int, used: dict[str, float] | None = None, *, is_answered: bool = True) -> Ended:
+    return Ended(number, ONE if used is None else used, is_answered)
+
+
+def test_what_is_said_travels_as_bytes() -> None:
+    limit = RateLimit(unit="requests", limit=60, remaining=59)
+    said: list[Said] = [asked(1), heard(1, (limit,), 2.5, is_busy=True), ended(1)]
+    assert decode(encode(said)) == said
+
+
+def test_attempts_go_in_their_order() -> None:
+    leases = Leases({"requests": 1000}, 60)
+    leases.hear("a", [asked(1)], 0)
+    leases.hear("b", [asked(1), asked(2)], 0)
+    leases.hear("a", [asked(2)], 0)
+    assert leases.grant(0) == ({"a": [1, 2], "b": [1, 2]}, None)
+    assert leases.grant(0) == ({}, None)
+
+
+def test_no_more_run_together_than_may() -> None:
+    leases = Leases({"requests": 1000}, 60, concurrent=2)
+    leases.hear("a", [asked(n) for n in (1, 2, 3)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0) == ({"a": [1, 2]}, None)
+    leases.hear("a", [heard(2), ended(2)], 1)
+    assert leases.grant(1) == ({"a": [3]}, None)
+    leases.hear("a", [ended(1)], 1)
+    assert leases.grant(1) == ({"b": [1]}, None)
+
+
+def test_what_one_learns_holds_for_all() -> None:
+    leases = Leases({}, 60)
+    leases.hear("a", [asked(1)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0) == ({"a": [1]}, None)  # it finds out whether there are limits
+    limit = RateLimit(unit="requests", limit=60, remaining=0, window=60.0)
+    leases.hear("a", [heard(1, (limit,)), ended(1)], 0)
+    granted, seconds = leases.grant(0)
+    assert granted == {}
+    assert seconds == pytest.approx(2.2, abs=0.2)
+    assert leases.grant(2.3) == ({"b": [1]}, None)
+
+
+def test_a_wish_to_wait_holds_for_all() -> None:
+    leases = Leases({"requests": 1000}, 60)
+    leases.hear("a", [asked(1)], 0)
+    leases.hear("b", [asked(1)], 0)
+    leases.grant(0)
+    leases.hear("a", [heard(1, retry_after=5.0), ended(1)], 0)
+    leases.hear("b", [asked(2)], 0)
+    assert leases.grant(1) == ({}, 4.0)
+    assert leases.grant(5) == ({"b": [2]}, None)
+
+
+def test_a_busy_server_gets_fewer() -> None:
+    leases = Leases({"requests": 1000}, 60, concurrent=4)
+    leases.hear("a", [asked(n) for n in range(1, 5)], 0)
+    leases.grant(0)
+    leases.hear("a", [heard(1, is_busy=True), ended(1, {"requests": 0.0}, is_answered=False)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0) == ({}, None)  # three run, and two may
+    leases.hear("a", [ended(2), ended(3)], 0)
+    assert leases.grant(0) == ({"b": [1]}, None)
+
+
+def test_what_is_not_used_comes_back() -> None:
+    leases = Leases({"requests": 1}, 60)
+    leases.hear("a", [asked(1)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0)[0] == {"a": [1]}
+    leases.hear("a", [ended(1, {"requests": 0.0}, is_answered=False)], 0)
+    assert leases.grant(0) == ({"b": [1]}, None)
+
+
+def test_who_waits_no_more_is_passed_over() -> None:
+    leases = Leases({"requests": 1}, 60)
+    leases.hear("a", [asked(1), ended(1), asked(2)], 0)
+    assert leases.grant(0) == ({"a": [2]}, None)
+
+
+def test_a_holder_that_is_gone() -> None:
+    leases = Leases({"requests": 60}, 60, concurrent=2)
+    leases.hear("a", [asked(n) for n in (1, 2, 3)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0)[0] == {"a": [1, 2]}
+    leases.forget("a", 1)
+    leases.hear("a", [ended(1)], 1)  # it was on its way
+    assert leases.grant(1) == ({"b": [1]}, None)
+
+
+def test_a_limit_is_used_and_held() -> None:
+    """Ten holders, whose calls take different times, and a server that counts as it is asked."""
+    limit, window = 600, 60.0
+    leases = Leases({"requests": limit}, window, concurrent=40)
+    ids = itertools.count()
+    events: list[tuple[float, int, str, int, str]] = []
+
+    def at(time: float, holder: str, number: int, what: str) -> None:
+        heapq.heappush(events, (time, next(ids), holder, number, what))
+
+    for holder in "abcdefghij":
+        for number in range(1, 9):
+            at(0.0, holder, number, "ask")
+    left, before, taken, refused, now = float(limit), 0.0, 0, 0, 0.0
+    numbers = dict.fromkeys("abcdefghij", 8)
+    while now < 120:
+        now, _, holder, number, what = heapq.heappop(events)
+        if what == "ask":
+            leases.hear(holder, [asked(number)], now)
+        elif what == "arrive":
+            left, before = min(limit, left + (now - before) * limit / window), now
+            if left < 1:
+                refused += 1
+            else:
+                left, taken = left - 1, taken + 1
+            at(now + 0.1 * (1 + number % 7), holder, number, "end")
+        elif what == "end":
+            leases.hear(holder, [heard(number), ended(number)], now)
+            numbers[holder] += 1
+            at(now, holder, numbers[holder], "ask")
+        granted, seconds = leases.grant(now)
+        for each, these in granted.items():
+            for one in these:
+                at(now + 0.005 * (1 + one % 5), each, one, "arrive")  # its way to the server
+        if seconds is not None:
+            at(now + seconds, "", 0, "look")
+    allowed = limit * (1 + now / window)
+    assert taken >= 0.95 * allowed
+    assert refused <= 0.005 * taken
