@@ -293,3 +293,28 @@ def test_a_driver_that_is_killed(cluster: Cluster, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_fifty_kills_of_the_driver(cluster: Cluster, tmp_path: Path, seed: int) -> None:
     killed_run(tmp_path, cluster, 20_000, 50, seed)
+
+
+LIMIT = {"requests": 3000}
+QUOTAS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "learned": (LIMIT, {}),
+    "named, not reported": ({**LIMIT, "headers": 0}, LIMIT),
+}
+"""Limits of the server in a minute, and options of the run."""
+
+
+@pytest.mark.parametrize("name", QUOTAS)
+def test_a_minute_at_the_limits_of_a_server(name: str, cluster: Cluster, tmp_path: Path) -> None:
+    limits, options = QUOTAS[name]
+    given, to, rows = tmp_path / "in.jsonl", tmp_path / "out.jsonl", 5700
+    write_rows(given, rows)
+    with quota_server(**limits, latency=0.1) as url:
+        command = driver(given, to, f"{url}/v1", concurrent=64, on=cluster.address, **options)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        received = counts(url)
+    assert done.returncode == 0, done.stderr
+    check_lines(to, rows)
+    allowed = LIMIT["requests"] * (1 + received["seconds"] / 60)  # a full bucket, and what came back
+    print(name, received["answered"] / allowed, received)
+    assert received["answered"] >= 0.95 * allowed
+    assert received["refused"] <= 0.005 * received["answered"]
