@@ -25,6 +25,7 @@ from bench.parts import PARTS, client_of, timed
 from bench.profiles import summed
 from bench.reasons import REASONS
 from bench.suites import SUITES
+from tests.joined import joined
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,7 +49,7 @@ def test_a_ratio_is_taken_inside_each_round():
     assert ratio([2.0], []) is None
 
 
-@pytest.mark.parametrize(
+@joined(
     ("goal", "word", "text"),
     [
         (Goal("burst", "wire", 3.9), "met", "2.0 / 3.0"),

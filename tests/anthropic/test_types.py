@@ -122,7 +122,7 @@ def test_every_name_is_the_one_on_the_wire():
     }
 
 
-@pytest.mark.parametrize("cls", NEEDED, ids=lambda cls: cls.__name__)
+@joined("cls", NEEDED, ids=lambda cls: cls.__name__)
 def test_what_a_request_needs(cls: Any):
     for name in NEEDED[cls]:
         with pytest.raises(TypeError):
@@ -153,7 +153,7 @@ def test_enums_are_open():
             ), (cls, name)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("cls", "body"),
     [
         (Message, b'{"role":"oracle","content":[{"type":"hologram"}]}'),
@@ -171,7 +171,7 @@ def test_values_that_no_list_has(cls: Any, body: bytes):
 # --- what is sent of them -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "body"),
     [
         (Message(role="user", content=""), {"role": "user", "content": ""}),

@@ -599,7 +599,7 @@ def test_which_modes_send() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "variables"),
     [
         ("gemini", ("RUN_LIVE_GEMINI", "RUN_LIVE")),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.first_calls import CALLS, DOORS, FORMS, MODELS, SHIP, Harbour, Ship
+from tests.joined import joined
 
 ROOT = Path(__file__).parents[2]
 SEEN = {
@@ -102,7 +103,7 @@ def building(source: str) -> Iterator[str]:
                     yield f"import {each.name}"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("source", "found"),
     [
         ("msgspec.json.decode(data)", []),

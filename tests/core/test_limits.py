@@ -64,14 +64,14 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("name", DEEP)
+@joined("name", DEEP)
 def test_json_that_is_nested_too_deeply(name: str):
     with pytest.raises(LimitError, match=r"more than 512 levels deep; limits\.depth sets"):
         check_json(DEEP[name], Limits())
     check_json(DEEP[name], Limits(depth=513))
 
 
-@pytest.mark.parametrize("name", SMALL)
+@joined("name", SMALL)
 def test_json_of_many_small_values(name: str):
     data, field = SMALL[name]
     if not field:
@@ -93,7 +93,7 @@ HONEST = {
 }
 
 
-@pytest.mark.parametrize("name", HONEST)
+@joined("name", HONEST)
 def test_json_that_vendors_send(name: str):
     check_json(HONEST[name], Limits())
 
@@ -132,15 +132,15 @@ def test_content(encoding: str, sent: bytes, size: int):
     assert (inflater.taken, inflater.cut) == (len(sent), False)
 
 
-@pytest.mark.parametrize("encoding", ["br", "zstd", "compress", "gzip, br", "gzip\nx"])
+@joined("encoding", ["br", "zstd", "compress", "gzip, br", "gzip\nx"])
 def test_an_encoding_that_was_not_asked_for_is_refused_by_name(encoding: str):
     with pytest.raises(StreamInvalid) as caught:
         Inflater(encoding, Limits())
     assert repr(encoding) in str(caught.value)
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-@pytest.mark.parametrize(
+@joined("encoding", ["gzip", "deflate"])
+@joined(
     "sent",
     [b"plain text, whatever the header says", b"\x1f\x8b\x08\x00garbage" + b"\xff" * 50],
     ids=["plain", "broken"],
@@ -155,7 +155,7 @@ def test_a_wrong_checksum_is_a_typed_error():
         Inflater("gzip", Limits()).feed(GZIP[:-8] + b"\0" * 8)
 
 
-@pytest.mark.parametrize("kept", [1, 9, 10, 100, len(GZIP) - 8, len(GZIP) - 1])
+@joined("kept", [1, 9, 10, 100, len(GZIP) - 8, len(GZIP) - 1])
 def test_a_compressed_body_that_breaks_off_is_cut(kept: int):
     inflater = Inflater("gzip", Limits())
     assert TEXT.startswith(inflater.feed(GZIP[:kept]))

@@ -322,7 +322,7 @@ def answer(*parts: Part, finish: Any = None) -> GenerateContentResponse:
 CALL, OTHER = FunctionCall(name="tide"), FunctionCall(name="moon", args={})
 
 
-@pytest.mark.parametrize(
+@joined(
     ("said", "text", "calls", "finish"),
     [
         (GenerateContentResponse(), "", [], None),

@@ -11,6 +11,7 @@ import pytest
 
 from tests.http.drive import Drive
 from tests.http.loopback import LAST, STREAM, chunked, event, head, loopback, text, whole
+from tests.joined import joined
 from wire import Limits, errors
 from wire.core.retry import NONE
 
@@ -50,7 +51,7 @@ def streamed(drive: Drive, sent: Sequence[Any], limits: Limits) -> Any:
         return drive.read(base_url=server.url, limits=limits, retry=NONE)
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_a_stream_over_a_limit(drive: Drive, name: str) -> None:
     """R-10, R-02: what arrived before is handed out; the error names the field."""
     sent, limits = STREAMS[name]
@@ -61,7 +62,7 @@ def test_a_stream_over_a_limit(drive: Drive, name: str) -> None:
     assert got.error.partial.text.startswith("Hel")
 
 
-@pytest.mark.parametrize(
+@joined(
     "noise",
     [b": comment\n", b"\n", b"data:\n\n", b"data: : ping\n\n", b"retry: 5\n", b"id: 5\n\n"],
 )

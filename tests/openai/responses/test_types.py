@@ -270,7 +270,7 @@ def test_items(body: dict[str, Any], item: Item):
     assert wire.unknown(received) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "struct"),
     [
         (
@@ -380,7 +380,7 @@ def test_the_input_follows_the_model():
     assert encode(request) == b'{"model":"m","input":"Hi","max_output_tokens":16,"store":false}'
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "struct"),
     [
         (
