@@ -701,8 +701,7 @@ def test_no_error_of_a_factory_holds_the_key_in_a_frame_of_ours() -> None:
     ours = [
         frame
         for frame, _ in traceback.walk_tb(raised.value.__traceback__)
-        if frame.f_code.co_filename.endswith("provider.py")
-        and frame.f_code.co_filename != __file__
+        if frame.f_code.co_filename.endswith("provider.py") and frame.f_code.co_filename != __file__
     ]
     assert ours
     assert not [frame for frame in ours if "fake-key" in repr(frame.f_locals)]
