@@ -63,8 +63,8 @@ NEEDED: dict[type[AnthropicStruct], dict[str, Any]] = {
     },
 }
 FIELDS = [
-    (cls, name, wire_name, typing.get_type_hints(cls)[name])
-    for cls in STRUCTS
+    (cls, name, wire_name, hints[name])
+    for cls, hints in ((cls, typing.get_type_hints(cls)) for cls in STRUCTS)
     for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     if name not in NEEDED.get(cls, {})
 ]
