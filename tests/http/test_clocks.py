@@ -368,7 +368,8 @@ def test_a_server_that_does_not_read_the_request(drive: Drive, reads: int) -> No
 @pytest.mark.parametrize("phase", ["head", "1xx"])
 def test_before_the_body_on_a_given_transport(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = PHASES[phase]
-    http = httpx.HTTPTransport() if drive.name == "sync" else httpx.AsyncHTTPTransport()
+    transport = httpx.HTTPTransport if drive.name == "sync" else httpx.AsyncHTTPTransport
+    http = transport(verify=False)
     with dripping(Drip(at_once, piece)) as server, pytest.raises(errors.ClockError) as caught:
         drive.send(base_url=server.url, timeouts=timeouts, retry=None, http=http)
     check(caught.value, kind, timeouts)
@@ -380,7 +381,8 @@ def test_before_the_body_on_a_given_transport(drive: Drive, phase: str) -> None:
 @pytest.mark.parametrize("phase", ["comments", "chunk size", "total, chunk size"])
 def test_in_a_stream_on_a_given_transport(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = STREAMS[phase]
-    http = httpx.HTTPTransport() if drive.name == "sync" else httpx.AsyncHTTPTransport()
+    transport = httpx.HTTPTransport if drive.name == "sync" else httpx.AsyncHTTPTransport
+    http = transport(verify=False)
     with dripping(Drip(at_once, piece)) as server:
         result = drive.read(base_url=server.url, timeouts=timeouts, retry=None, http=http)
     check(result.error, kind, timeouts)

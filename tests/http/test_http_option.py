@@ -104,11 +104,11 @@ def test_what_is_no_transport_is_named(wrong: Any) -> None:
 
 def test_sync_and_async_are_not_mixed_up() -> None:
     with pytest.raises(errors.ConfigurationError, match=r"handle_request\(\) or an httpx.Client"):
-        Client("gemini", http=httpx.AsyncClient())  # type: ignore[arg-type]
+        Client("gemini", http=httpx.AsyncClient(verify=False))  # type: ignore[arg-type]
     with pytest.raises(
         errors.ConfigurationError, match=r"handle_async_request\(\) or an httpx.AsyncClient"
     ):
-        AsyncClient("gemini", http=httpx.Client())  # type: ignore[arg-type]
+        AsyncClient("gemini", http=httpx.Client(verify=False))  # type: ignore[arg-type]
 
 
 def test_describe() -> None:
