@@ -34,6 +34,8 @@ class BulkOptions(Options, Settings, total=False):
 
 
 _OWN = (
+    "rows",
+    "model",
     "to",
     "dead",
     "output",

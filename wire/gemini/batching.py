@@ -9,7 +9,7 @@ from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines
 from wire.core.memory import encode
 from wire.core.provider import Provider
-from wire.errors import StreamInvalid
+from wire.errors import StreamInvalid, retryable_status
 from wire.gemini import batches, files, uploads
 from wire.gemini.failures import failed
 from wire.gemini.paths import not_on_vertex, resource
@@ -133,7 +133,9 @@ def _line(result: InlinedResponse, number: int, batch: str) -> ResultLine:
     if result.response is not None:
         return ResultLine(id, result.response.raw or encode(result.response))
     if result.error is not None:
-        return ResultLine(id, b"", failed(result.error, f"the request {id!r} of {batch} failed"))
+        error = failed(result.error, f"the request {id!r} of {batch} failed")
+        error.retryable = retryable_status(error.status or 500)
+        return ResultLine(id, b"", error)
     problem = f"the result {id!r} of {batch} has neither a response nor an error"
     return ResultLine(id, b"", StreamInvalid(problem, raw=result.raw or b""))
 
