@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 
+from wire.bulk.index import private_database
 from wire.bulk.rows import Row
 
-_CACHE_KIB = 4096
 _AT_ONCE = 100
 
 
 class Waiting:
     """Rows by the job that they are in.
-
-    A private database of SQLite, as `Index`.
 
     >>> waiting = Waiting()
     >>> waiting.add("job", [Row(2, "b", b"{}"), Row(1, "a", b"{}")])
@@ -23,17 +20,8 @@ class Waiting:
     """
 
     def __init__(self) -> None:
-        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for statement in (
-            f"PRAGMA cache_size=-{_CACHE_KIB}",
-            "PRAGMA journal_mode=OFF",
-            "PRAGMA synchronous=OFF",
-            "PRAGMA temp_store=FILE",
-            "CREATE TABLE waiting (job TEXT, row INTEGER, id TEXT, line BLOB,"
-            " PRIMARY KEY (job, row)) WITHOUT ROWID",
-            "BEGIN",
-        ):
-            self._database.execute(statement)
+        columns = "job TEXT, row INTEGER, id TEXT, line BLOB, PRIMARY KEY (job, row)"
+        self._database = private_database(f"waiting ({columns}) WITHOUT ROWID")
 
     def add(self, job: str, rows: list[Row]) -> None:
         """Keep the rows of a job."""
