@@ -178,6 +178,16 @@ def test_a_line_is_that_of_a_run_without_batches(model: str, tmp_path: Path) -> 
     assert batch == single
 
 
+def test_a_row_that_is_larger_than_a_batch_fails_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wire.anthropic.batching.MAX_BYTES", 1000)
+    results = run(["a" * 1000, "b"], MODELS["anthropic"], tmp_path / "out", Emulator())
+    assert isinstance(results["1"].error, RuleError)
+    assert "more than the 1,000 of a batch" in results["1"].error.message
+    assert results["2"].reply is not None
+
+
 @EACH
 def test_a_reply_of_a_batch_costs_the_price_of_batches(model: str) -> None:
     with Chat(model, api_key="fake-key", http=EmulatorTransport()) as chat:

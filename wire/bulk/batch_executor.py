@@ -120,10 +120,8 @@ class _Jobs:
                 await self._record(call)
                 continue
             more = len(call.body) + LINE_BYTES
-            is_full = (
-                len(filling) >= self._vendor.most_rows or size + more > self._vendor.most_bytes
-            )
-            if filling and is_full:
+            is_full = size + more > self._vendor.most_bytes
+            if filling and (is_full or len(filling) >= self._vendor.most_rows):
                 await self._submit(filling)
                 filling, size = [], 0
             filling.append((row, call))

@@ -111,8 +111,9 @@ def run(
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
         output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
-        concurrent: The most rows that are asked at the same time, by default 32. At a server that is
-            busy, fewer are for a while, as `Pace` says. With `batch`, the most jobs, by default 4.
+        concurrent: The most rows that are asked at the same time, by default 32. At a server that
+            is busy, fewer are for a while, as `Pace` says. With `batch`, the most jobs that run, by
+            default 4.
         requests: Requests in a window; `None`: as many as the server reports in its headers.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
