@@ -331,6 +331,7 @@ def test_a_run_is_killed_at_each_byte_that_it_writes(model: str, tmp_path: Path)
         finish(rows, model, to, AsyncEmulatorTransport(vendor))
         assert results_of(to) == {"1": "one", "2": "two"}, place
         assert [each["row"] for each in lines(dead)] == [3], place
+        assert events(to)[-1] == "merged", place
         assert created(vendor) == 1, place
 
 
