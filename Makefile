@@ -1,11 +1,11 @@
-# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the exporter for collectors in .venv-otlp, a server that takes its spans in .venv-phoenix, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
+# Each target does its own set-up in .venv, the lowest versions in .venv-lowest, the real server's in .venv-real, the vendors' SDKs in .venv-sdks, libraries of agents in .venv-integrations, the exporter for collectors in .venv-otlp, a server that takes its spans in .venv-phoenix, Dask in .venv-dask, the libraries that are measured in .venv-bench, command-line agents in .clis; nothing is installed outside them.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk faults soak check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask faults soak check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -85,6 +85,10 @@ test-otlp: .venv-otlp/.ready .venv-phoenix/.ready
 test-bulk: .venv/.dev
 	$(BIN)/python -m pytest -q -m bulk tests/bulk
 
+# Starts clusters of Dask on loopback; about ten minutes.
+test-dask: .venv-dask/.ready
+	.venv-dask/bin/python -m pytest -q -m dask tests/bulk
+
 # Writes docs/reliability.md with the table that it prints.
 faults: .venv/.dev
 	$(BIN)/python -m tests.faults
@@ -108,7 +112,7 @@ docs: .venv/.docs
 	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .venv-otlp .venv-phoenix .venv-bench .clis
+	rm -rf docs/_build .venv .venv-lowest .venv-real .venv-sdks .venv-integrations .venv-otlp .venv-phoenix .venv-dask .venv-bench .clis
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
@@ -155,3 +159,8 @@ clean:
 .venv-phoenix/.ready: tests/otlp/phoenix.txt | .venv/bin/python
 	@$(PYTHON) -m venv .venv-phoenix
 	@.venv-phoenix/bin/python -m pip install --quiet --disable-pip-version-check -r $< && touch $@
+
+# Dask, for test-dask alone.
+.venv-dask/.ready: pyproject.toml | .venv/bin/python
+	@$(PYTHON) -m venv .venv-dask
+	@.venv-dask/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,dask]' && touch $@

@@ -8,9 +8,10 @@ calls.
 from __future__ import annotations
 
 import collections
+import contextlib
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -77,6 +78,23 @@ class Frames(collections.Counter[tuple[str, str]]):
         return len({file for file, _ in self})
 
 
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection inside. One before, unless a block around this one had it already.
+
+    A collection closes the generators that other work has left, and that counts as calls.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def counted(journey: Callable[[], object]) -> Frames:
     """The frames of one run. The journey runs once before, so that caches are filled."""
     journey()
@@ -89,15 +107,12 @@ def counted(journey: Callable[[], object]) -> Frames:
         if event == "call" and ours and not code.co_name.startswith("<"):
             frames[code.co_filename.removeprefix(PACKAGE), code.co_qualname] += 1
 
-    # A collection closes the generators that other work has left, and that counts as calls.
-    gc.collect()
-    gc.disable()
-    sys.setprofile(profile)
-    try:
-        journey()
-    finally:
-        sys.setprofile(None)
-        gc.enable()
+    with uncollected():
+        sys.setprofile(profile)
+        try:
+            journey()
+        finally:
+            sys.setprofile(None)
     return frames
 
 

@@ -22,13 +22,28 @@ from wire.neutral.messages import Media, Message, Reply
 from wire.neutral.request import Request
 
 MAX_REQUESTS = 10
+MAX_BYTES = 1_000_000
 
 
-def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
+def create_batch(
+    calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
+) -> Flow[Batch]:
     """One request with all bodies. The batch has ended when the server answers."""
     body = msgspec.json.encode({id: msgspec.Raw(call.body) for id, call in calls.items()})
     yield from ask(_plain("POST", "/batches", body))
     return _ended("batch_1", row)
+
+
+def newest_batch(row: Provider) -> Flow[str]:
+    """It has no list."""
+    yield from ()
+    return ""
+
+
+def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
+    """It has no list: a batch without an id is not found."""
+    yield from ()
+    return None
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.joined import joined
 from wire import AsyncChat, Batch, Chat, Media, Message, Pause, Request, openai, tool
-from wire.batches import wait_flow
+from wire.batches import batching_of, wait_flow
 from wire.errors import (
     APIError,
     BadRequestError,
@@ -354,6 +354,50 @@ def test_a_large_batch_of_gemini_is_a_file(monkeypatch: pytest.MonkeyPatch) -> N
         "a": f"{TEXT}one",
         "b": f"{TEXT}two",
     }
+
+
+@EACH
+def test_a_batch_whose_id_was_not_received_is_found(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its name, or by its size among those after another one; on any page of the list."""
+    for module in ("wire.gemini", "wire.anthropic", "wire.openai.common"):
+        monkeypatch.setattr(f"{module}.batching._PAGE", 2)
+    with Chat(model, api_key="fake-key", http=EmulatorTransport()) as chat:
+        wire, row = batching_of(chat.row), chat.row
+
+        def create(number: int, name: str) -> Batch:
+            calls = {str(at): chat._batch_call(chat.request("x"), None) for at in range(number)}
+            return chat.client.run(wire.create_batch(calls, chat.model, row, name))
+
+        for _ in range(3):
+            create(2, "earlier")
+        after = chat.client.run(wire.newest_batch(row))
+        own = create(2, "own")
+        for number in (1, 2, 3):
+            create(number, "later")
+        found = chat.client.run(wire.find_batch("own", 2, after, row))
+        assert found is not None
+        assert found.id == own.id
+        assert chat.client.run(wire.find_batch("none", 9, after, row)) is None
+
+
+def test_the_first_batch_has_none_before_it() -> None:
+    with Chat(MODELS["anthropic"], api_key="fake-key", http=EmulatorTransport()) as chat:
+        wire, row = batching_of(chat.row), chat.row
+        assert chat.client.run(wire.newest_batch(row)) == ""
+        own = chat.batches.create({"a": "x"})
+        found = chat.client.run(wire.find_batch("", 1, "", row))
+        assert found is not None
+        assert found.id == own.id
+
+
+@EACH
+def test_a_batch_that_is_too_large_is_refused(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Chat(model, api_key="fake-key", http=EmulatorTransport()) as chat:
+        monkeypatch.setattr(batching_of(chat.row), "MAX_BYTES", 200)
+        with pytest.raises(RuleError, match="bytes, more than the 200 of a batch"):
+            chat.batches.create({"a": "x" * 200})
 
 
 # --- uploads --------------------------------------------------------------------------------------

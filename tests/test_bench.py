@@ -25,6 +25,7 @@ from bench.parts import PARTS, client_of, timed
 from bench.profiles import summed
 from bench.reasons import REASONS
 from bench.suites import SUITES
+from tests.joined import joined
 
 ROOT = Path(__file__).parent.parent
 
@@ -48,7 +49,7 @@ def test_a_ratio_is_taken_inside_each_round():
     assert ratio([2.0], []) is None
 
 
-@pytest.mark.parametrize(
+@joined(
     ("goal", "word", "text"),
     [
         (Goal("burst", "wire", 3.9), "met", "2.0 / 3.0"),
@@ -296,9 +297,20 @@ def test_each_client_does_the_same_work(name, base_url, of_the_limit):
     ],
 )
 def test_each_part_does_the_same_work(suite, client):
-    limit = timed(PARTS[suite][LIMIT](), repeat=1)
-    found = timed(PARTS[suite][client](), repeat=1)
-    assert {case: amount for case, (_, amount) in found.items()} == {
-        case: amount for case, (_, amount) in limit.items()
+    limit = {case: run() for case, (run, _) in PARTS[suite][LIMIT]().items()}
+    found = {case: run() for case, (run, _) in PARTS[suite][client]().items()}
+    assert found == limit
+    assert all(amount > 0 for amount in found.values())
+
+
+def test_each_case_is_timed_after_one_run_that_is_not():
+    runs = []
+
+    def run():
+        runs.append(len(runs))
+        return 7
+
+    assert {case: amount for case, (_, amount) in timed({"10": (run, 10)}, repeat=2).items()} == {
+        "10": 7
     }
-    assert all(amount > 0 for _, amount in found.values())
+    assert runs == [0, 1, 2]

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.history.histories import conversation
+from tests.joined import joined
 from wire import history
 from wire.agent import Agent, CachePolicy, LLMAgent, RunState, dump_run, load_run
 from wire.anthropic import parse_reply, render_request
@@ -129,7 +130,7 @@ def test_history_keeps_the_mark() -> None:
 # --- settings -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("value", ["always", True, 1, "AUTO"])
+@joined("value", ["always", True, 1, "AUTO"])
 def test_an_unknown_value_is_refused_at_construction(value: Any) -> None:
     words = r"^caching: expected auto, long or off, not "
     with pytest.raises(WireError, match=words):
@@ -143,7 +144,7 @@ def test_an_unknown_value_is_refused_at_construction(value: Any) -> None:
             Agent(chat, caching=value)
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GPT, "openai@chat:gpt-4.1", ROUTED, "gemini:gemini-3.8"])
+@joined("model", [CLAUDE, GPT, "openai@chat:gpt-4.1", ROUTED, "gemini:gemini-3.8"])
 def test_a_request_that_asks_for_nothing_is_sent_as_before(model: str) -> None:
     plain, off = body(model, system="Be brief."), {"system": "Be brief.", "caching": "off"}
     assert body(model, **off) == plain
@@ -280,7 +281,7 @@ def key_of(model: str, *messages: Message, **settings: Any) -> str | None:
     return key
 
 
-@pytest.mark.parametrize("model", [GPT, OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large"])
+@joined("model", [GPT, OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large"])
 def test_the_key_is_that_of_the_beginning(model: str) -> None:
     first = key_of(model, system="Be brief.", tools=[Tool("now")])
     assert first is not None
@@ -300,7 +301,7 @@ def test_the_key_is_that_of_the_beginning(model: str) -> None:
     assert key_of(model, options={model.partition(":")[0]: {"prompt_cache_key": "own"}}) == "own"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "retention"),
     [
         ("openai@chat:gpt-5.1", "24h"),
@@ -380,7 +381,7 @@ def test_openrouter_gets_marks_for_the_models_that_read_them() -> None:
     assert marked(body("openrouter:openai/gpt-5.4", *talk, caching="auto"), "cache_control") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "words"),
     [
         ("groq:llama-3.3-70b", ["caching: prompt_cache_key left out: this host refuses it"]),
@@ -470,7 +471,7 @@ def asked(
     return usages
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GPT, "openai@chat:gpt-5.6", ROUTED])
+@joined("model", [CLAUDE, GPT, "openai@chat:gpt-5.6", ROUTED])
 def test_a_conversation_reads_what_the_request_before_has_written(style: str, model: str) -> None:
     emulator = Emulator([{"say": "At 11:20."}] * 9)
     options = {"effort": "none"} if "@chat" in model else {}
@@ -491,9 +492,7 @@ def test_without_the_setting_these_read_nothing(style: str, model: str) -> None:
     assert [(each.cached, each.cache_written) for each in usages] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize(
-    "model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"]
-)
+@joined("model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"])
 def test_models_that_cache_unasked_read_steps_of_128(style: str, model: str) -> None:
     emulator = Emulator([{"say": "At 11:20."}] * 9)
     first, second = asked(style, model, emulator, ("a", "b"), caching="auto")
@@ -501,14 +500,14 @@ def test_models_that_cache_unasked_read_steps_of_128(style: str, model: str) -> 
     assert second.cached == first.input // 128 * 128
 
 
-@pytest.mark.parametrize("model", [CLAUDE, GPT, OLD_GPT, ROUTED, "gemini:gemini-3.8-flash"])
+@joined("model", [CLAUDE, GPT, OLD_GPT, ROUTED, "gemini:gemini-3.8-flash"])
 def test_a_short_prompt_is_not_cached(style: str, model: str) -> None:
     emulator = Emulator([{"say": "At 11:20."}] * 9)
     usages = asked(style, model, emulator, ("a", "b"), caching="auto", system="Be brief.")
     assert [(each.cached, each.cache_written) for each in usages] == [(0, 0), (0, 0)]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "caching", "seconds"),
     [
         (CLAUDE, "auto", 300),
@@ -621,8 +620,8 @@ def test_an_agent_that_caches(style: str, model: str) -> None:
     assert policy is None
 
 
-@pytest.mark.parametrize("where", ["agent", "chat"])
-@pytest.mark.parametrize(("caching", "ttl"), [("auto", 300), ("long", 3600)])
+@joined("where", ["agent", "chat"])
+@joined(("caching", "ttl"), [("auto", 300), ("long", 3600)])
 def test_an_agent_on_gemini_keeps_a_context_cache(
     style: str, where: str, caching: str, ttl: float
 ) -> None:

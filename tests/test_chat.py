@@ -14,6 +14,7 @@ import msgspec
 import pydantic
 import pytest
 
+from tests.joined import joined
 from wire import AsyncClient, Client, answer_account, notes
 from wire.chat import AsyncChat, Chat
 from wire.core.memory import PARTIAL
@@ -224,7 +225,7 @@ def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) ->
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("asked", "error", "said"),
     [
         ({}, RuleError, "messages: expected either a prompt or messages"),
@@ -265,7 +266,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
     assert emulator.requests == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "said"),
     [
         (
@@ -352,7 +353,7 @@ def test_a_client_that_was_given_stays_open_and_an_own_one_does_not() -> None:
 # --- output ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "said", "value"),
     [
         (Person, '{"name": "Alice", "age": 30}', Person("Alice", 30)),
@@ -695,8 +696,8 @@ def test_a_stream_without_a_block_says_how(model: str) -> None:
                 stream().reply()
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("model", MODELS)
+@joined("backend", ["asyncio", "trio"])
+@joined("model", MODELS)
 def test_an_async_stream_without_a_block_says_how(model: str, backend: str) -> None:
     async def awaited(stream: Any) -> None:
         await stream

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.agent import LLMAgent
 from wire.chat import AsyncChat
 from wire.config import Config, LLMConfig, load_config
@@ -211,9 +212,7 @@ def test_a_configuration_file_of_an_application_is_read_whole(tmp_path: Path):
     assert notes(config) == config.notes == tuple(Note(each, LEFT) for each in paths)
 
 
-@pytest.mark.parametrize(
-    "key", ["modle", "temprature", "max_token", "api_keys", "apikey", "api_bases", "providr"]
-)
+@joined("key", ["modle", "temprature", "max_token", "api_keys", "apikey", "api_bases", "providr"])
 def test_a_misspelled_setting_is_no_key_of_the_application(key: str):
     assert re.fullmatch(rf"{key}: no such key; did you mean \w+\?", refused({key: "x"}))
     assert load({key: {"own": 1}}).notes == (Note(key, LEFT),)  # no setting has keys of its own
@@ -372,8 +371,8 @@ def test_s1_65_a_region_is_another_host_with_another_key():
     )
 
 
-@pytest.mark.parametrize("host", ["api.deepseek.com", "API.DeepSeek.com."])
-@pytest.mark.parametrize("section", ["multi_agent.agents.parser", "routing"])
+@joined("host", ["api.deepseek.com", "API.DeepSeek.com."])
+@joined("section", ["multi_agent.agents.parser", "routing"])
 def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendors(
     section: str, host: str
 ):
@@ -513,7 +512,7 @@ def test_s1_60_a_variable_that_is_not_set_is_named():
     )
 
 
-@pytest.mark.parametrize("said", ["${A:-b}", "${}", "${1A}", "${A", "a${A}${B-}"])
+@joined("said", ["${A:-b}", "${}", "${1A}", "${A", "a${A}${B-}"])
 def test_another_form_of_a_variable_is_refused_and_not_sent(said: str):
     assert (
         refused({"model": said}, {"A": "a"})
@@ -649,7 +648,7 @@ def test_an_unknown_provider_gets_a_hint():
     assert not refused(region).endswith("api_base")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("fields", "told"),
     [
         ({"max_tokens": 0}, "max_tokens: expected a whole number above 0"),
@@ -721,7 +720,7 @@ def test_no_error_and_no_frame_of_ours_shows_a_key(
     assert [key for key in ("fake-plain-key", *ENV.values()) if key in ours] == []
 
 
-@pytest.mark.parametrize(
+@joined(
     "source",
     [
         {"api_key": "fake-plain-key", "modle": "m"},

@@ -127,8 +127,8 @@ def test_the_assistant_may_begin(model: str) -> None:
     ]
 
 
-@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
-@pytest.mark.parametrize(
+@joined("style", ["threads", "asyncio", "trio"])
+@joined(
     "model",
     ["anthropic:claude-haiku-4-5", "gemini:gemini-2.5-flash", "mistral:mistral-large-latest"],
 )

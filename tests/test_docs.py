@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import io
+import linecache
 import os
 import pkgutil
 import re
@@ -51,6 +52,8 @@ def has_examples(name: str) -> bool:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if has_examples(name)])
 def test_docstrings(name: str) -> None:
+    # For each example doctest looks whether any file has changed that a traceback has ever shown.
+    linecache.clearcache()
     failed, tried = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert failed == 0
     assert tried > 0

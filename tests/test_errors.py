@@ -122,7 +122,7 @@ def test_messages_and_violations_show_no_known_key() -> None:  # R-28
     assert str(WireError("no model AIzaFakeFakeFake")) == "no model ***"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("error", "text"),
     [
         (WireError("oops"), "oops"),
@@ -152,7 +152,7 @@ def test_a_violation_says_where_what_and_what_to_do():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "line"),
     [
         ("a\nb\r\nc", "a b c"),
@@ -262,7 +262,7 @@ def test_a_masked_error_stays_masked_in_a_pickle():
 # --- secrets (R-29) -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "show",
     [
         str,
@@ -297,7 +297,7 @@ def test_masked_with_no_secret_changes_nothing():
     assert str(error) == "X: oops"
 
 
-@pytest.mark.parametrize("before", range(730, 780, 5))
+@joined("before", range(730, 780, 5))
 def test_a_key_is_masked_also_where_a_long_message_is_cut(before: int):
     error = WireError("x" * before + KEY + "y" * 5000)
     error.masked(Mask([Secret(KEY)]).text)

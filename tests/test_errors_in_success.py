@@ -87,7 +87,7 @@ def test_the_class_and_the_status(
     assert (found.retryable, requests) == ((True, 3) if retried else (False, 1))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@joined("model", MODELS)
 def test_a_status_beside_the_error_counts(model: str) -> None:
     found, _ = answered(model, {"status": 429, "error": "Slow down.", "message": "x"})
     assert isinstance(found, RateLimitError)

@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.joined import joined
 from wire import (
     Agent,
     AsyncChat,
@@ -259,7 +260,7 @@ def test_a_model_without_a_key_is_named_at_once(monkeypatch: pytest.MonkeyPatch)
         assert chat.model == ",".join(NAMES[:2])
 
 
-@pytest.mark.parametrize(
+@joined(
     ("models", "options", "words"),
     [
         ([], {}, "models: expected at least one"),

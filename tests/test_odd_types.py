@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import Chat, TextDelta
 
 VALUES: list[Any] = [{"city": "Paris"}, ["a", 1], 7, True, {"a": "\u00e9"}, {"a": None}]
@@ -74,7 +75,7 @@ def test_its_json_is_the_text(model: str, make: Any, value: Any) -> None:
         assert "".join(texts) == reply.text
 
 
-@pytest.mark.parametrize(("model", "make"), CASES.values(), ids=CASES)
+@joined(("model", "make"), CASES.values(), ids=CASES)
 def test_null_is_no_text(model: str, make: Any) -> None:
     body = json.dumps(make(None)).encode()
     http = httpx.MockTransport(lambda _: httpx.Response(200, content=body))

@@ -59,7 +59,7 @@ def test_a_signature_has_each_option(name: str):
         assert some or taken.keys() == known.keys()
 
 
-@pytest.mark.parametrize("group", options.GROUPS)
+@joined("group", options.GROUPS)
 def test_a_parameter_has_one_default(group: str):
     defaults: dict[str, set[str]] = {}
     for file, name, _ in options.GROUPS[group]:
@@ -84,7 +84,7 @@ def test_the_defaults_are_those_that_apply():
         assert (bare["timeouts"], bare["retry"]) == (given["timeouts"], given["retry"])
 
 
-@pytest.mark.parametrize("kind", [Client, Chat, Agent, LLMAgent], ids=lambda kind: kind.__name__)
+@joined("kind", [Client, Chat, Agent, LLMAgent], ids=lambda kind: kind.__name__)
 def test_help_shows_each_option_with_its_text(kind: type):
     page = pydoc.render_doc(kind, renderer=pydoc.plaintext)
     for option in inspect.signature(kind).parameters:

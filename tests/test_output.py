@@ -103,7 +103,7 @@ def whole(events: list[Event]) -> list[tuple[Any, Any]]:
 # --- values that grow -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", WIRES.values(), ids=WIRES)
+@joined("model", WIRES.values(), ids=WIRES)
 def test_a_stream_tells_each_field_when_it_is_whole(door: Door, model: str) -> None:
     events, reply = door.stream(saying(COAST), "Which ports?", output=Coast, model=model)
     brest, havre = {"name": "Brest", "depth": 12}, {"name": "Le Havre", "depth": 15}
@@ -254,7 +254,7 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else "".join(each["text"] for each in content)
 
 
-@pytest.mark.parametrize("model", WIRES.values(), ids=WIRES)
+@joined("model", WIRES.values(), ids=WIRES)
 def test_an_answer_that_does_not_fit_goes_back_with_its_errors(door: Door, model: str) -> None:
     for streams in (False, True):
         emulator = saying(WRONG, PORT)
@@ -374,7 +374,7 @@ def test_a_refusal_is_not_asked_for_again(door: Door) -> None:
     assert (failed.value.code, len(emulator.requests)) == ("refusal", 1)
 
 
-@pytest.mark.parametrize("model", WIRES.values(), ids=WIRES)
+@joined("model", WIRES.values(), ids=WIRES)
 def test_an_empty_answer_is_left_out_of_the_next_request(door: Door, model: str) -> None:
     emulator = saying("", PORT)
     events, reply = door.stream(emulator, "How deep?", output=Port, model=model)

@@ -282,7 +282,7 @@ def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
     assert not row.base_url.endswith("/")
 
 
-@pytest.mark.parametrize("name", [name for name, row in PROVIDERS.items() if row.regions])
+@joined("name", [name for name, row in PROVIDERS.items() if row.regions])
 def test_a_region_differs_in_its_url_only(name: str):
     row = PROVIDERS[name]
     for region, url in row.regions.items():
@@ -324,7 +324,7 @@ def test_s4_02_a_missing_key_is_told_with_the_variable(name: str):
     )
 
 
-@pytest.mark.parametrize("name", OWN)
+@joined("name", OWN)
 def test_a_server_of_ones_own_is_asked_without_a_key(name: str):
     found = made(name)
     assert found.accept(call(), Call) == call()
@@ -506,7 +506,7 @@ def test_an_unknown_name_is_told_where_the_known_ones_are_listed():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "near"),
     [
         ("mistrel", ["mistral"]),
@@ -526,10 +526,8 @@ def test_at_most_three_near_names(name: str, near: list[str]):
     )
 
 
-@pytest.mark.parametrize("name", ["kimi@ch", "openai@", "gemini@eu", "Qwen@intl"])
-@pytest.mark.parametrize(
-    "options", [{}, {"base_url": "https://llm.example/v1"}], ids=["plain", "base-url"]
-)
+@joined("name", ["kimi@ch", "openai@", "gemini@eu", "Qwen@intl"])
+@joined("options", [{}, {"base_url": "https://llm.example/v1"}], ids=["plain", "base-url"])
 def test_a_region_that_is_not_there_is_no_name_of_its_own(name: str, options: dict[str, str]):
     """A slip of the pen must not become a provider without its dialect."""
     message = refused(name, **options)
@@ -569,7 +567,7 @@ def test_an_unknown_name_with_a_base_url(
     assert name not in PROVIDERS
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     ["", " ", "a b", "a/b", "-a", "a@b@c", "@a", "ä", "a\n", "a" + chr(0), None, 3],
     ids=ascii,
@@ -583,7 +581,7 @@ def test_what_is_no_name(name: Any):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     "url",
     [
         "http://localhost:9/v1",
@@ -608,9 +606,7 @@ def test_a_key_of_an_unknown_name_goes_to_no_foreign_host(monkeypatch: pytest.Mo
 # --- base URLs ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "path", ["/v1", "/v1/", "/v1//", "/chat", "/models/v1", "/v1/my-models", ""]
-)
+@joined("path", ["/v1", "/v1/", "/v1//", "/chat", "/models/v1", "/v1/my-models", ""])
 def test_a_base_url_with_a_path(path: str):
     found = made("openai", base_url=f"https://llm.example{path}")
     assert found.url(call()) == f"https://llm.example{path.rstrip('/')}/chat/completions"
@@ -640,8 +636,8 @@ def test_an_endpoint_in_a_base_url_is_removed(name: str, path: str, removed: str
     assert described(name, base_url=url) == ("https://llm.example/v1", f"argument{removed}")
 
 
-@pytest.mark.parametrize("path", ["", "/", "/v1", "/v1/", "/v1/messages", "/V1/models//"])
-@pytest.mark.parametrize("name", ["anthropic", "deepseek@anthropic"])
+@joined("path", ["", "/", "/v1", "/v1/", "/v1/messages", "/V1/models//"])
+@joined("name", ["anthropic", "deepseek@anthropic"])
 def test_a_base_url_of_messages_works_with_its_version(name: str, path: str):
     url, removed = f"https://llm.example/anthropic{path}", path.rstrip("/")
     assert described(name, base_url=url) == (
@@ -650,7 +646,7 @@ def test_a_base_url_of_messages_works_with_its_version(name: str, path: str):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "url", "base_url", "source"),
     [
         ("openai", "https://api.openai.com", "https://api.openai.com/v1", ", with /v1"),
@@ -707,7 +703,7 @@ def test_a_base_url_of_gemini_may_end_as_it_likes():
 METHOD = "/models/gemini-2.5-flash:generateContent"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "version"),
     [
         ("", "v1beta"),
@@ -856,7 +852,7 @@ def test_the_nearest_name_is_suggested(name: str, near: str, monkeypatch: pytest
     assert refused(name).startswith(f"provider: {name!r} is unknown; did you mean {near!r}")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "remedy"),
     [
         ("gpt-5.4", "; write 'openai:gpt-5.4'"),
@@ -885,7 +881,7 @@ def test_every_other_name_is_of_a_row_and_of_one():
     assert {row for _, row in _ROW_OF_MODEL} <= set(PROVIDERS)
 
 
-@pytest.mark.parametrize("name", [*OWN, "my-host"])
+@joined("name", [*OWN, "my-host"])
 def test_http_in_the_own_network_without_a_key(name: str):
     assert (
         made(name, base_url="http://10.0.0.7:8000/v1").url(call())
@@ -935,7 +931,7 @@ def test_an_option_permits_a_key_over_http_in_the_own_network():
     assert refused("openai", plain_http="yes").startswith("plain_http: expected a bool, not str")
 
 
-@pytest.mark.parametrize("header", ["Authorization", "x-api-key", "api-key", "Cookie"])
+@joined("header", ["Authorization", "x-api-key", "api-key", "Cookie"])
 def test_a_key_in_a_header_does_not_travel_in_the_open_either(header: str):
     message = refused("my-host", base_url="http://10.0.0.7/v1", headers={header: KEY})
     assert message.endswith("unencrypted; plain_http=True permits it")
@@ -944,7 +940,7 @@ def test_a_key_in_a_header_does_not_travel_in_the_open_either(header: str):
     assert sent_headers("my-host", headers={"x-team": "a"})["x-team"] == "a"
 
 
-@pytest.mark.parametrize("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
+@joined("name", ["openai", "kimi@cn", "ollama@cloud", "gemini"])
 def test_http_is_not_for_those_who_want_a_key(name: str):
     assert refused(name, base_url="http://10.0.0.7/v1") == (
         f"{name}: base_url: expected https for 10.0.0.7: plain http would send the key "

@@ -65,7 +65,7 @@ def test_no_module_of_a_package_hides_a_public_name(path: Path):
     assert [each for each in shared if not isinstance(getattr(package, each), ModuleType)] == []
 
 
-@pytest.mark.parametrize("path", PACKAGES, ids=lambda path: ".".join(path.relative_to(ROOT).parts))
+@joined("path", PACKAGES, ids=lambda path: ".".join(path.relative_to(ROOT).parts))
 def test_type_checkers_see_the_names_that_are_loaded(path: Path):
     """The block under TYPE_CHECKING is written from the table; both have to say the same."""
     text = (path / "__init__.py").read_text("utf-8")

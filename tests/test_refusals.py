@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import Chat, Message, Reply, Text, TextDelta
 from wire.errors import BlockedError, OutputError
 from wire.history import check, estimate_tokens, hand_over, prune, repair
@@ -163,7 +164,7 @@ TEXT = {"role": "assistant", "content": WORDS}
 NO_REFUSALS = ["messages[1].parts[0]: sent as a text: this host has no refusals"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "assistant", "notes"),
     [
         ("openai", {"role": "assistant", "content": [PART]}, []),

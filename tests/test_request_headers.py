@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.joined import joined
 from wire import (
     Agent,
     AsyncChat,
@@ -50,8 +51,8 @@ def ask(style: str, emulator: Emulator, stream: bool, **settings: Any) -> Reply:
             return events.reply()
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
+@joined("stream", [False, True])
+@joined("style", ["threads", "asyncio", "trio"])
 def test_one_request_has_headers_of_its_own(style: str, stream: bool) -> None:
     emulator = Emulator()
     ask(style, emulator, stream, headers={"X-Team": "waves", "x-trace": "00-1"})
@@ -100,8 +101,8 @@ def run(style: str, emulator: Emulator, how: str, **settings: Any) -> RunResult:
         return agent.resume(first.state, **settings)
 
 
-@pytest.mark.parametrize("how", ["run", "stream"])
-@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
+@joined("how", ["run", "stream"])
+@joined("style", ["threads", "asyncio", "trio"])
 def test_a_run_of_an_agent_has_headers_of_its_own(style: str, how: str) -> None:
     emulator = Emulator([CALL, CALL, {"say": "At 05:12."}, CALL, CALL, {"say": "At 05:12."}])
     given = {"X-Team": "waves", "x-trace": "00-1", "x-auth-token": KEY}
@@ -113,8 +114,8 @@ def test_a_run_of_an_agent_has_headers_of_its_own(style: str, how: str) -> None:
     assert [each["x-auth-token"] for each in sent[:3]] == ["***"] * 3  # the emulator hides it
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
+@joined("stream", [False, True])
+@joined("style", ["threads", "asyncio", "trio"])
 def test_a_reply_and_an_error_have_the_headers_of_their_response(style: str, stream: bool) -> None:
     account = answer_account(ask(style, Emulator(), stream))
     assert account is not None
@@ -193,8 +194,8 @@ def test_headers_that_are_refused_leave_the_history_as_it_was() -> None:
     assert list(agent.history.messages) == []
 
 
-@pytest.mark.parametrize("door", DOORS)
-@pytest.mark.parametrize(
+@joined("door", DOORS)
+@joined(
     ("given", "problem"),
     [
         ({"x team": "a"}, "headers: 'x team' is not a header name"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire import Chat, history
 from wire.errors import RuleError
 from wire.neutral.messages import Message, ToolCall, ToolResult
@@ -31,7 +32,7 @@ def rendered(model: str, *messages: Message, **options: Any) -> tuple[dict[str, 
     return body, [str(note) for note in call.notes]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "role"),
     [
         ("openai:gpt-5.2", "developer"),

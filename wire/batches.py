@@ -33,7 +33,7 @@ from wire.errors import (
 from wire.neutral.batches import Batch, ResultLine, Upload, WireBatches
 from wire.neutral.data_source import DataSource
 from wire.neutral.media_types import media_type_of
-from wire.neutral.messages import Media, Message, Parts, Reply
+from wire.neutral.messages import Media, Message, Parts, Reply, with_tier
 from wire.neutral.request import Request
 from wire.wires import WIRES
 
@@ -46,6 +46,8 @@ Line: TypeAlias = Parts | Message | Sequence[Message] | Request
 Results: TypeAlias = dict[str, Reply | WireError]
 """Id of a request to its reply, or to the error that it ended in."""
 
+_TIER = "batch"
+"""The tier in the catalogue's prices. Only Anthropic's responses say that they are of a batch."""
 EVERY_SECONDS = 30.0
 MOST_SECONDS = 86_400.0
 
@@ -162,7 +164,7 @@ class AsyncBatches:
 
 def create_flow(chat: ChatState[Any], requests: Mapping[str, Line], output: Any) -> Flow[Batch]:
     """A flow that submits a batch. The requests are rendered, and refused, at once."""
-    wire = _batching(chat.row)
+    wire = batching_of(chat.row)
     if not isinstance(requests, Mapping):
         raise wrong_type("requests", requests, "mapping of ids to requests")
     if not requests:
@@ -180,6 +182,10 @@ def create_flow(chat: ChatState[Any], requests: Mapping[str, Line], output: Any)
             ]
     if len(calls) > wire.MAX_REQUESTS:
         problem = f"{len(calls):,} requests, more than the {wire.MAX_REQUESTS:,} of a batch"
+        violations.append(Violation("requests", problem))
+    size = sum(len(call.body) for call in calls.values())
+    if size > wire.MAX_BYTES:
+        problem = f"{size:,} bytes, more than the {wire.MAX_BYTES:,} of a batch"
         violations.append(Violation("requests", problem))
     if violations:
         raise RuleError(violations=violations, provider=chat.provider)
@@ -214,12 +220,12 @@ def _request(chat: ChatState[Any], line: Any) -> Request:
 
 def get_flow(chat: ChatState[Any], batch: str | Batch) -> Flow[Batch]:
     """A flow that reads the state of a batch."""
-    return _batching(chat.row).get_batch(_batch_id(chat, batch), chat.row)
+    return batching_of(chat.row).get_batch(_batch_id(chat, batch), chat.row)
 
 
 def cancel_flow(chat: ChatState[Any], batch: str | Batch) -> Flow[Batch]:
     """A flow that stops a batch."""
-    return _batching(chat.row).cancel_batch(_batch_id(chat, batch), chat.row)
+    return batching_of(chat.row).cancel_batch(_batch_id(chat, batch), chat.row)
 
 
 def wait_flow(chat: ChatState[Any], batch: str | Batch, every: float, most: float) -> Flow[Batch]:
@@ -234,7 +240,7 @@ def _pending(batch: Batch) -> str | None:
 
 def results_flow(chat: ChatState[Any], batch: str | Batch, output: Any) -> Flow[Results]:
     """A flow that reads the results of a batch. A wrong `output` is refused at once."""
-    wire = _batching(chat.row)
+    wire = batching_of(chat.row)
     id = _batch_id(chat, batch)
     output_type = None
     if output is not None:
@@ -260,35 +266,36 @@ def _read_results(
             provider=chat.provider,
             retryable=True,
         )
-    results: Results = {}
-    for line in (yield from wire.batch_results(batch, chat.row)):
-        results[line.id] = line.error or _parsed(chat, wire, id, line, output_type)
-        error = results[line.id]
-        if isinstance(error, WireError):
-            error.provider = error.provider or chat.provider
-    return results
+    return {
+        line.id: read_result(chat, id, line, output_type)
+        for line in (yield from wire.batch_results(batch, chat.row))
+    }
 
 
-def _parsed(
-    chat: ChatState[Any],
-    wire: WireBatches,
-    batch: str,
-    line: ResultLine,
-    output_type: OutputType | None,
+def read_result(
+    chat: ChatState[Any], batch: str, line: ResultLine, output_type: OutputType | None
 ) -> Reply | WireError:
-    """The reply of one request. Ids of calls are the same in each process that reads it."""
-    call = wire.reply_call(f"{batch} {line.id}".encode(), chat.model, chat.row)
-    try:
-        reply = call.parse(line.body)
-        if output_type is None:
-            return reply
-        from wire.neutral.output_calls import read_output
+    """The reply of one request of a batch, or its error.
 
-        return read_output(reply, output_type)
-    except WireError as error:
-        return error
-    except Exception as cause:
-        return invalid(cause, line.body)
+    Ids of calls are the same in each process that reads it.
+    """
+    error = line.error
+    if error is None:
+        id = f"{batch} {line.id}".encode()
+        call = batching_of(chat.row).reply_call(id, chat.model, chat.row)
+        try:
+            reply = with_tier(call.parse(line.body), _TIER)
+            if output_type is None:
+                return reply
+            from wire.neutral.output_calls import read_output
+
+            return read_output(reply, output_type)
+        except WireError as problem:
+            error = problem
+        except Exception as cause:
+            error = invalid(cause, line.body)
+    error.provider = error.provider or chat.provider
+    return error
 
 
 def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:
@@ -305,7 +312,7 @@ def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:
     return batch
 
 
-def _batching(row: Provider) -> WireBatches:
+def batching_of(row: Provider) -> WireBatches:
     """The module `batching` of the provider's wire."""
     batching = WIRES[row.wire].batching
     if batching is None:
@@ -320,7 +327,7 @@ def upload_flow(
     chat: ChatState[Any], data: Any, *, media_type: str, name: str, size: int | None
 ) -> Flow[Media]:
     """A flow that uploads a file. Its type is refused at once if the model does not take it."""
-    wire = _batching(chat.row)
+    wire = batching_of(chat.row)
     for parameter, text in (("media_type", media_type), ("name", name)):
         if not isinstance(text, str):
             raise wrong_type(parameter, text, "text")
@@ -348,4 +355,4 @@ def delete_flow(chat: ChatState[Any], file: str | Media) -> Flow[None]:
     if not isinstance(reference, str) or not reference:
         raise ConfigurationError("file: expected what upload returned, or its url")
     json_values.checked(reference, "file")
-    yield from _batching(chat.row).delete_file(reference, chat.row)
+    yield from batching_of(chat.row).delete_file(reference, chat.row)

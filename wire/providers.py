@@ -49,6 +49,10 @@ class Rows(MutableMapping[str, Provider]):
         """The rows among which a name is, or those of the user."""
         if not isinstance(name, str):
             return self._of_user
+        # A name is in one wire. Those that are imported are asked first: sorting takes longer.
+        for rows in list(self._of_wire.values()):
+            if name in rows:
+                return rows
         family = name.partition("@")[0]
         # First the wire of that name, then the one that most providers speak.
         wires = sorted(WIRES, key=lambda wire: (wire != family, wire != "openai"))

@@ -14,6 +14,7 @@ import pytest
 
 from tests.agent.agents import MODEL, Scripted, Talk, on, talk
 from tests.http.loopback import Loopback, loopback
+from tests.joined import joined
 from wire import create_provider
 from wire.agent import (
     Agent,
@@ -416,8 +417,8 @@ def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whol
     assert provider.closed == 1
 
 
-@pytest.mark.parametrize("backend", TASKS)
-@pytest.mark.parametrize(
+@joined("backend", TASKS)
+@joined(
     "answer",
     [
         [BadRequestError("no", status=400)],
@@ -648,8 +649,8 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
     assert on(backend, main) == (1, ["user"])
 
 
-@pytest.mark.parametrize("method", ["generate", "generate_stream"])
-@pytest.mark.parametrize("backend", TASKS)
+@joined("method", ["generate", "generate_stream"])
+@joined("backend", TASKS)
 def test_s1_13_a_request_is_awaited_and_cancelling_closes_its_connection(
     backend: str, method: str
 ) -> None:
@@ -692,7 +693,7 @@ CHAT = Chat(MODEL, api_key="fake-key", http=EmulatorTransport(Emulator()))
 ASYNC_CHAT = AsyncChat(MODEL, api_key="fake-key", http=AsyncEmulatorTransport(Emulator()))
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "said"),
     [
         (

@@ -12,6 +12,7 @@ import anyio
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import AsyncClient, gemini
 from wire.agent import Agent, CacheKeeper, CachePolicy, LLMAgent, keep
 from wire.chat import AsyncChat, Chat
@@ -335,8 +336,8 @@ UNSUPPORTED = "Model gemini-2.5-flash is not found, or is not supported for crea
 REFUSALS = ((400, "INVALID_ARGUMENT"), (403, "PERMISSION_DENIED"), (404, "NOT_FOUND"))
 
 
-@pytest.mark.parametrize("provider", ["gemini", "gemini@vertex"])
-@pytest.mark.parametrize(("status", "word"), REFUSALS)
+@joined("provider", ["gemini", "gemini@vertex"])
+@joined(("status", "word"), REFUSALS)
 def test_a_cache_that_the_server_refuses_is_told_and_used_when_it_is_there(
     style: str, provider: str, status: int, word: str
 ) -> None:

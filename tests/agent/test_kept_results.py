@@ -22,6 +22,7 @@ import anyio.to_thread
 import pytest
 
 from tests.agent.agents import MODEL, Scripted, on, talk
+from tests.joined import joined
 from tests.property import ALL, sample
 from wire.agent import Agent, Guard, LLMAgent, RunState, dump_run, load_run, read_session
 from wire.agent.provider import LLMResponse, StreamDelta
@@ -223,9 +224,9 @@ def test_a_run_cancelled_at_any_await_keeps_all(how: str, stream: bool, approved
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("backend", TASKS)
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("approved", [False, True])
+@joined("backend", TASKS)
+@joined("stream", [False, True])
+@joined("approved", [False, True])
 def test_a_run_cancelled_at_any_tick_keeps_all(backend: str, stream: bool, approved: bool) -> None:
     """These are all the awaits there are, those of the library too."""
 
@@ -658,8 +659,8 @@ def test_a_final_that_raises_is_not_final_and_loses_nothing(style: str) -> None:
 # --- tools that break more than themselves --------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
-@pytest.mark.parametrize("grouped", [False, True])
+@joined("kind", [SystemExit, KeyboardInterrupt])
+@joined("grouped", [False, True])
 def test_an_exit_out_of_a_tool_is_raised_bare_and_keeps_what_is_there(
     style: str,
     kind: type[BaseException],
@@ -730,8 +731,8 @@ def test_an_exit_out_of_an_async_tool_can_be_caught_where_the_run_is_awaited(bac
     assert told == {"a": {"result": "written"}, "b": CUT_OFF, "c": CUT_OFF}
 
 
-@pytest.mark.parametrize("backend", TASKS)
-@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+@joined("backend", TASKS)
+@joined("kind", [SystemExit, KeyboardInterrupt])
 def test_an_exit_out_of_a_hook_is_raised_bare_and_keeps_what_is_there(
     backend: str,
     kind: type[BaseException],
@@ -815,8 +816,8 @@ def test_calls_that_are_not_ours_to_make_are_refused_before_any_is_made(backend:
 # --- groups out of a provider ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", TASKS)
-@pytest.mark.parametrize("stream", [False, True])
+@joined("backend", TASKS)
+@joined("stream", [False, True])
 def test_no_group_comes_out_of_a_provider(backend: str, stream: bool) -> None:
     def run(error: BaseException) -> Any:
         class Failing(Scripted):
@@ -925,7 +926,7 @@ def test_a_run_that_waits_has_the_results_that_are_there(style: str, tmp_path: A
     assert by_name(read_session(file).messages) == {"now": {"result": "noon"}}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("resumed", "told", "again"),
     [
         ({}, {"a": CUT_OFF, "b": {"result": "b read"}, "c": {"result": "c written"}}, ["b", "c"]),
@@ -945,7 +946,7 @@ def test_a_run_that_waits_has_the_results_that_are_there(style: str, tmp_path: A
         ),
     ],
 )
-@pytest.mark.parametrize("backend", TASKS)
+@joined("backend", TASKS)
 def test_a_run_that_was_saved_while_calls_ran_starts_none_of_them_again(
     backend: str, resumed: dict[str, Any], told: dict[str, Any], again: list[str]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent.agents import Talk, talk
+from tests.joined import joined
 from wire.agent import RunResult
 from wire.neutral.messages import Message, ServerToolCall, ServerToolResult, Text, ToolCall
 from wire.sessions import dump_session, load_session
@@ -45,8 +46,8 @@ def run(style: str, *script: Any, run: dict[str, Any] | None = None, **options: 
     )
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("style", STYLES)
+@joined("stream", [False, True], ids=["whole", "streamed"])
+@joined("style", STYLES)
 def test_a_paused_turn_goes_on(style: str, stream: bool) -> None:
     text = {"type": "text", "text": "I look."}
     ended = {"answer": {"content": [FOUND, {"type": "text", "text": " At six."}]}}

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.agent.agents import Scripted
+from tests.joined import joined
 from wire import (
     AsyncChat,
     LLMAgent,
@@ -700,8 +701,7 @@ def test_no_error_of_a_factory_holds_the_key_in_a_frame_of_ours() -> None:
     ours = [
         frame
         for frame, _ in traceback.walk_tb(raised.value.__traceback__)
-        if frame.f_code.co_filename.endswith("provider.py")
-        and "tests" not in frame.f_code.co_filename
+        if frame.f_code.co_filename.endswith("provider.py") and frame.f_code.co_filename != __file__
     ]
     assert ours
     assert not [frame for frame in ours if "fake-key" in repr(frame.f_locals)]
@@ -773,8 +773,8 @@ def test_an_iterator_out_of_an_async_function_is_a_stream_too(backend: str) -> N
     assert anyio.run(main, backend=backend) == "Hello."
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize(
+@joined("backend", ["asyncio", "trio"])
+@joined(
     ("stream", "message"),
     [
         (False, "provider Odd: generate must give LLMResponse, not str"),

@@ -111,8 +111,8 @@ def test_r_17_a_whole_step_is_asked_as_often_as_the_policy_says(
     assert (requests, isinstance(error, ConnectionLost), made) == (attempts, True, [])
 
 
-@pytest.mark.parametrize("attempts", [1, 2, 3, 4])
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@joined("attempts", [1, 2, 3, 4])
+@joined("backend", ["asyncio", "trio"])
 def test_r_17_a_provider_of_ones_own_is_asked_as_often_as_the_policy_says(
     backend: str, attempts: int
 ) -> None:
@@ -132,8 +132,8 @@ def test_r_17_a_provider_of_ones_own_is_asked_as_often_as_the_policy_says(
     assert how == ["generate_stream", "generate", "generate_stream", "generate"][:attempts]
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-@pytest.mark.parametrize("style", STYLES)
+@joined("streamed", [False, True])
+@joined("style", STYLES)
 def test_r_17_requests_of_the_client_before_an_empty_reply_are_attempts_too(
     style: str, streamed: bool
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.agent.guard import ATTRACTOR, Guard
 from wire.agent.state import AgentState
 from wire.agent.steps import (
@@ -139,7 +140,7 @@ def test_s1_56_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on()
     assert len(finished(again).messages) == 5
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, 1.5, "3"])
+@joined("limit", [0, -1, True, 1.5, "3"])
 def test_a_limit_that_is_none_is_named(limit: object) -> None:
     with pytest.raises(
         ConfigurationError, match="max_steps: expected a whole number from 1 up or None"
@@ -167,8 +168,8 @@ def test_a_view_is_what_is_sent_and_not_what_is_kept() -> None:
 # --- answers that say nothing, errors -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parts", [(), ("",), (Thought("hm"),)])
-@pytest.mark.parametrize("stop", ["end", "error", "other"])
+@joined("parts", [(), ("",), (Thought("hm"),)])
+@joined("stop", ["end", "error", "other"])
 def test_s1_53_s3_18_an_answer_that_says_nothing_is_tried_again_then_an_error_that_names_its_finish(
     parts: tuple[str, ...], stop: str
 ) -> None:
@@ -210,7 +211,7 @@ def test_s1_51_s1_70_passing_failures_are_tried_again_by_the_policy() -> None:
     assert finished(steps).text == "Sunny."
 
 
-@pytest.mark.parametrize(
+@joined(
     ("error", "seen"),
     [
         (BadRequestError("no", status=400), False),
@@ -332,9 +333,7 @@ def test_another_call_between_breaks_a_row() -> None:
     assert finished(steps).reason == "max_steps"
 
 
-@pytest.mark.parametrize(
-    "options", [{"repeats": 0}, {"read_only_repeats": None}, {"tool_only": 0}, {"then": "cry"}]
-)
+@joined("options", [{"repeats": 0}, {"read_only_repeats": None}, {"tool_only": 0}, {"then": "cry"}])
 def test_a_guard_that_is_none_is_named(options: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match=rf"guard\.{next(iter(options))}"):
         Guard(**options)  # type: ignore[arg-type]
@@ -363,7 +362,7 @@ def test_calls_over_the_limit_of_a_turn_are_refused_and_the_others_run() -> None
         ]
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, 1.5, None, "3"])
+@joined("limit", [0, -1, True, 1.5, None, "3"])
 def test_a_limit_of_calls_that_is_none_is_named(limit: object) -> None:
     with pytest.raises(ConfigurationError, match="max_calls_per_turn: expected a whole number"):
         steps_of(max_calls_per_turn=limit)
@@ -468,7 +467,7 @@ def test_refusals() -> None:
     )
 
 
-@pytest.mark.parametrize("verdict", [None, 1, 0, [], {"approved": True}])
+@joined("verdict", [None, 1, 0, [], {"approved": True}])
 def test_a_verdict_is_a_bool_or_a_text(verdict: Any) -> None:
     problem = rf"^verdicts\['a'\]: expected True, .*, not {type(verdict).__name__}$"
     with pytest.raises(ConfigurationError, match=problem):

@@ -18,6 +18,7 @@ import anyio.lowlevel
 import anyio.to_thread
 import pytest
 
+from tests.joined import joined
 from wire import AsyncChat, Chat
 from wire.agent import Agent, LLMAgent
 from wire.agent.provider import StreamDelta
@@ -312,8 +313,8 @@ async def _async_hook(*_: Any) -> Any:
     return True
 
 
-@pytest.mark.parametrize("name", ["stop_when", "on_change", "on_error", "view"])
-@pytest.mark.parametrize("kind", [Agent, LLMAgent])
+@joined("name", ["stop_when", "on_change", "on_error", "view"])
+@joined("kind", [Agent, LLMAgent])
 def test_a_hook_that_is_not_awaited_cannot_be_async(kind: Any, name: str) -> None:
     """Its coroutine would count as true."""
     chat = AsyncChat if kind is LLMAgent else Chat
@@ -368,8 +369,8 @@ def test_s3_25_a_function_may_ask_for_its_call_the_model_and_the_messages(run: R
     assert answers(runs) == [{"result": ["a", "gemini-3.1-pro-preview", "Hi", "x"]}]
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("kind", ["plain", "async"])
+@joined("backend", ["asyncio", "trio"])
+@joined("kind", ["plain", "async"])
 def test_s1_54_s3_15_a_cancelled_run_is_no_answer(backend: str, kind: str) -> None:
     over = threading.Event()
     ended: list[str] = []
@@ -469,7 +470,7 @@ def test_a_limit_of_one_runs_one_call_after_the_other(run: Run) -> None:
     assert peak.most == 1
 
 
-@pytest.mark.parametrize("limit", [0, -1, True, 2.0, None, "16"])
+@joined("limit", [0, -1, True, 2.0, None, "16"])
 def test_a_limit_that_is_none_is_refused(run: Run, limit: Any) -> None:
     with pytest.raises(ConfigurationError, match="max_parallel: expected a whole number"):
         run(Toolbox([]), [], max_parallel=limit)

@@ -197,7 +197,7 @@ def test_betas_are_one_header(make: Any):
             make(asked(), betas=odd)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "problem"),
     [
         (
@@ -264,7 +264,7 @@ def test_bad_input_is_told_before_anything_is_sent(make: Any, problem: str):
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("odd", ["", "/", "a/b", "..", None, 1])
+@joined("odd", ["", "/", "a/b", "..", None, 1])
 def test_a_name_leads_to_no_other_path(odd: Any):
     for make in (
         anthropic.get_model,
@@ -408,7 +408,7 @@ ANSWERS: dict[str, tuple[Any, bytes, Callable[[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@joined("name", ANSWERS)
 def test_how_answers_are_read(name: str):
     call, body, look, expected = ANSWERS[name]
     answer = call.parse(body)
@@ -456,7 +456,7 @@ def test_results_of_a_batch():
     assert anthropic.batch_results("b").parse(b"\n") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "error", "problem"),
     [
         (RESULTS + b"\n<html>", StreamInvalid, "line 5 is not a result of a batch"),
@@ -509,8 +509,8 @@ def through(style: str, provider: str, http: httpx.MockTransport, call: Any, **o
     return work() if style == "sync" else anyio.run(main, backend=style)
 
 
-@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
-@pytest.mark.parametrize("provider", ["anthropic", "minimax@anthropic", "kimi@anthropic"])
+@joined("style", ["sync", "asyncio", "trio"])
+@joined("provider", ["anthropic", "minimax@anthropic", "kimi@anthropic"])
 def test_an_answer_through_the_clients(style: str, provider: str):
     seen: list[httpx.Request] = []
 
@@ -570,7 +570,7 @@ def test_the_version_is_that_of_the_host_or_an_option(
 HOT = {"temperature": 1.0, "top_p": 0.5, "top_k": 3}
 
 
-@pytest.mark.parametrize(
+@joined(
     "make",
     [
         lambda more: anthropic.create_message(asked(**more)),
@@ -579,7 +579,7 @@ HOT = {"temperature": 1.0, "top_p": 0.5, "top_k": 3}
     ],
     ids=["create", "stream", "batch"],
 )
-@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
+@joined("style", ["sync", "asyncio", "trio"])
 def test_what_one_version_refuses_is_refused_of_that_version(style: str, make: Any):
     seen: list[httpx.Request] = []
 

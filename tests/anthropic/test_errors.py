@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from tests.joined import joined
 from wire.anthropic.error_body import ERRORS, parse_error
 from wire.anthropic.types import ErrorObject
@@ -208,7 +206,7 @@ def test_s4_18_errors_are_typed(name: str):
     assert [type(detail) for detail in error.details] == [ErrorObject]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "message"),
     [
         (body_of("api_error", "Internal\nserver error"), "Internal server error"),
@@ -259,7 +257,7 @@ def in_success(**error: object) -> APIError:
     return found
 
 
-@pytest.mark.parametrize("kind", STATUS_OF_TYPE)
+@joined("kind", STATUS_OF_TYPE)
 def test_inside_a_good_answer_the_type_says_the_status(kind: str):
     error = in_success(type=kind, message="x")
     assert (error.status, type(error)) == (
@@ -275,7 +273,7 @@ def test_inside_a_good_answer_other_hosts_say_it_otherwise():
     assert in_success(message="?").status == 200
 
 
-@pytest.mark.parametrize(
+@joined(
     "value",
     [
         {"type": "message", "content": []},

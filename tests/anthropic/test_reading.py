@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.joined import joined
 from wire import AsyncChat, Chat
 from wire.anthropic import EventReader, MessageResponse
 from wire.anthropic.finish import REASONS, reason_of
@@ -122,7 +123,7 @@ def test_what_is_not_known_is_kept():
 # --- why, and how much ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("raw", "reason"),
     [
         ("end_turn", "end"),
@@ -333,7 +334,7 @@ def test_a_reply_is_the_same_whole_and_streamed():
     ]
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 50])
+@joined("size", [1, 2, 7, 50])
 def test_events_do_not_depend_on_where_the_bytes_were_cut(size: int):
     data = sse(*STREAM)
     reader, reading = ChunkReader(), EventReader(model=MODEL)

@@ -151,7 +151,7 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("content", "wanted"),
     [("", ""), ("grün", "grün"), (3, "3"), (None, "null"), ({"error": "x"}, '{"error":"x"}')],
 )
@@ -192,7 +192,7 @@ def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
     assert [each.path for each in caught.value.violations] == ["messages[1].parts[1]"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("messages", "path"),
     [
         ((Message.system("S"),), "messages"),
@@ -328,7 +328,7 @@ def test_names_of_other_vendors_calls_are_made_legal():
 URL = "https://x.test/a?b=1"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("media", "block"),
     [
         (PNG, IMAGE),
@@ -391,7 +391,7 @@ def test_files_ask_for_their_beta():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     "media",
     [
         Media(data=b"a", media_type="image/svg+xml"),
@@ -440,7 +440,7 @@ def test_s4_14_tools_keep_their_schemas():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("choice", "wanted", "note"),
     [
         (None, None, []),
@@ -517,7 +517,7 @@ def test_what_the_model_refuses_is_refused_before_it_is_sent():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "effort", "most"),
     [
         ("claude-3-haiku@20240307", None, 4096),
@@ -626,7 +626,7 @@ def test_effort_at_other_hosts(provider: str, thinks: Any, word: Any):
     assert (body.get("thinking"), body.get("output_config", {}).get("effort")) == (thinks, word)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("most", "budget"), [(1024, None), (1025, 1024), (4000, 2000), (16384, 8192), (16385, 16384)]
 )
 def test_a_budget_leaves_tokens_for_the_answer(most: int, budget: int | None):
@@ -693,7 +693,7 @@ def test_output_is_a_schema_with_closed_objects():
     assert told(output=Output(closed)) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("schema", "model", "provider", "why"),
     [
         (
@@ -1054,7 +1054,7 @@ def test_a_request_is_wanted():
         anthropic.stream_call("Hi", MODEL)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "provider", "parameters", "strict", "changed"),
     [
         (MODEL, "anthropic", {}, True, ["tools[0].parameters"]),

@@ -618,7 +618,7 @@ def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
     assert rules(request_) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("rule", "request_", "path"),
     [
         ("A3", body([HO, HI]), "messages[0]"),
@@ -649,7 +649,7 @@ def test_what_only_others_refuse_is_a_warning(rule: str, request_: dict[str, Any
     assert rules(request_, "warning") == [(path, rule)]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turns", "errors", "warnings"),
     [
         ([["a"], ["b"]], [], []),
@@ -673,7 +673,7 @@ def test_an_id_belongs_to_its_message(
         assert {rule for _, rule in found} <= {"A13"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "day"),
     [
         ("claude-2.1", "2025-07-21"),
@@ -759,7 +759,7 @@ BROKEN_SINCE_2026: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "request_", "path", "words"), BROKEN_SINCE_2026)
+@joined(("rule", "request_", "path", "words"), BROKEN_SINCE_2026)
 def test_a_rule_of_a_version_is_for_that_version_at_its_vendor(
     rule: str, request_: dict[str, Any], path: str, words: str
 ):
@@ -818,7 +818,7 @@ def test_structs_and_counts():
     assert check({"model": "m", "messages": [HI]}, endpoint="count_tokens") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     "odd",
     [
         b"",
@@ -846,7 +846,7 @@ def test_what_is_no_request_is_told_and_nothing_is_raised(odd: Any):
     assert [each.severity for each in check(odd)] != []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "wanted"),
     [
         ("claude-opus-4-8", Family("opus", (4, 8))),

@@ -63,8 +63,8 @@ NEEDED: dict[type[AnthropicStruct], dict[str, Any]] = {
     },
 }
 FIELDS = [
-    (cls, name, wire_name, typing.get_type_hints(cls)[name])
-    for cls in STRUCTS
+    (cls, name, wire_name, hints[name])
+    for cls, hints in ((cls, typing.get_type_hints(cls)) for cls in STRUCTS)
     for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     if name not in NEEDED.get(cls, {})
 ]
@@ -122,7 +122,7 @@ def test_every_name_is_the_one_on_the_wire():
     }
 
 
-@pytest.mark.parametrize("cls", NEEDED, ids=lambda cls: cls.__name__)
+@joined("cls", NEEDED, ids=lambda cls: cls.__name__)
 def test_what_a_request_needs(cls: Any):
     for name in NEEDED[cls]:
         with pytest.raises(TypeError):
@@ -153,7 +153,7 @@ def test_enums_are_open():
             ), (cls, name)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("cls", "body"),
     [
         (Message, b'{"role":"oracle","content":[{"type":"hologram"}]}'),
@@ -171,7 +171,7 @@ def test_values_that_no_list_has(cls: Any, body: bytes):
 # --- what is sent of them -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "body"),
     [
         (Message(role="user", content=""), {"role": "user", "content": ""}),

@@ -20,7 +20,8 @@ from tests.bulk.cluster import Cluster
 from tests.bulk.killing import check_lines, driver, kill_and_go_on, points, write_rows
 from tests.bulk.quota_server import counts, quota_server, text_of
 from wire import bulk
-from wire.errors import AuthenticationError, ConfigurationError
+from wire.bulk.rows import Row, read_row
+from wire.errors import AuthenticationError, ConfigurationError, WireError
 
 pytestmark = [pytest.mark.dask, pytest.mark.timeout(300)]
 MODEL = "openai@chat:gpt-5.4"
@@ -264,6 +265,92 @@ def test_trio() -> None:
         trio.run(run.finish)
 
 
+# --- without a cluster -----------------------------------------------------------------------------
+
+
+def an_executor() -> Any:
+    from wire.bulk.dask_executor import DaskExecutor
+    from wire.bulk.job import Job
+
+    return DaskExecutor("tcp://127.0.0.1:9", Job(models=(MODEL,)), {}, 60.0, 32)
+
+
+class Killing:
+    """A session whose workers end when they ask row 3."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[int]] = []
+
+    async def ask(self, rows: list[Row], replies: bool) -> Any:
+        from distributed import KilledWorker
+
+        from wire.bulk.dask_worker import Answered, Chunk
+
+        self.asked.append([row.number for row in rows])
+        if any(row.number == 3 for row in rows):
+            raise KilledWorker("task", None, 4)
+        results = {row.number: bulk.Result(id=row.id, row=row.number) for row in rows}
+        return Chunk({n: Answered(result, b"{}\n", {}) for n, result in results.items()})
+
+
+def test_a_row_that_kills_its_workers_is_a_dead_letter() -> None:
+    executor, session = an_executor(), Killing()
+    executor._session = session
+    rows = [read_row(number, '"x"') for number in range(1, 5)]
+
+    async def ask() -> dict[int, bool]:
+        return {each.row.number: each.failed async for each in executor._outcomes(rows, False)}
+
+    assert asyncio.run(ask()) == {1: False, 2: False, 3: True, 4: False}
+    assert session.asked == [[1, 2, 3, 4], [1], [2], [3], [4]]
+
+
+def test_a_scheduler_that_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wire.bulk.dask_executor.PATIENCE", 0.5)
+    monkeypatch.setattr("wire.bulk.dask_executor.CONNECT", 0.2)
+    with pytest.raises(WireError, match=r"the scheduler was away for 0.5 s"):
+        asyncio.run(an_executor()._opened())
+
+
+def test_no_worker_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wire.bulk.dask_executor.PATIENCE", 1.0)
+    with Cluster(tmp_path, workers=0) as cluster:
+        run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
+        with pytest.raises(WireError, match=r"there was no worker for 1 s"):
+            asyncio.run(run.finish())
+
+
+def test_another_version(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wire.bulk.dask_executor.VERSION", "0.0.1")
+    run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
+    with pytest.raises(ConfigurationError, match=r"on: the scheduler has wire .*, and this is 0.0.1"):
+        asyncio.run(run.finish())
+
+
+def test_a_job_keeps_its_key_and_shows_none() -> None:
+    from wire.bulk.job import Job
+    from wire.bulk.sealed_job import opened_job, sealed_job
+    from wire.core.secret import Secret
+
+    data = sealed_job(Job(models=(MODEL,), options={"api_key": Secret(KEY)}))
+    assert KEY.encode() not in data
+    assert opened_job(data).options["api_key"].reveal() == KEY
+
+
+def test_the_page_runs(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[2] / "docs/guide/bulk-dask.md"
+    code = page.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(code, names)
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("tides.jsonl"), 3)
+    with quota_server() as url:
+        options = {"base_url": f"{url}/v1", "api_key": KEY}
+        progress = asyncio.run(names["ask"](cluster.address, MODEL, **options))
+    assert progress.answered == 3
+    check_lines(Path("answers.jsonl"), 3)
+
+
 # --- kills and quota ------------------------------------------------------------------------------
 
 
@@ -315,6 +402,5 @@ def test_a_minute_at_the_limits_of_a_server(name: str, cluster: Cluster, tmp_pat
     assert done.returncode == 0, done.stderr
     check_lines(to, rows)
     allowed = LIMIT["requests"] * (1 + received["seconds"] / 60)  # a full bucket, and what came back
-    print(name, received["answered"] / allowed, received)
     assert received["answered"] >= 0.95 * allowed
     assert received["refused"] <= 0.005 * received["answered"]

@@ -67,7 +67,7 @@ def test_c01_no_bytes_are_no_body():
     assert through_a_file(b"") is UNSET
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_c02_every_event_of_a_provider_is_readable(name):
     found = events(STREAMS[name])
     unreadable = [event for event in found if event.text or event.base64]
@@ -76,7 +76,7 @@ def test_c02_every_event_of_a_provider_is_readable(name):
     assert styles == [], "the style is said once, by the body"
 
 
-@pytest.mark.parametrize("name", BODIES)
+@joined("name", BODIES)
 def test_c02_every_json_body_of_a_provider_is_readable(name):
     body = through_a_file(BODIES[name])
     assert value(body) == json.loads(BODIES[name])
@@ -138,7 +138,7 @@ def test_c02_one_bad_event_does_not_spoil_the_others():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("last", "kept"),
     [
         ('data: {"x":1}\n', Event(end="\n", json=msgspec.Raw(b'{"x":1}'))),

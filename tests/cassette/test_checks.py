@@ -11,6 +11,7 @@ import pytest
 from tests.cassette.planted import planted
 from tests.cassette.test_format import WRONG
 from tests.cli.conftest import Command
+from tests.joined import joined
 from wire.testing.cassette.checks.checking import FAULTS, check
 from wire.testing.cassette.format.bodies import read_body
 from wire.testing.cassette.format.file import End, Interaction, Request, Response, dump
@@ -38,7 +39,7 @@ def _told(text: str, **options: Any) -> list[str]:
     return [str(each) for each in check(text.encode(), "x.json", **options)]
 
 
-@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
+@joined("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
 def test_c29_the_fixtures_have_no_fault(path: Path):
     assert [each for each in check(path.read_bytes(), str(path)) if each.is_fault] == []
 
@@ -95,7 +96,7 @@ MANY_FAULTS = """{
 """
 
 
-@pytest.mark.parametrize("fault", WRONG)
+@joined("fault", WRONG)
 def test_c29_what_loading_refuses_is_among_the_faults(fault: str):
     text, told = WRONG[fault]
     found = check(text if isinstance(text, bytes) else text.encode(), "x")

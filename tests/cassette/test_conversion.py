@@ -102,7 +102,7 @@ def entry(request: dict[str, Any] | None = None, response: dict[str, Any] | None
 # --- every layout ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [name for name in EXACT if name != "har"])
+@joined("name", [name for name in EXACT if name != "har"])
 def test_c37_a_layout_that_holds_bytes_keeps_every_body(name: str) -> None:
     recorded = held(EXACT[name], ALL)
     assert len(recorded) >= len(ALL) - 4
@@ -334,7 +334,7 @@ interactions:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "response", "reason"),
     [
         ({}, {"status": 101}, "a WebSocket"),
@@ -492,7 +492,7 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", {**EXACT, **BY_VALUE})
+@joined("name", {**EXACT, **BY_VALUE})
 def test_c37_a_value_of_a_wrong_type_is_read_or_refused_with_its_path(name: str) -> None:
     data = {**EXACT, **BY_VALUE}[name]([Recorded(b'{"a": 1}', b'{"b": 2}')])
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
@@ -567,7 +567,7 @@ vcr_text = vcr()
 # --- secrets --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "request_",
     [
         {"headers": {"Authorization": [f"Bearer {SECRET}"]}},
@@ -576,7 +576,7 @@ vcr_text = vcr()
         {"uri": f"https://llm.example/v1?key={SECRET}"},
     ],
 )
-@pytest.mark.parametrize(
+@joined(
     "body",
     [
         f"echo {SECRET}",

@@ -12,6 +12,7 @@ import pytest
 
 from tests import known_values
 from tests.cassette.samples import STREAMS
+from tests.joined import joined
 from wire.testing.cassette.checks.drift import Change, changes, drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.format.bodies import read_body
@@ -109,7 +110,7 @@ def _planted(value: Any, *path: str | int, new: Any) -> Any:
 # --- the types ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wire", URLS)
+@joined("wire", URLS)
 def test_c30_what_the_types_know_is_no_drift(wire: str):
     assert drift(_interaction(wire)) == []
 
@@ -126,7 +127,7 @@ def _path(steps: tuple[str | int, ...]) -> str:
     return "$" + "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in steps)
 
 
-@pytest.mark.parametrize("wire", URLS)
+@joined("wire", URLS)
 def test_c30_an_unknown_key_and_an_unknown_enum_value(wire: str):
     key, value, word = PLACES[wire]
     answer = _planted(_planted(ANSWERS[wire], *key, new={"a": 1}), *value, new=word)
@@ -136,7 +137,7 @@ def test_c30_an_unknown_key_and_an_unknown_enum_value(wire: str):
     ]
 
 
-@pytest.mark.parametrize("wire", URLS)
+@joined("wire", URLS)
 def test_c30_of_a_request(wire: str):
     request = _planted(REQUESTS[wire], "top_mood", new="calm")
     [told] = drift(_interaction(wire, request=request))
@@ -262,7 +263,7 @@ def _changes(recorded: Response, live: Response) -> list[str]:
     return [str(each) for each in changes(recorded, live)]
 
 
-@pytest.mark.parametrize("wire", URLS)
+@joined("wire", URLS)
 def test_c30_other_words_numbers_and_lengths_are_no_change(wire: str):
     live = json.dumps(ANSWERS[wire]).replace("05:12", "At a quarter past five.")
     live = live.replace('"promptTokenCount": 3', '"promptTokenCount": 4.5')
@@ -325,7 +326,7 @@ def test_c30_what_the_model_writes_is_not_compared():
     assert changes(answer({"type": "a", "b": 1}), answer({"type": "c", "d": [2]})) == []
 
 
-@pytest.mark.parametrize("levels", [50, 300, 900, 5000, 100_000])
+@joined("levels", [50, 300, 900, 5000, 100_000])
 def test_c30_what_is_nested_deeply_is_read_or_told(levels: int):
     deep = b'{"mood": ' + b"[" * levels + b"]" * levels + b"}"
     for wire in URLS:

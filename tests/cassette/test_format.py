@@ -163,7 +163,7 @@ GOLDEN: dict[str, tuple[list[Interaction], tuple[int, int]]] = {
 }
 
 
-@pytest.mark.parametrize("edit", GOLDEN)
+@joined("edit", GOLDEN)
 def test_c27_diffs_are_small(edit: str):
     after, lines = GOLDEN[edit]
     assert changed(BASE, after) == lines
@@ -244,7 +244,7 @@ def _backwards(value: Any) -> Any:
     return [_backwards(item) for item in value] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("edit", EDITS)
+@joined("edit", EDITS)
 def test_c28_a_cassette_can_be_edited_by_hand(edit: str):
     change, wanted = EDITS[edit]
     loaded = load(change(dump(BASE[:1])).encode(), "x").interactions[0]
@@ -290,7 +290,7 @@ def test_there_are_fixtures():
     ]
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+@joined("path", FIXTURES, ids=lambda path: path.name)
 def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Path):
     text = path.read_text("utf-8")
     assert list(faults(json.loads(text), SCHEMA, SCHEMA)) == []
@@ -301,7 +301,7 @@ def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Pat
     assert {each.name for each in beside.glob("*")} == files
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+@joined("path", FIXTURES, ids=lambda path: path.name)
 def test_c29_every_fixture_is_played(way: Way, path: Path):
     interactions = load(path.read_bytes(), str(path)).interactions
     requests = [
@@ -370,7 +370,7 @@ def test_c29_each_field_of_another_type_is_refused_by_structs_and_schema(path: P
     assert count > 15
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
+@joined("path", FIXTURES, ids=lambda path: path.name)
 def test_c29_each_needed_key_is_missed_by_structs_and_schema(path: Path):
     whole = json.loads(path.read_text("utf-8"))
     for outer, name in (

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.cassette.ways import READS, Way
 from tests.http.drive import STREAM_CALL, Drive
+from tests.joined import joined
 from wire import Retry, errors
 from wire.errors import ConfigurationError
 from wire.testing import AsyncReplay, Record, Replay
@@ -254,7 +255,7 @@ FINISHES: dict[str, list[bytes]] = {
 }
 
 
-@pytest.mark.parametrize("wire", FINISHES)
+@joined("wire", FINISHES)
 def test_c33_the_finish_of_each_wire_is_dropped(wire: str) -> None:
     assert broken(FINISHES[wire], fault_of("drop-finish")) == FINISHES[wire][:1]
     with pytest.raises(ConfigurationError, match="no event finishes the response"):

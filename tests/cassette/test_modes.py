@@ -12,6 +12,7 @@ import pytest
 
 from tests.cassette.test_matching import URL, cassette
 from tests.cassette.ways import Way
+from tests.joined import joined
 from wire.errors import CassetteError, ConfigurationError
 from wire.testing import AsyncCassette, Cassette, Difference, Match
 from wire.testing.cassette.format.file import load
@@ -185,9 +186,7 @@ def test_c17_what_is_ignored(way: Way, tmp_path: Path, ignore: str, changed: dic
     assert isinstance(got.error, CassetteError)
 
 
-@pytest.mark.parametrize(
-    "path", ["", "$", "metadata", "$metadata", "$.", "$.a[", "$.a[x]", "$..", 7]
-)
+@joined("path", ["", "$", "metadata", "$metadata", "$.", "$.a[", "$.a[x]", "$..", 7])
 def test_c17_a_malformed_path(path: Any):
     with pytest.raises(ConfigurationError, match=r"^ignore\[0\]: expected"):
         Match(ignore=[path])

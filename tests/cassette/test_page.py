@@ -22,6 +22,7 @@ from tests.cassette.conversations import (
     interaction,
     text_of,
 )
+from tests.joined import joined
 from wire.cli import main
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.views.comparison import compare
@@ -215,7 +216,7 @@ def test_events_have_their_times():
     assert "<small>" not in source
 
 
-@pytest.mark.parametrize(
+@joined(
     ("chunks", "times", "expected"),
     [
         (UNSET, [40, 50, 10], [40, 90, 100]),

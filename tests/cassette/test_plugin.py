@@ -40,6 +40,7 @@ def test_tide(wire_chat):
     assert chat.ask("And in Ostend?").text
 """
 EMPTY = '{"wire_cassette": 1, "interactions": []}\n'
+PLUGIN = ("-pno:wire", "-pwire.testing.plugin")
 OTHERS = ("random_order", "syrupy", "cacheprovider", "recording")
 ENVIRONMENT = ("GEMINI_BASE_URL", "GEMINI_API_KEY", "RUN_LIVE", "RUN_LIVE_GEMINI", "PYTEST_ADDOPTS")
 
@@ -65,10 +66,19 @@ class Project:
         path.write_text(text, "utf-8")
 
     def run(self, *arguments: str, process: bool = False, **outcomes: int) -> str:
-        """The report of pytest, which has these outcomes."""
-        run = self.pytester.runpytest_subprocess if process else self.pytester.runpytest_inprocess
-        blocked = [f"-pno:{name}" for name in OTHERS]
-        found = run("-pno:wire", "-pwire.testing.plugin", *blocked, *arguments)
+        """The report of pytest, which has these outcomes.
+
+        In a process of its own pytest finds the installed plugins, as it does for users. Here it
+        has that of anyio, for finding and asking all of them takes longer than most projects run.
+        """
+        if process:
+            others = [f"-pno:{name}" for name in OTHERS]
+            found = self.pytester.runpytest_subprocess(*PLUGIN, *others, *arguments)
+        else:
+            with pytest.MonkeyPatch.context() as environment:
+                environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+                run = self.pytester.runpytest_inprocess
+                found = run(*PLUGIN, "-panyio.pytest_plugin", "-pno:cacheprovider", *arguments)
         text = found.stdout.str() + found.stderr.str()
         if outcomes:
             assert found.parseoutcomes() == outcomes, text
@@ -599,7 +609,7 @@ def test_which_modes_send() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "variables"),
     [
         ("gemini", ("RUN_LIVE_GEMINI", "RUN_LIVE")),

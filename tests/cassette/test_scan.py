@@ -14,6 +14,7 @@ import pytest
 
 from tests.cassette.planted import planted, value_of
 from tests.cli.conftest import Command
+from tests.joined import joined
 from wire.errors import ConfigurationError
 from wire.testing.cassette.checks.scan import Hit, allowed_of, scan
 from wire.testing.cassette.format.bodies import read_body
@@ -93,7 +94,7 @@ PLACES: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@joined("place", PLACES)
 def test_c15_twelve_kinds_are_found_in_each_place(place: str):
     found = {
         kind: {hit.kind.removesuffix(", in base64") for hit in scan(PLACES[place](text))}
@@ -142,7 +143,7 @@ def test_c15_values_of_headers_have_names():
     assert scan(f"https://me:{value}@host/v1") == [hit(1, "password in a URL", value)]
 
 
-@pytest.mark.parametrize(
+@joined(
     "text",
     [
         "sk-" + "proj-fake-0123456789abcdefghij",
@@ -240,7 +241,7 @@ def test_c15_an_allowed_value_is_no_hit_and_others_stay():
     assert digest in scan(f"{value} {other}")[0].digests
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@joined("kind", KINDS)
 def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
     for place in PLACES:
         text = PLACES[place](KINDS[kind])
@@ -251,7 +252,7 @@ def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
         assert scan(PLACES[place](planted(8)[kind]), allowed) != []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "problem"),
     [
         (

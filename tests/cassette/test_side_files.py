@@ -16,6 +16,7 @@ import pytest
 
 from tests.cassette.ways import Way, serving
 from tests.http.loopback import whole
+from tests.joined import joined
 from wire.errors import CassetteError
 from wire.testing import Cache
 from wire.testing.cassette.format import side_files
@@ -179,7 +180,7 @@ def test_c08_an_old_cassette_with_inline_base64_loads(cassette: Path):
     assert body_bytes(loaded.response.body) == PNG
 
 
-@pytest.mark.parametrize(
+@joined(
     ("begin", "kind"),
     [
         (b"\x89PNG\r\n\x1a\n", "image/png"),

@@ -19,6 +19,7 @@ from tests.cassette.conversations import (
     UPLOAD,
     text_of,
 )
+from tests.joined import joined
 from wire import Chat, Message
 from wire.errors import CassetteError
 from wire.testing import Record, Snapshots, stable
@@ -180,7 +181,7 @@ def test_c39_ids_are_numbered_in_order_of_first_sight():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     "own",
     [
         {"type": "tool_use", "name": "f", "input": {"id": "42", "created_at": 1}},

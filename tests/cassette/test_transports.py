@@ -327,7 +327,9 @@ def test_c07_other_codings_are_refused(
 def test_c10_every_way_to_read(way: Way, cassette: Path, reads: str):
     with serving([whole(STREAMS["gemini"], kind="text/event-stream; charset=utf-8")]) as server:
         plain = way.get(
-            httpx.HTTPTransport() if way.name == "sync" else httpx.AsyncHTTPTransport(),
+            httpx.HTTPTransport(verify=False)
+            if way.name == "sync"
+            else httpx.AsyncHTTPTransport(verify=False),
             server.url,
             reads,
         )
@@ -447,7 +449,7 @@ def test_interactions_stand_in_the_order_of_sending(tmp_path: Path):
     """The first call is closed last."""
     path = tmp_path / "new" / "folder" / "x.cassette.json"
     with serving(lambda number, request: [whole({"n": number})]) as server:
-        with httpx.Client(transport=Record(httpx.HTTPTransport(), path)) as client:
+        with httpx.Client(transport=Record(httpx.HTTPTransport(verify=False), path)) as client:
             with client.stream("GET", f"{server.url}/first") as first:
                 with client.stream("GET", f"{server.url}/second") as second:
                     second.read()
@@ -536,7 +538,7 @@ def test_threads_share_a_recorder_and_a_player(cassette: Path):
         return found
 
     with serving(lambda number, request: [whole({"path": request.split()[1].decode()})]) as server:
-        with httpx.Client(transport=Record(httpx.HTTPTransport(), cassette)) as client:
+        with httpx.Client(transport=Record(httpx.HTTPTransport(verify=False), cassette)) as client:
             recorded = run(client)
     with httpx.Client(transport=Replay(cassette)) as client:
         assert run(client) == recorded == [{"path": f"/{number % 20}"} for number in range(40)]
@@ -546,9 +548,9 @@ def test_what_is_no_transport_is_refused(tmp_path: Path):
     with pytest.raises(
         ConfigurationError, match="inner: expected an httpx transport with handle_request"
     ):
-        Record(httpx.AsyncHTTPTransport(), tmp_path / "x")  # type: ignore[arg-type]
+        Record(httpx.AsyncHTTPTransport(verify=False), tmp_path / "x")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="handle_async_request"):
-        AsyncRecord(httpx.HTTPTransport(), tmp_path / "x")  # type: ignore[arg-type]
+        AsyncRecord(httpx.HTTPTransport(verify=False), tmp_path / "x")  # type: ignore[arg-type]
 
 
 def test_a_missing_cassette_says_how_to_make_it(way: Way, cassette: Path):
@@ -563,7 +565,7 @@ def test_a_missing_cassette_says_how_to_make_it(way: Way, cassette: Path):
 
 def test_a_client_says_what_it_sends_through(cassette: Path):
     with Client(
-        "gemini", api_key="fake-key", http=Record(httpx.HTTPTransport(), cassette)
+        "gemini", api_key="fake-key", http=Record(httpx.HTTPTransport(verify=False), cassette)
     ) as client:
         assert client.describe()["http"] == "Record"
     assert not cassette.exists(), "nothing was sent, nothing is written"

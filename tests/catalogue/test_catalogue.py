@@ -11,6 +11,7 @@ import pytest
 
 import wire
 from tests.catalogue.conftest import ROWS, TEST, price, row
+from tests.joined import joined
 from wire.catalogue import Catalogue, current, load, use
 from wire.catalogue.catalogue import PROVIDERS as ORDER
 from wire.catalogue.catalogue import VARIABLE
@@ -50,7 +51,7 @@ def test_no_two_rows_of_the_shipped_file_have_one_name() -> None:
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [
         "gemini:gemini-3.8-flash",
@@ -114,7 +115,7 @@ NAMED = Catalogue(
 )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "found"),
     [
         ("gemini-3.8-flash", "gemini:gemini-3.8-flash"),
@@ -146,7 +147,7 @@ def test_a_name_finds_its_model(name: str, found: str) -> None:
     assert (f"{model.provider}:{model.id}", model.reason) == (found, "")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "reason"),
     [
         ("gpt-5", "the catalogue of 2026-11-23 has no model 'gpt-5'; did you mean 'gpt-5.6'?"),
@@ -172,7 +173,7 @@ def test_an_unknown_model_has_a_reason_and_no_figure(name: str, reason: str) -> 
 # --- what a provider refuses ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "refused"),
     [
         ("gemini:gemini-3.8-flash", {}),

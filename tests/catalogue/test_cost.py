@@ -13,6 +13,7 @@ import pytest
 
 import wire
 from tests.catalogue.conftest import TEST, price, row
+from tests.joined import joined
 from wire import AsyncChat, Chat, Cost, Message, Reply, Stop, Usage
 from wire.catalogue import Catalogue, use
 from wire.catalogue.cost import VENDOR, total_of, unpriced, vendor_figure
@@ -290,7 +291,7 @@ COUNTED: dict[str, tuple[str, dict[str, Any], dict[str, Decimal]]] = {
 }
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@joined("name", COUNTED)
 def test_counts_by_the_prices_of_the_catalogue(name: str) -> None:
     model, body, expected = COUNTED[name]
     options = {"project": "p", "location": "global"} if "vertex" in model else {}
@@ -378,7 +379,7 @@ TOLD: dict[str, tuple[str, dict[str, Any], Decimal, dict[str, Decimal]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
+@joined("name", TOLD)
 def test_the_vendors_own_figure_goes_first(name: str) -> None:
     model, body, total, of_parts = TOLD[name]
     options = {"base_url": "https://llm.example/v1"} if model[:3] in ("per", "ven") else {}
@@ -499,7 +500,7 @@ UNKNOWN: dict[str, tuple[str, dict[str, Any], str, Decimal]] = {
 }
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@joined("name", UNKNOWN)
 def test_what_is_unknown_is_none_with_a_reason(name: str) -> None:
     model, body, reason, known = UNKNOWN[name]
     options = {"base_url": "https://llm.example/v1"} if model.startswith("my-host") else {}
@@ -533,8 +534,8 @@ def test_a_reply_of_nobody_has_no_cost() -> None:
 SCRIPT = [{"say": {"text": "At 05:12.", "thoughts": "The table says so."}}]
 
 
-@pytest.mark.parametrize("model", [GEMINI, CLAUDE, "openai@chat:gpt-5.4", "openai:gpt-5.6"])
-@pytest.mark.parametrize("style", ["threads", "asyncio", "trio"])
+@joined("model", [GEMINI, CLAUDE, "openai@chat:gpt-5.4", "openai:gpt-5.6"])
+@joined("style", ["threads", "asyncio", "trio"])
 def test_a_stream_costs_what_is_counted_at_its_end(style: str, model: str) -> None:
     async def main() -> tuple[Cost, Reply]:
         http = AsyncEmulatorTransport(Emulator(SCRIPT))
@@ -614,7 +615,7 @@ def test_an_hour_in_the_cache_has_a_price_or_none() -> None:
     assert wire.cost(odd, CLAUDE).total is None
 
 
-@pytest.mark.parametrize("model", ["", "  ", 5, None])
+@joined("model", ["", "  ", 5, None])
 def test_what_is_no_name_is_refused(model: Any) -> None:
     with pytest.raises(ConfigurationError, match="model: "):
         wire.cost(Usage(input=1), model)
@@ -644,7 +645,7 @@ def test_one_unknown_cost_makes_the_sum_unknown_and_keeps_what_is_known() -> Non
 # --- small parts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cost", [None, "x", True, -1, float("nan"), [], {}, {"total_cost": None}])
+@joined("cost", [None, "x", True, -1, float("nan"), [], {}, {"total_cost": None}])
 def test_an_odd_figure_is_none(cost: Any) -> None:
     assert vendor_figure(cost) is None
 

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from tests.conformance.records import Record, lines, path_of, row_of
+from tests.joined import joined
 from tests.property import sample
 from wire import anthropic, gemini, openai
 from wire.core.lenient import decoded
@@ -138,7 +139,7 @@ def test_the_recorded_refusals_of_responses_are_foretold() -> None:
     assert seen == {"P18": 3, "P23": 2, "P21": 1, "P10": 1}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("file", "check"),
     [
         ("sample", of_gemini),

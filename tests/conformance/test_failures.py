@@ -11,6 +11,7 @@ import pytest
 from tests.conformance.__main__ import main
 from tests.conformance.failures import check_case, refuse, template
 from tests.conformance.result import Mismatch
+from tests.joined import joined
 
 SHARED = Path(__file__).parents[3] / "shared" / "contracts" / "gemini-failures.jsonl"
 
@@ -132,12 +133,12 @@ FAILS = {
 }
 
 
-@pytest.mark.parametrize("name", HOLDS)
+@joined("name", HOLDS)
 def test_holds(name: str) -> None:
     check_case(HOLDS[name])
 
 
-@pytest.mark.parametrize("name", FAILS)
+@joined("name", FAILS)
 def test_fails(name: str) -> None:
     with pytest.raises(Mismatch):
         check_case(FAILS[name])
@@ -155,7 +156,7 @@ def test_refuse() -> None:
     assert refuse(case(bad_payload={"contents": [GO]})) == (200, "")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("one", "other"),
     [
         ("Duplicate function declaration found: a", "Duplicate function declaration found: b"),

@@ -126,7 +126,7 @@ def test_a_wrong_expectation_fails(name: str, wrong: Case) -> None:  # Q17 to Q2
         compare(read(case, [case["sse"].encode()]), {**case["expect"], **wrong})
 
 
-@pytest.mark.parametrize(
+@joined(
     "right",
     [
         {"text": "Bye", "text_ok": ["Bye", "Hi!"]},

@@ -101,7 +101,7 @@ def test_nothing_that_a_server_writes_is_a_foreign_error(text: str):  # R-08
 # --- other headers --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("headers", "found"),
     [
         ({}, None),
@@ -136,7 +136,7 @@ def test_rate_limits():
 # --- completed ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "header", "waits"),
     [
         (None, None, None),
@@ -155,7 +155,7 @@ def test_the_longer_of_two_waits_counts(
     assert completed(WireError(retry_after=body), headers, NOW).retry_after == waits
 
 
-@pytest.mark.parametrize(
+@joined(
     ("before", "wish", "after"),
     [
         (False, "true", True),
@@ -207,7 +207,7 @@ def test_copies_keep_the_account(copied):
     assert answer_account(copied(answer)) == Account(attempts=2, waits=[0.5])
 
 
-@pytest.mark.parametrize("answer", [Answer(), {"text": "a"}, None, b""], ids=repr)
+@joined("answer", [Answer(), {"text": "a"}, None, b""], ids=repr)
 def test_what_came_through_no_client_has_no_account(answer: object):
     assert answer_account(answer) is None
 

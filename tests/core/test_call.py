@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.memory import Note, WireStruct, remember
 from wire.errors import APIError, ConfigurationError, RuleError
@@ -78,7 +79,7 @@ def test_the_call_itself_stays_as_it_was(kind: Any):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("extra", "body"),
     [
         ({"d": {"e": [1]}}, b'{"a":[1.50, "\\u00e9"],"b":{ "x":1e2 },"c":null,"d":{"e":[1]}}'),
@@ -100,7 +101,7 @@ def test_body_extra_keeps_the_bytes_of_other_keys(extra: dict[str, Any], body: b
     assert call().replace(body_extra=extra).body == body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "body"),
     [
         ("d", b'{"a":[1.50, {"x": 1e2}],"b":{ "y":{"z":1}},"d":0}'),
@@ -123,7 +124,7 @@ def test_body_extra_sets_one_path_after_another():
     assert json.loads(after.body) == {"a": {"b": [], "c": 1, "d.e": None}}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "problem"),
     [
         ("c.d", "body_extra.c.d: the body has no such object or list item"),
@@ -157,7 +158,7 @@ def deep() -> list[Any]:
     return value
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "extra", "path"),
     [
         (BODY, {"d": object()}, "body_extra.d"),
@@ -191,7 +192,7 @@ def test_what_cannot_be_said_is_refused(body: bytes, extra: dict[str, Any], path
 # --- target ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "query", "target"),
     [
         ("/models/m:generateContent", {}, "/models/m:generateContent"),

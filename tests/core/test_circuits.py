@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.joined import joined
 from wire.core.circuits import Circuit, Circuits
 from wire.errors import AuthError, ConfigurationError, RateLimitError, ServerError
 
@@ -81,7 +82,7 @@ def test_an_open_circuit_is_better_than_no_answer(now: list[float]) -> None:
     assert circuits.take({0, 1}) is None
 
 
-@pytest.mark.parametrize(
+@joined(
     ("fields", "words"),
     [
         ({"failures": 0}, "circuit.failures: expected a whole number from 1 up, not 0"),

@@ -96,7 +96,7 @@ def test_ordinary_texts_are_no_credentials(text: str):
     assert hidden(f"no model {text!r}") == f"no model {text!r}"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("letters", "length", "least"),
     [
         (string.ascii_letters + string.digits, 32, 0.97),
@@ -113,7 +113,7 @@ def test_random_keys_are_recognised(letters: str, length: int, least: float):
     assert sum(map(looks_secret, keys)) / 2000 > least
 
 
-@pytest.mark.parametrize(
+@joined(
     ("url", "shown"),
     [
         ("https://me:pw@host/p", "https://***@host/p"),
@@ -186,7 +186,7 @@ def test_ordinary_variables(name: str):
     assert not secret_variable(name)
 
 
-@pytest.mark.parametrize(
+@joined(
     "value",
     [
         "postgres://app:fake@db/app",
@@ -209,7 +209,7 @@ def test_values_with_credentials(value: str):
     assert secret_value("HARMLESS", value)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "value"),
     [
         ("PATH", "/nix/store/4f9c1e7b5a2d8c3f6e0b4f9c1e7b5a2d-python/bin:/usr/bin"),

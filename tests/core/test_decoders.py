@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.core.first_calls import CALLS, DOORS, FORMS, MODELS, SHIP, Harbour, Ship
+from tests.joined import joined
 
 ROOT = Path(__file__).parents[2]
 SEEN = {
@@ -82,15 +83,23 @@ BUILD_NOTHING = {
 """Names of msgspec that build no tables; `json.decode` builds them if it is given a type."""
 
 
+def root(node: ast.expr) -> str:
+    """The name that an expression like `a.b.c` begins with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def building(source: str) -> Iterator[str]:
     """What a module uses of msgspec that builds tables."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and root(node) == "msgspec":
             name = re.fullmatch(r"msgspec\.((?:json\.)?\w+)", ast.unparse(node))
             if name and name[1] not in BUILD_NOTHING:
                 yield name[0]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "msgspec.json.decode":
-            if len(node.args) != 1 or node.keywords:
+        elif isinstance(node, ast.Call) and root(node.func) == "msgspec":
+            is_typed = len(node.args) != 1 or node.keywords
+            if is_typed and ast.unparse(node.func) == "msgspec.json.decode":
                 yield ast.unparse(node)
         elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "msgspec":
             for each in node.names:
@@ -102,7 +111,7 @@ def building(source: str) -> Iterator[str]:
                     yield f"import {each.name}"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("source", "found"),
     [
         ("msgspec.json.decode(data)", []),

@@ -91,7 +91,7 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
     ]
 
 
-@pytest.mark.parametrize("failures", [1, 2, 3, 4])
+@joined("failures", [1, 2, 3, 4])
 def test_s4_40_the_error_says_how_many_attempts_were_made(failures: int):
     _, error = run(PLAIN, [*[lost() for _ in range(failures - 1)], lost(retryable=failures == 4)])
     assert error.attempts == failures
@@ -106,7 +106,7 @@ def test_one_attempt():
 # --- the server's wish (R-16) ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wish", [0.0, 0.5, 59.9, 60.0])
+@joined("wish", [0.0, 0.5, 59.9, 60.0])
 def test_the_wish_is_waited_instead_of_the_computed_time(wish: float):
     assert run(Retry(), [lost(wish), None]) == ([Send(1, None), Pause(wish), Send(2, None)], None)
 
@@ -131,7 +131,7 @@ def test_an_attempt_is_told_what_is_left():
     assert steps == [Send(1, 20.0), Pause(1.0), Send(2, 16.0), Pause(2.0), Send(3, 11.0)]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("total", "takes", "wish"),
     [(10.0, 9.5, None), (10.0, 9.0, None), (10.0, 12.0, None), (10.0, 0.0, 30.0)],
     ids=["not-enough", "nothing-after-the-wait", "over", "wish-longer"],
@@ -185,7 +185,7 @@ PRESETS = [
 ]
 
 
-@pytest.mark.parametrize("preset", PRESETS, ids=[row[0] for row in PRESETS])
+@joined("preset", PRESETS, ids=[row[0] for row in PRESETS])
 def test_s4_04_s4_27_numbers_of_the_presets(preset: tuple):
     assert msgspec.structs.astuple(getattr(retry, preset[0])) == (*preset[1:], 500)
 

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import AsyncClient, Client, anthropic, gemini, notes, openai, with_extra
 from wire.core.lenient import decoded
 from wire.core.memory import EXTRA_KEY, WireStruct, encode
@@ -138,7 +139,7 @@ CALLS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", CALLS)
+@joined("name", CALLS)
 def test_extra_keys_are_in_the_body(name: str):
     make, body = CALLS[name]
     assert json.loads(make().body) == body
@@ -163,8 +164,8 @@ def send(style: str, provider: str, call: Any, http: Any) -> None:
     work() if style == "sync" else anyio.run(main, backend=style)
 
 
-@pytest.mark.parametrize("name", ["gemini", "openai", "anthropic"])
-@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
+@joined("name", ["gemini", "openai", "anthropic"])
+@joined("style", ["sync", "asyncio", "trio"])
 def test_extra_keys_reach_the_host(style: str, name: str):
     """The rules of the host see the request without them, and refuse nothing."""
     seen: list[bytes] = []

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.agent import read_run, save_run
 from wire.agent.steps import begun
 from wire.core import files
@@ -216,7 +217,7 @@ def test_output_goes_through_a_pipe_and_a_device_and_replaces_a_file(tmp_path: P
         write_output("/dev/fd/987", b"Hi", PipelineError)
 
 
-@pytest.mark.parametrize("path", [None, 1, True, "", b"", 1.5, ["a"]])
+@joined("path", [None, 1, True, "", b"", 1.5, ["a"]])
 def test_what_is_no_path_is_a_typed_error(path: Any):
     for door in (
         lambda: write_whole(path, b"", CassetteError),

@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +163,7 @@ def fed(pieces: list[str]) -> list[Field]:
     return [field for piece in pieces for field in growing.feed(piece)]
 
 
-@pytest.mark.parametrize(
+@joined(
     "pieces",
     [
         items,

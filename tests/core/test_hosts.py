@@ -16,7 +16,7 @@ MAPPED = ipaddress.IPv6Address("::ffff:7f00:1")
 """Python 3.13 writes it as ::ffff:127.0.0.1."""
 
 
-@pytest.mark.parametrize(
+@joined(
     ("url", "origin"),
     [
         ("https://llm.example", Origin("https", "llm.example", 443)),
@@ -182,7 +182,7 @@ def test_private_hosts(host: str) -> None:
     assert origin_of(f"https://{host}").is_private
 
 
-@pytest.mark.parametrize("host", PUBLIC)
+@joined("host", PUBLIC)
 def test_public_hosts(host: str) -> None:
     assert not origin_of(f"https://{host}").is_private
 

@@ -131,12 +131,12 @@ def test_two_keys_of_one_text_are_not_sound() -> None:
 NOT_FLAT = [math.nan, -math.inf, b"x", {"a": 1}, [1], {1}, Decimal(1)]
 
 
-@pytest.mark.parametrize("value", NOT_FLAT, ids=str)
+@joined("value", NOT_FLAT, ids=str)
 def test_objects_with_more_than_scalars_are_not_flat(value: Any) -> None:
     assert not is_flat({"a": "Hi", "b": value})
 
 
-@pytest.mark.parametrize("value", [*NOT_FLAT, 2**20_000, "\ud800", 1.5, 2**70, None], ids=type)
+@joined("value", [*NOT_FLAT, 2**20_000, "\ud800", 1.5, 2**70, None], ids=type)
 def test_flat_objects_are_judged_as_any_others(value: Any) -> None:
     assert are_sound(({"a": "Hi", "b": value},)) == are_sound(([{"a": "Hi", "b": value}],))
 

@@ -9,6 +9,7 @@ import pytest
 
 import wire
 from tests.history.test_work import Work
+from tests.joined import joined
 from wire.core.lenient import Unreadable, decoded, plain, well_formed
 from wire.core.memory import WireStruct
 from wire.errors import LimitError
@@ -25,7 +26,7 @@ class Tides(WireStruct, frozen=True, kw_only=True):
     by_name: dict[str, Tide] | None = None
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "expected", "unknown"),
     [
         (b'{"port":"Brest","days":[1,2]}', Tide(port="Brest", days=[1, 2]), []),
@@ -58,7 +59,7 @@ def test_r_11_odd_fields_of_many_structs_cost_linear_work():
     assert work(800) <= 5 * work(200)
 
 
-@pytest.mark.parametrize("body", [b"", b"[1]", b'"x"', b'{"port":', b'{"port":"\x00"}', b"<html>"])
+@joined("body", [b"", b"[1]", b'"x"', b'{"port":', b'{"port":"\x00"}', b"<html>"])
 def test_what_is_no_object(body: bytes):
     with pytest.raises(Unreadable):
         decoded(body, Tide)
@@ -69,7 +70,7 @@ def test_what_is_nested_too_deeply():
         decoded(b'{"moon":' + b"[" * 100_000 + b"]" * 100_000 + b"}", Tide)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "expected"),
     [
         (b'{"a":1}', {"a": 1}),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.property import sample
 from wire import Account, Chat
 from wire.core.incoming import Incoming
@@ -175,7 +176,7 @@ def received(name: str, count: int, pieces: int) -> tuple[Incoming[Any, Any], li
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", sample(list(STREAMS), 3))
+@joined("name", sample(list(STREAMS), 3))
 def test_a_stream_of_events(name: str) -> None:
     """R-11: reading the events and folding the partial reply."""
 
@@ -195,7 +196,7 @@ def test_a_stream_of_events(name: str) -> None:
     is_linear(run)
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_leaving_a_stream_early(name: str) -> None:
     """R-45: the work does not depend on what has arrived."""
 

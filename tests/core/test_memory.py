@@ -102,7 +102,7 @@ def test_plain_encoding_does_not_see_it():
     assert msgspec.json.encode(received()) == '{"text":"aé"}'.encode()
 
 
-@pytest.mark.parametrize(
+@joined(
     "copied",
     [
         copy.copy,
@@ -439,9 +439,7 @@ UNKNOWN: list[tuple[str, bytes, list[tuple[str, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("raw", "found"), [row[1:] for row in UNKNOWN], ids=[row[0] for row in UNKNOWN]
-)
+@joined(("raw", "found"), [row[1:] for row in UNKNOWN], ids=[row[0] for row in UNKNOWN])
 def test_unknown(raw: bytes, found: list[tuple[str, Any]]):
     assert unknown(received(raw, Request)) == found
 
@@ -470,9 +468,7 @@ def test_notes_of_a_list():
     assert (turns, notes(turns)) == ([1, 2], (Note("a", "dropped"),))
 
 
-@pytest.mark.parametrize(
-    "built", [Part(), with_notes(Part(), []), Noted(), [], {}, None, "a"], ids=range(7)
-)
+@joined("built", [Part(), with_notes(Part(), []), Noted(), [], {}, None, "a"], ids=range(7))
 def test_nothing_changed_nothing_noted(built: object):
     assert notes(built) == ()
 

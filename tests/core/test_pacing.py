@@ -499,9 +499,9 @@ class Server:
         return [report(each, int(self.left[unit]), unit) for unit, each in self.limits.items()]
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("named", [True, False])
-@pytest.mark.parametrize("limits", [{"requests": 120}, {"requests": 300, "tokens": 20_000}])
+@joined("seed", range(2))
+@joined("named", [True, False])
+@joined("limits", [{"requests": 120}, {"requests": 300, "tokens": 20_000}])
 def test_a_server_with_delays_refuses_hardly_any(
     limits: dict[str, int], named: bool, seed: int
 ) -> None:

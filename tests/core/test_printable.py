@@ -71,7 +71,7 @@ def test_text_of_several_lines(text: str, shown: str):
     assert printable(text) == shown
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "shown"),
     [
         ("a\nb\tc\r\nd\re", r"a\nb\tc\r\nd\re"),

@@ -8,10 +8,10 @@ import pickle
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.account import Account, ResponseHeaders, answer_account, error_limits
 from wire.core.masking import Mask
 from wire.core.rate_limits import RateLimit, body_limits, header_limits
@@ -176,13 +176,13 @@ SPELLINGS: dict[str, tuple[dict[str, str], list[RateLimit]]] = {
 }
 
 
-@pytest.mark.parametrize("vendor", SPELLINGS)
+@joined("vendor", SPELLINGS)
 def test_each_vendors_spelling(vendor: str) -> None:
     headers, expected = SPELLINGS[vendor]
     assert list(limits(**headers)) == expected
 
 
-@pytest.mark.parametrize(
+@joined(
     "value",
     ["", "many", "-1", "1e9", "10, 20", "0x10", "9" * 30, "١٢", "12 requests", "nan"],
 )
@@ -190,7 +190,7 @@ def test_a_malformed_count_gives_no_value(value: str) -> None:
     assert limits(x_ratelimit_limit_requests=value) == ()
 
 
-@pytest.mark.parametrize(
+@joined(
     "value", ["", "soon", "-5", "1x", "s", "2026-11-21", "2026-13-40T00:00:00Z", "9" * 18 + "d"]
 )
 def test_a_malformed_reset_leaves_the_rest(value: str) -> None:
@@ -258,9 +258,7 @@ def test_headers_in_an_error_of_openrouter() -> None:
     assert body_limits(body, 0) == (RateLimit(unit="requests", limit=50, remaining=0),)
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"<html>", b"\xff", b"[" * 5_000, b"[]", b'{"quotaId":"RequestsOf"}']
-)
+@joined("body", [b"", b"<html>", b"\xff", b"[" * 5_000, b"[]", b'{"quotaId":"RequestsOf"}'])
 def test_any_other_body_names_none(body: bytes) -> None:
     assert body_limits(body, 0) == ()
 
@@ -305,12 +303,12 @@ def test_headers_of_an_account_are_masked_when_they_are_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     "copied",
     [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
     ids=["copy", "deepcopy", "pickle"],
 )
-@pytest.mark.parametrize("at_once", [False, True])
+@joined("at_once", [False, True])
 def test_copies_of_an_account_have_masked_headers(copied: Any, at_once: bool) -> None:
     mask = Mask([Secret(KEY)])
     headers = ResponseHeaders({"x-echo": KEY, "x-a": "b"}, mask, at_once=at_once)

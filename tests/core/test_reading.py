@@ -323,8 +323,8 @@ def test_a_number_that_json_has_not_is_sent_back_as_null() -> None:
     assert json.loads(encode(completion.message)) == {"content": "Hi", "score": None}
 
 
-@pytest.mark.parametrize("name", WIRES)
-@pytest.mark.parametrize("odd", [b"High \xff.", b"High \\ud83c."], ids=["bytes", "half"])
+@joined("name", WIRES)
+@joined("odd", [b"High \xff.", b"High \\ud83c."], ids=["bytes", "half"])
 def test_text_that_utf8_has_not_is_marked(name: str, odd: bytes) -> None:
     one = WIRES[name]
     body = json.dumps(one.whole).encode().replace(b"High tide.", odd)
@@ -422,8 +422,8 @@ def test_words_after_a_document_are_reported(name: str) -> None:
     assert [note.message.rpartition(": ")[2] for note in reader.notes] == ["no more"]
 
 
-@pytest.mark.parametrize("name", WIRES)
-@pytest.mark.parametrize("body", [b"null", b"5", b' "Hi"', b"true\n"])
+@joined("name", WIRES)
+@joined("body", [b"null", b"5", b' "Hi"', b"true\n"])
 def test_a_scalar_is_no_response(name: str, body: bytes) -> None:
     with pytest.raises(StreamInvalid, match=body.strip().decode()):
         WIRES[name].parse(body)

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from tests.property import sample
 from wire import Chat, anthropic, gemini, openai
 from wire.core.account import Account
@@ -332,7 +333,7 @@ def test_the_same_as_decoding_each(
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("piece", PIECES)
+@joined("piece", PIECES)
 def test_every_order_of_pieces_of_arguments(piece: bytes) -> None:
     """Q11: arguments may arrive twice, in one piece or in several, or be those of another call."""
     call = Chat(MODELS["openai"], api_key="fake-key").stream_call("Hi")
@@ -345,7 +346,7 @@ def test_every_order_of_pieces_of_arguments(piece: bytes) -> None:
         assert taken(call, [body], Limits()) == taken(apart, [body], Limits()), arguments
 
 
-@pytest.mark.parametrize(
+@joined(
     "choice",
     [
         b'{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}',
@@ -427,10 +428,8 @@ def is_each_alone(start: Sequence[bytes], lines: Sequence[bytes], line_end: byte
     return len(recognised)
 
 
-@pytest.mark.parametrize("line_end", [b"", b"\r"])
-@pytest.mark.parametrize(
-    "order", list(itertools.permutations(("text", "usage", "number", "pad")))[::5]
-)
+@joined("line_end", [b"", b"\r"])
+@joined("order", list(itertools.permutations(("text", "usage", "number", "pad")))[::5])
 def test_random_lines(order: tuple[str, ...], line_end: bytes) -> None:
     rng = random.Random("".join(order))
     recognised = 0
@@ -440,7 +439,7 @@ def test_random_lines(order: tuple[str, ...], line_end: bytes) -> None:
     assert recognised > 100
 
 
-@pytest.mark.parametrize("keys", [("text",), ("text", "pad"), ("pad", "text"), ("text", "usage")])
+@joined("keys", [("text",), ("text", "pad"), ("pad", "text"), ("text", "usage")])
 def test_malformed_lines_that_together_are_a_list(keys: tuple[str, ...]) -> None:
     """The values of many lines are decoded as one list. A value must not reach into the next."""
     odd = {"text": ODD_TEXTS, "usage": ODD_USAGES, "pad": ODD_TEXTS}

@@ -79,7 +79,7 @@ def test_repr():
     assert repr(Secret(KEY)) == "Secret('***')"
 
 
-@pytest.mark.parametrize(
+@joined(
     "encode",
     [json.dumps, msgspec.json.encode, msgspec.msgpack.encode, msgspec.to_builtins],
     ids=lambda f: f.__module__,
@@ -135,7 +135,7 @@ def test_a_wrong_text_is_refused_by_the_name_of_its_source_and_not_shown(text: s
     assert KEY not in repr(vars(caught.value))
 
 
-@pytest.mark.parametrize("text", ["", None, b"fake-key-4711", 4711], ids=repr)
+@joined("text", ["", None, b"fake-key-4711", 4711], ids=repr)
 def test_what_is_no_text_is_refused(text: object):
     with pytest.raises(ConfigurationError, match=r"^api_key: expected a non-empty text$"):
         Secret(text)  # type: ignore[arg-type]
@@ -158,7 +158,7 @@ def test_the_traceback_of_a_wrong_text_does_not_show_it(text: str):  # R-28
     assert KEY not in library_locals(caught.value)
 
 
-@pytest.mark.parametrize(
+@joined(
     "options",
     [
         {"api_key": f"{KEY}\n"},

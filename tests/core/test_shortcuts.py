@@ -158,8 +158,8 @@ def test_texts_alone_are_recognised(name: Any, id: Any, args: Any) -> None:
     assert texts_only(FunctionCall, "name", "id")(call) == expected
 
 
-@pytest.mark.parametrize("quotes", [0, 10, 999, 1_000, 1_001, 5_000])
-@pytest.mark.parametrize("large", [False, True])
+@joined("quotes", [0, 10, 999, 1_000, 1_001, 5_000])
+@joined("large", [False, True])
 def test_an_error_is_found_behind_any_number_of_quotes(quotes: int, large: bool) -> None:
     text = '\\"' * quotes + "x" * (LARGE_JSON if large else 0)
     error = '"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}'

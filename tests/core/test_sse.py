@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.sse import EVENT_LIMIT, Decoder, Event
 from wire.errors import LimitError
 
@@ -190,7 +191,7 @@ def test_an_event_is_given_out_as_soon_as_its_blank_line_is_there():
     assert decoder.close() == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("data", "blank"),
     [
         (b": keepalive", True),
@@ -256,7 +257,7 @@ def test_the_limit_is_32_mib():
     assert EVENT_LIMIT == 32 * 1024 * 1024
 
 
-@pytest.mark.parametrize(
+@joined(
     "pieces",
     [
         [b"data: " + b"x" * 100],

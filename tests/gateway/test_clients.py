@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.gateway.running import ECHO, MODELS, chat, gateway
+from tests.joined import joined
 from wire import AsyncChat, Media, Message, ToolResult
 from wire.errors import OverloadedError
 from wire.neutral.messages import Reply, TextDelta
@@ -83,7 +84,7 @@ def test_streams(client: str, model: str) -> None:
     assert [each["status"] for each in emulator.requests] == [200, 200, 200, 200, 200, 503]
 
 
-@pytest.mark.parametrize(("client", "model"), [*itertools.pairwise([*MODELS, "gemini"])])
+@joined(("client", "model"), [*itertools.pairwise([*MODELS, "gemini"])])
 def test_whole_replies(client: str, model: str) -> None:
     emulator = Emulator()
 

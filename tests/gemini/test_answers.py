@@ -160,7 +160,7 @@ def test_both_candidates_are_cut():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "expected"),
     [
         (

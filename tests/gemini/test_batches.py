@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 import wire
+from tests.joined import joined
 from wire.core.call import Call
 from wire.errors import (
     APIError,
@@ -66,7 +67,7 @@ ANSWER = (
 # --- calls ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "line", "body"),
     [
         (get_batch("abc"), "GET /batches/abc", b""),
@@ -140,7 +141,7 @@ def test_create_for_embeddings():
 BAD = GenerateContentRequest(contents=[Content(role="user", parts=[Part(text=5)])])  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("requests", "path"),
     [
         (None, "requests"),
@@ -347,7 +348,7 @@ def test_wait_until_it_is_done():
     assert answer.response.inlined_responses.inlined_responses[0].response.embedding.values == [1.0]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "kind", "message"),
     [
         (
@@ -401,7 +402,7 @@ def test_lines_of_requests():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("requests", "path"),
     [
         (None, "requests"),
@@ -443,7 +444,7 @@ def test_lines_of_results():
     assert batch_results(b"") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     "line",
     [
         b"{",

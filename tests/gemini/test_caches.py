@@ -52,7 +52,7 @@ BRIEF = Content(parts=[Part(text="Be brief.")])
 UTC = datetime.UTC
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "line", "body"),
     [
         (get_cached_content("abc"), "GET /cachedContents/abc", b""),
@@ -115,7 +115,7 @@ def test_create():
     assert cache.model == "gemini-2.5-flash"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("cache", "path"),
     [
         (None, "cache"),
@@ -139,7 +139,7 @@ def test_a_cache_has_a_model():
         create_cached_content(CachedContent(ttl="300s"))
 
 
-@pytest.mark.parametrize(
+@joined(
     ("options", "path"),
     [
         ({}, "ttl"),
@@ -210,7 +210,7 @@ def on_vertex(call: Call[Any]) -> Call[Any]:
     return VERTEX.accept(call, Call)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "url"),
     [
         (
@@ -252,7 +252,7 @@ def test_vertex_urls(call: Any, url: str):
     assert VERTEX.url(VERTEX.accept(call, type(call))) == HOST + url
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "full"),
     [
         ("m", "projects/p/locations/eu/publishers/google/models/m"),
@@ -309,7 +309,7 @@ def test_what_vertex_has_not_in_this_form(call: Call[Any]):
 # --- file search stores ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "line", "body"),
     [
         (
@@ -348,7 +348,7 @@ def test_stores(call: Call[Any], line: str, body: bytes):
     assert (f"{call.method} {call.target}", call.body) == (line, body)
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [
         "d",

@@ -118,7 +118,7 @@ def broken(turns: list[Content], signatures: bool = True) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turns", "rule"),
     [
         ([model(Part(text="a")), Content(role="user", parts=[Part(text="b")])], "1:"),
@@ -449,7 +449,7 @@ def test_shape(turns, expected):
     assert broken(built) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("calls", "results", "expected"),
     [
         # by id first, whatever the order
@@ -487,7 +487,7 @@ def test_pairing(calls, results, expected):
     assert broken(built) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turns", "path", "rule"),
     [
         ([], "contents", "G4"),
@@ -594,7 +594,7 @@ def test_the_first_candidate_is_taken():
 # --- signatures -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turns", "signed"),
     [
         (["a", model(call("f"), call("g")), result("f", {}), result("g", {})], [PLACEHOLDER, None]),
@@ -664,7 +664,7 @@ def test_a_received_call_stays_as_it_came_unless_the_model_is_known_to_ask():
         assert notes(built) == ()
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "asks"),
     [
         ("gemini-2.5-flash", False),
@@ -688,7 +688,7 @@ def test_models_that_ask_for_signatures(name, asks):
 TIDE = FunctionCall(name="tide", id="t1")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("given_result", "response"),
     [
         ({"m": 2}, {"m": 2}),

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.errors import (
     AccessDeniedError,
     APIError,
@@ -168,7 +169,7 @@ def test_making_that_fails(error: WireError, due: float | None):
         assert play(cache.tick(due), MADE).asked == ["POST /cachedContents"]
 
 
-@pytest.mark.parametrize("kind", [BadRequestError, AccessDeniedError, NotFoundError, QuotaError])
+@joined("kind", [BadRequestError, AccessDeniedError, NotFoundError, QuotaError])
 def test_a_refused_cache_is_tried_again_later_and_less_often_each_time(kind: type[APIError]):
     """The model may have caches one day; that a beginning is too small stays so."""
     refusal = kind("Model gemini-2.5-flash does not support cached content.", status=400)
@@ -188,10 +189,8 @@ def test_a_refused_cache_is_tried_again_later_and_less_often_each_time(kind: typ
     assert (cache.name, cache.due) == ("cachedContents/abc", 4500.0)
 
 
-@pytest.mark.parametrize(
-    ("retry_after", "due"), [(None, 160.0), (5.0, 105.0), (0.0, 101.0), (9999.0, 400.0)]
-)
-@pytest.mark.parametrize("step", ["count", "create"])
+@joined(("retry_after", "due"), [(None, 160.0), (5.0, 105.0), (0.0, 101.0), (9999.0, 400.0)])
+@joined("step", ["count", "create"])
 def test_a_failure_that_may_pass_is_tried_again_soon(
     step: str, retry_after: float | None, due: float
 ):
@@ -273,7 +272,7 @@ def test_generate():
     assert played.answer.text == "Yo"
 
 
-@pytest.mark.parametrize(
+@joined(
     "error",
     [
         GONE,
@@ -293,7 +292,7 @@ def test_s3_29_a_lost_cache_costs_one_more_request(error: WireError):
     assert play(cache.tick(0), MADE).asked == ["POST /cachedContents"]
 
 
-@pytest.mark.parametrize(
+@joined(
     "error",
     [
         AccessDeniedError("this model is not for you", status=403),
@@ -373,7 +372,7 @@ def test_s2_31_key():
     assert len(keys[0]) == 64
 
 
-@pytest.mark.parametrize(
+@joined(
     ("arguments", "options", "message"),
     [
         (("", SHARED), {}, "model: "),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import wire
+from tests.joined import joined
 from wire.core.memory import encode
 from wire.errors import RuleError
 from wire.gemini import types
@@ -18,7 +19,7 @@ PLAIN = types.GenerateContentRequest(
 )
 
 
-@pytest.mark.parametrize(
+@joined(
     "body",
     [
         b'{"contents":[{"role":"user","parts":[{"text":"Hi"}]}],'
@@ -71,7 +72,7 @@ def test_integer_enums_and_unknown_keys() -> None:
     assert b'"new_thing":{"a_b":1}' in encode(request)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "problem"),
     [
         (b'{"contents":[{"parts":[{"text":5}]}]}', "contents[0].parts[0].text: "),

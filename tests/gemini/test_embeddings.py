@@ -40,7 +40,7 @@ VERTEX = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "locati
 TEXT = {"parts": [{"text": "Hi"}]}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "body"),
     [
         ("Hi", {"content": TEXT}),
@@ -102,7 +102,7 @@ def test_batch_embed_contents():
     assert given.requests[0].model == "models/other"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "path"),
     [
         (None, "request"),
@@ -120,7 +120,7 @@ def test_bad_requests(request_: Any, path: str):
     assert caught.value.violations[0].path == path
 
 
-@pytest.mark.parametrize(
+@joined(
     ("requests", "path"),
     [
         ("Hi", "requests"),

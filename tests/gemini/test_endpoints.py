@@ -52,7 +52,7 @@ JSON = {"content-type": "application/json"}
 # --- paths ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "path"),
     [
         ("gemini-2.0-flash", "/models/gemini-2.0-flash"),
@@ -229,10 +229,10 @@ def test_a_cycle_is_refused():
         generate_content(MODEL, user(Part(part_metadata=CYCLE)))
 
 
-@pytest.mark.parametrize(
+@joined(
     "request_", [None, {"contents": []}, "Hi", [HELLO], HELLO, CountTokensRequest(contents=[HELLO])]
 )
-@pytest.mark.parametrize("endpoint", [generate_content, stream_generate_content])
+@joined("endpoint", [generate_content, stream_generate_content])
 def test_what_is_no_request(endpoint, request_):
     with pytest.raises(RuleError, match=r"expected a .*GenerateContentRequest"):
         endpoint(MODEL, request_)
@@ -255,7 +255,7 @@ def test_plain_dicts_are_read_by_their_types():
 FULL = CONVERSATIONS["tool-config-any"]()
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "body"),
     [
         (contents("Hi"), HI_BODY),
@@ -291,7 +291,7 @@ def test_count_tokens_counts_tools_too():
     assert body == {**json.loads(generate_content(MODEL, FULL).body), "model": f"models/{MODEL}"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "path"),
     [
         ("Hi", "request"),
@@ -320,7 +320,7 @@ def test_count_tokens_answer():
     assert answer.raw == body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "cls", "message"),
     [
         (b"", StreamInvalid, "not a CountTokensResponse"),

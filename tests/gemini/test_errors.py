@@ -69,7 +69,7 @@ PER_MINUTE, PER_DAY = (
 TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens allowed (1048576)."
 
 
-@pytest.mark.parametrize(
+@joined(
     ("status", "code", "cls", "retryable"),
     [
         (400, "INVALID_ARGUMENT", BadRequestError, False),
@@ -100,7 +100,7 @@ def test_s4_18_status(status, code, cls, retryable):
     assert str(error) == f"{status} {code}: No."
 
 
-@pytest.mark.parametrize(
+@joined(
     ("word", "status", "cls", "retryable"),
     [
         ("INVALID_ARGUMENT", 400, BadRequestError, False),
@@ -148,7 +148,7 @@ def test_s4_18_classes_by_what_to_do():
     assert isinstance(found(429), RateLimitError)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("status", "message", "details", "cls", "retryable", "retry_after"),
     [
         (
@@ -400,7 +400,7 @@ def test_the_call_carries_the_reader():
     assert isinstance(error, NotFoundError)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("word", "cls"),
     [
         ("NOT_FOUND", NotFoundError),

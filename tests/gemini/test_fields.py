@@ -60,7 +60,7 @@ def test_the_fields_of_one_host_are_many() -> None:
     assert len(HOST_ONLY) > 40
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "key"),
     [
         pytest.param(struct, key, id=f"{struct.__name__}.{key}")
@@ -100,7 +100,7 @@ def test_what_fills_a_part() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("struct", "value", "group", "second"),
     [
         (types.Part, {"text": "a", "inlineData": {}}, "data", "inlineData"),

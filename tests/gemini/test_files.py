@@ -40,7 +40,7 @@ from .playing import play
 # --- calls ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "line", "body"),
     [
         (get_file("abc"), "GET /files/abc", b""),
@@ -120,7 +120,7 @@ def test_answers():
         get_file("a").parse(b'{"error":{"code":404,"message":"no","status":"NOT_FOUND"}}')
 
 
-@pytest.mark.parametrize("name", ["get", "list", "delete", "register", "download", "upload"])
+@joined("name", ["get", "list", "delete", "register", "download", "upload"])
 def test_vertex_has_no_files(name: str):
     vertex = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "location": "eu"})
     call = {
@@ -183,7 +183,7 @@ def test_errors_of_asking_are_raised():
     assert play(wait_for_file("abc"), error).error is error
 
 
-@pytest.mark.parametrize(
+@joined(
     "options",
     [{"every": 0}, {"every": float("nan")}, {"most": -1}, {"most": float("inf")}, {"every": "2"}],
 )
@@ -192,7 +192,7 @@ def test_bad_poll_policy(options: dict[str, Any]):
         wait_for_file("abc", **options)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("code", "status", "kind"),
     [
         (3, 400, BadRequestError),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.config import LLMConfig
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF, LIFETIMES, NEWEST, is_shut_down, lifetime
@@ -72,7 +73,7 @@ def test_days_are_days_and_replacements_outlive() -> None:
         assert not days.replacement or not later or later > days.shutdown, name
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     [
         "gemini-3.8-flash",

@@ -443,7 +443,7 @@ def test_s2_27_s4_16_u_60_reasons(raw, reason):
     assert with_call == ("tool_calls" if raw == "STOP" else reason)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("number", "reason"),
     [
         (0, "other"),
@@ -503,7 +503,7 @@ def test_a_filter_that_left_some_text_is_no_error():
 # --- usage ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("usage", "counted"),
     [
         ({}, Usage()),

@@ -178,7 +178,7 @@ def test_s2_29_media_of_a_result_stand_inside_it():
 # --- media ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("media", "part"),
     [
         (
@@ -231,7 +231,7 @@ def test_names_of_media_are_of_vertex():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     "url",
     [
         "https://example.com/tide",
@@ -327,8 +327,8 @@ def test_s0_01_raw_schemas_go_as_they_are():
     assert told(tools=tools, raw_schemas=True) == []
 
 
-@pytest.mark.parametrize("raw", [False, True])
-@pytest.mark.parametrize(
+@joined("raw", [False, True])
+@joined(
     "parameters",
     [
         {},
@@ -360,7 +360,7 @@ def test_s0_02_parameters_without_a_type_are_an_object():
     assert "type" not in tool.parameters
 
 
-@pytest.mark.parametrize(
+@joined(
     ("choice", "calling"),
     [
         ("auto", {"mode": "AUTO"}),
@@ -574,7 +574,7 @@ def test_a_request_that_names_a_cached_content_leaves_out_what_the_cache_has():
 # --- errors ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("messages", "found"),
     [
         ((), [("messages", "H1")]),
@@ -641,7 +641,7 @@ def test_rules_of_a_host_are_asked_where_the_host_is_known():
     assert contents(Message.user("")) == [user("")]
 
 
-@pytest.mark.parametrize("model", ["", "  ", "a b", "../x", None])
+@joined("model", ["", "  ", "a b", "../x", None])
 def test_s2_19_names_of_models(model):
     with pytest.raises(ConfigurationError, match="model"):
         gemini.stream_call(asked(), model)

@@ -68,12 +68,12 @@ def stored(message: Message) -> Message:
     return pickle.loads(pickle.dumps(message))
 
 
-@pytest.mark.parametrize(
+@joined(
     "through",
     [lambda message: message, stored, copy.deepcopy],
     ids=["as it is", "pickled", "copied"],
 )
-@pytest.mark.parametrize("model", [MODEL, f"models/{MODEL}"])
+@joined("model", [MODEL, f"models/{MODEL}"])
 def test_s2_01_what_the_model_said_goes_back_byte_for_byte(through, model):
     said = through(received(model=model))
     body = gemini.stream_call(asked(HI, said, results(said)), model).body
@@ -97,8 +97,8 @@ WHOLE = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(WHOLE))
-@pytest.mark.parametrize("through", [lambda message: message, stored], ids=["as it is", "pickled"])
+@joined("name", sorted(WHOLE))
+@joined("through", [lambda message: message, stored], ids=["as it is", "pickled"])
 def test_s2_01_s2_17_streams_go_back_byte_for_byte(name, through):
     said = through(received(STREAMS[name]))
     asks = results(said) if said.tool_calls else Message.user("And now?")

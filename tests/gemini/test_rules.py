@@ -134,7 +134,7 @@ FINE = {
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@joined("name", BROKEN)
 def test_broken(name):
     request, expected = BROKEN[name]
     found = check(request)
@@ -153,7 +153,7 @@ def test_broken_requests_are_not_made(endpoint, name):
     assert all(f"[{rule}]" in str(caught.value) for _, rule in expected)
 
 
-@pytest.mark.parametrize("name", FINE)
+@joined("name", FINE)
 def test_fine(name):
     assert check(FINE[name]) == []
 
@@ -224,8 +224,8 @@ def test_a_rule_that_is_skipped_would_find_nothing(
     assert any(quick)
 
 
-@pytest.mark.parametrize("host", ["gemini", "gemini@vertex"])
-@pytest.mark.parametrize("model", ["gemini-2.5-flash", "gemini-3.5-flash", "gemini-3.8-flash"])
+@joined("host", ["gemini", "gemini@vertex"])
+@joined("model", ["gemini-2.5-flash", "gemini-3.5-flash", "gemini-3.8-flash"])
 def test_the_second_check_finds_what_depends_on_the_host(model: str, host: str) -> None:
     """A call is checked without a host first, and a client checks the rest for its own."""
     for body in BODIES:

@@ -64,7 +64,7 @@ def of(*parts: Part, model: str = "", role: str = "model") -> list[tuple[str, st
 # --- structs --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("part", "rule", "path"),
     [
         (Part(text="a", thought_signature="%"), "G25", "contents[1].parts[0].thoughtSignature"),
@@ -281,19 +281,19 @@ def test_signatures_of_others(signature: str, foreign: bool) -> None:
     assert is_foreign(signature) is foreign
 
 
-@pytest.mark.parametrize("text", ["", "AAAA", "AAA", "AA==", "-_+/", "AA\nAA", "AAA=\n"])
+@joined("text", ["", "AAAA", "AAA", "AA==", "-_+/", "AA\nAA", "AAA=\n"])
 def test_base64(text: str) -> None:
     assert is_base64(text)
 
 
-@pytest.mark.parametrize(
+@joined(
     "text", ["A", "AAAAA", "%%%%", "data:image/png;base64,AAAA", "AA=A", "äAAA", "AAAA===", "{}"]
 )
 def test_not_base64(text: str) -> None:
     assert not is_base64(text)
 
 
-@pytest.mark.parametrize(
+@joined(
     "data",
     [
         b"\x89PNG\r\n\x1a\n",

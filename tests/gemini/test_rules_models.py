@@ -8,7 +8,6 @@ import json
 import pickle
 
 import msgspec
-import pytest
 
 from tests.joined import joined
 from wire.core.provider import Provider
@@ -284,7 +283,7 @@ def test_violations_survive_pickling() -> None:
     assert "words='Unable to submit" in repr(violations[0])
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "expected"),
     [
         ("gemini-2.5-flash-preview-05-20", Family("gemini", (2, 5), "flash")),

@@ -1104,7 +1104,7 @@ def test_depth_on_a_deep_stack() -> None:
             assert "nested too deep" in str(error)  # noqa: PT017
 
 
-@pytest.mark.parametrize("keyword", ["properties", "items", "anyOf", "allOf", "default"])
+@joined("keyword", ["properties", "items", "anyOf", "allOf", "default"])
 def test_source_that_holds_itself(keyword: str) -> None:
     source: dict[str, Any] = {"type": "object"} if keyword == "properties" else {}
     source[keyword] = (

@@ -469,7 +469,7 @@ def test_s2_24_error_in_a_stream_says_all_that_it_knows():
     assert b'"RESOURCE_EXHAUSTED"' in error.raw
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "message", "retryable"),
     [
         ("no-finish", "the stream ended without a finish reason after 2 events", False),
@@ -575,7 +575,7 @@ def test_a_fold_keeps_unknown_keys_at_every_level():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("texts", "folded"),
     [
         (["a \\ud83d", "\\ude00 b"], "a \U0001f600 b"),

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from tests.joined import joined
 from wire.core.memory import encode, notes
 from wire.errors import RuleError, SchemaError
 from wire.gemini import (
@@ -26,7 +27,7 @@ WIRE_PORT = Schema(type="OBJECT", properties={"port": Schema(type="STRING")}, re
 TIDE = FunctionDeclaration(name="tide", description="Height.", parameters=WIRE_PORT)
 
 
-@pytest.mark.parametrize(
+@joined(
     "definition",
     [
         {"name": "tide", "description": "Height.", "parameters": PORT},
@@ -73,7 +74,7 @@ def test_no_tools():
     assert tools() == []
 
 
-@pytest.mark.parametrize(
+@joined(
     "parameters",
     [
         None,
@@ -182,7 +183,7 @@ def test_response_schema():
     assert [note.path for note in notes(declared)] == ["response.$schema"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("definition", "paths"),
     [
         ({"name": "f", "strict": True}, ["tools[1].strict"]),
@@ -219,14 +220,12 @@ def test_definitions_are_not_changed():
     assert (wrapped, native) == before
 
 
-@pytest.mark.parametrize("name", ["f", "_f", "F9_-", "a" * 64])
+@joined("name", ["f", "_f", "F9_-", "a" * 64])
 def test_good_name(name):
     assert function_declaration(name).name == name
 
 
-@pytest.mark.parametrize(
-    "name", ["", "9f", "-f", "a.b", "a:b", "a b", "é", "f\n", "a" * 65, None, 3]
-)
+@joined("name", ["", "9f", "-f", "a.b", "a:b", "a b", "é", "f\n", "a" * 65, None, 3])
 def test_bad_name(name):
     with pytest.raises(RuleError) as caught:
         function_declaration(name)
@@ -235,7 +234,7 @@ def test_bad_name(name):
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("definitions", "path", "rule"),
     [
         ([{"name": "f"}, {"name": "f"}], "tools", "G29"),
@@ -281,7 +280,7 @@ def test_schema_with_notes_keeps_them():
     assert notes(function_declaration("f", parameters=lowered)) == notes(lowered)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("definition", "built"),
     [
         ({"google_search": {}}, Tool(google_search=GoogleSearch())),
@@ -303,7 +302,7 @@ def test_s2_15_built_in_tools_are_mapped(definition, built):
     assert definition == before
 
 
-@pytest.mark.parametrize(
+@joined(
     ("definition", "said"),
     [
         ({"type": "custom", "name": "d"}, "tools[1]: Gemini has no tool of type 'custom' [G1]"),
@@ -326,7 +325,7 @@ def test_s2_15_what_is_no_tool_is_refused(definition, said):
     assert str(refused.value).startswith(said)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "sent"),
     [
         ("object", "OBJECT"),

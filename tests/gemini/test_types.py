@@ -60,13 +60,9 @@ ENUMS = [
     if isinstance(value, type) and issubclass(value, enum.StrEnum)
 ]
 FIELDS = [
-    (cls, name, wire_name, hint)
-    for cls in STRUCTS
-    for (name, hint), wire_name in zip(
-        ((name, typing.get_type_hints(cls)[name]) for name in cls.__struct_fields__),
-        cls.__struct_encode_fields__,
-        strict=True,
-    )
+    (cls, name, wire_name, hints[name])
+    for cls, hints in ((cls, typing.get_type_hints(cls)) for cls in STRUCTS)
+    for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
 ]
 
 
@@ -322,7 +318,7 @@ def answer(*parts: Part, finish: Any = None) -> GenerateContentResponse:
 CALL, OTHER = FunctionCall(name="tide"), FunctionCall(name="moon", args={})
 
 
-@pytest.mark.parametrize(
+@joined(
     ("said", "text", "calls", "finish"),
     [
         (GenerateContentResponse(), "", [], None),

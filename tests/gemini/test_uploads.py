@@ -85,7 +85,7 @@ def test_a_piece_goes_without_the_key_and_without_the_clients_headers():
     assert target("gemini", {}).accept(piece, Call) == piece  # it needs no key
 
 
-@pytest.mark.parametrize(
+@joined(
     ("url", "problem"),
     [
         ("http://upload.example/s", "expected https for upload.example"),
@@ -111,7 +111,7 @@ def test_an_upload_goes_to_https_or_to_this_machine(url: str, problem: str):
     assert len(played.calls) == 1
 
 
-@pytest.mark.parametrize(
+@joined(
     "url",
     [
         "http://127.0.0.1:8080/s?x=1",
@@ -206,7 +206,7 @@ def test_sizes(size: int, pieces: list[tuple[str, str, int]]):
     assert played.calls[0].headers["x-goog-upload-header-content-length"] == str(size)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("chunk", "grain", "size"),
     [(1, None, 256 * 1024), (300_000, None, 256 * 1024), (9, 4, 8), (3, 8, 8), (12, 4, 12)],
 )
@@ -285,7 +285,7 @@ def test_what_is_not_worth_another_attempt_is_raised():
     assert upload(b"0123", error)[0].error is error
 
 
-@pytest.mark.parametrize(
+@joined(
     ("outcomes", "message"),
     [
         ([begun(), active()], "still active"),
@@ -386,7 +386,7 @@ class Trickle(io.RawIOBase):
         return piece
 
 
-@pytest.mark.parametrize(
+@joined(
     ("data", "size"),
     [
         (b"0123456789", None),

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.joined import joined
 from tests.property import sample
 from wire.errors import RuleError
 from wire.history import check
@@ -23,7 +24,7 @@ def found(*messages: Message) -> list[tuple[str, str]]:
     return [(violation.rule, violation.path) for violation in check(messages)]
 
 
-@pytest.mark.parametrize(
+@joined(
     "messages",
     [
         [HI],
@@ -144,7 +145,7 @@ def test_h6_two_calls_of_one_turn_have_two_ids():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("role", "part"),
     [
         *[

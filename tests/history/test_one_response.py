@@ -76,7 +76,7 @@ def test_s2_02_the_signature_of_the_response_stands_on_its_first_call() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("messages", "roles"),
     [
         # calls that name no response, or two, are steps of their own

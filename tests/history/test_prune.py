@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.joined import joined
 from tests.property import sample
 from wire import gemini
 from wire.core.memory import Noted, notes
@@ -41,7 +42,7 @@ def same(messages: list[Message], others: list[Message]) -> bool:
 # --- messages -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("limit", "kept"),
     [
         (9, ONE + TWO + THREE),
@@ -185,8 +186,8 @@ def test_s4_26_the_first_instruction_goes_if_there_is_no_room_for_it():
 # --- bad input ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["max_messages", "max_tokens"])
-@pytest.mark.parametrize("limit", [0, -1, 1.5, "9", True])
+@joined("name", ["max_messages", "max_tokens"])
+@joined("limit", [0, -1, 1.5, "9", True])
 def test_a_limit_that_is_none_is_named(name, limit):
     with pytest.raises(
         ConfigurationError,

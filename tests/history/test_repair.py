@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -317,18 +317,16 @@ def test_bad_input_is_named():
 # --- conversations that were damaged at random ----------------------------------------------------
 
 
-def cases(count: int) -> Iterator[tuple[int, list[Message]]]:
-    for seed in range(count):
-        rng = random.Random(seed)
-        yield seed, damaged(rng, conversation(rng, 6))
-
-
-DAMAGED = list(cases(1500))
+@functools.cache
+def cases() -> list[tuple[int, list[Message]]]:
+    """Seeds and their conversations. Made for the first test, since every process imports this."""
+    dice = ((seed, random.Random(seed)) for seed in range(1500))
+    return [(seed, damaged(rng, conversation(rng, 6))) for seed, rng in dice]
 
 
 @pytest.mark.parametrize("open_calls", ["answer", "drop"])
 def test_s0_06_s1_47_a_mended_conversation_can_be_sent(open_calls):
-    for seed, said in DAMAGED:
+    for seed, said in cases():
         mended = repair(said, open_calls=open_calls)
         users = [
             message
@@ -342,7 +340,7 @@ def test_s0_06_s1_47_a_mended_conversation_can_be_sent(open_calls):
 
 @pytest.mark.parametrize("open_calls", ["answer", "drop"])
 def test_mended_twice_is_mended_once(open_calls):
-    for seed, said in DAMAGED:
+    for seed, said in cases():
         once = repair(said, open_calls=open_calls)
         twice = repair(once, open_calls=open_calls)
         assert all(one is other for one, other in zip(twice, once, strict=True)), seed
@@ -350,7 +348,7 @@ def test_mended_twice_is_mended_once(open_calls):
 
 
 def test_every_change_is_told():
-    for seed, said in DAMAGED:
+    for seed, said in cases():
         mended = repair(said)
         assert bool(mended.notes) == (mended != said), seed
         if not check(said) and len(mended) == len(said):
@@ -372,7 +370,7 @@ def by_part(said: list[Message], told: tuple[Note, ...], word: str) -> set[str]:
 
 @pytest.mark.parametrize("open_calls", ["answer", "drop"])
 def test_what_no_note_says_was_dropped_is_there(open_calls):
-    for seed, said in DAMAGED:
+    for seed, said in cases():
         mended = repair(said, open_calls=open_calls)
         gone = by_part(said, mended.notes, "dropped")
         renamed = by_part(said, mended.notes, " id ")
@@ -390,7 +388,7 @@ def test_what_no_note_says_was_dropped_is_there(open_calls):
 
 
 def test_nothing_that_the_user_said_is_lost():
-    for seed, said in DAMAGED:
+    for seed, said in cases():
         for role, kinds in (("user", (Text, Media, Other)), ("system", (Text,))):
             words = [
                 part

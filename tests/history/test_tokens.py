@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,7 +58,7 @@ def test_s1_44_every_part_counts(message, tokens):
     assert estimate_tokens(message) == tokens
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "tokens"),
     [
         ("東京の天気を教えてください。", 10),

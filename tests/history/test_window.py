@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.property import sample
 from wire import Request, gemini
 from wire.core.memory import notes
@@ -214,7 +215,7 @@ def test_what_it_hands_out_is_not_what_it_holds():
     assert made.messages[0] is HI
 
 
-@pytest.mark.parametrize(
+@joined(
     ("options", "words"),
     [
         ({"max_messages": 0}, "max_messages: expected a whole number from 1 up or None, not 0"),
@@ -316,7 +317,7 @@ def test_the_messages_of_a_history_report_everything_that_its_limits_dropped():
     assert [message.text for message in made.messages] == ["question 2", "answer 2"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("messages", "error", "told"),
     [
         (20, ConfigurationError, "messages: expected messages, not 20; a limit is given by its"),

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire.agent.saved_runs import dump_run
 from wire.agent.steps import RunState, Steps, begun
 from wire.history import HistoryManager, check, hand_over, prune, repair, sendable
@@ -188,8 +189,8 @@ def test_r_11_four_times_the_conversation_is_four_times_the_work(
     assert large <= 5 * small + 200
 
 
-@pytest.mark.parametrize("shape", [steps, talk], ids=lambda shape: shape.__name__)
-@pytest.mark.parametrize("limit", [None, 20])
+@joined("shape", [steps, talk], ids=lambda shape: shape.__name__)
+@joined("limit", [None, 20])
 def test_r_11_a_message_more_costs_the_same_in_a_longer_conversation(
     limit: int | None, shape: Callable[[int], list[Message]]
 ) -> None:

@@ -37,7 +37,7 @@ def httpx2_transport(name: str) -> Any:
     import httpx2
 
     kind = httpx2.HTTPTransport if name == "sync" else httpx2.AsyncHTTPTransport
-    return kind(trust_env=False)
+    return kind(verify=False, trust_env=False)
 
 
 QUICK = retry.Retry(base=0)

@@ -10,6 +10,7 @@ import respx
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import ANSWER, loopback, text, whole
+from tests.joined import joined
 from wire import Timeouts, answer_account, errors, gemini, retry
 
 pytestmark = not_on_httpx2("respx answers requests of httpx only")
@@ -94,7 +95,7 @@ def test_missing_key_is_named_before_any_request(drive: Drive) -> None:
         assert not route.called
 
 
-@pytest.mark.parametrize(
+@joined(
     ("answer", "kind", "code"),
     [
         (error(400), errors.BadRequestError, "INVALID_ARGUMENT"),

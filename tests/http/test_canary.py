@@ -567,7 +567,7 @@ def referrers(errors: list[WireError]) -> list[Any]:
 TOKEN = "fake-token-8f3b1c7d2e9a-4f60"
 
 
-@pytest.mark.parametrize("where", ["token", "header of the client", "header of the call", "query"])
+@joined("where", ["token", "header of the client", "header of the call", "query"])
 def test_other_credentials_that_a_server_repeats_are_masked(
     drive: Drive, where: str
 ) -> None:
@@ -602,8 +602,8 @@ def test_other_credentials_that_a_server_repeats_are_masked(
     assert caught.value.attempts == 2
 
 
-@pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
-@pytest.mark.parametrize("name", ["ConnectError", "ReadError", "ReadTimeout", "HTTPStatusError"])
+@joined("library", [httpx, httpx2], ids=["httpx", "httpx2"])
+@joined("name", ["ConnectError", "ReadError", "ReadTimeout", "HTTPStatusError"])
 def test_the_cause_of_an_error_has_no_request(
     drive: Drive, library: Any, name: str
 ) -> None:
@@ -747,7 +747,7 @@ def test_previews_hide_headers_that_look_like_credentials(header: str, where: st
         assert PREVIEWED[header] not in sink
 
 
-@pytest.mark.parametrize(
+@joined(
     "name",
     ["key", "access_token", "sig", "X-Goog-Signature", "X-Amz-Signature", "api-key", "anything"],
 )

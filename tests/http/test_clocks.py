@@ -31,6 +31,7 @@ from tests.http.loopback import (
     text,
     whole,
 )
+from tests.joined import joined
 from tests.threads import running
 from wire import Limits, Timeouts, errors
 from wire.http.async_lanes import AsyncLanes
@@ -127,7 +128,7 @@ def test_before_the_body(drive: Drive, phase: str, style: str) -> None:  # R-13,
     assert str(caught.value).endswith("nothing was received")
 
 
-@pytest.mark.parametrize("phase", BODIES)
+@joined("phase", BODIES)
 def test_in_a_whole_body(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = BODIES[phase]
     with dripping(Drip(at_once, piece)) as server, pytest.raises(errors.ClockError) as caught:
@@ -154,7 +155,7 @@ def test_on_a_connection_that_was_kept(drive: Drive, phase: str) -> None:  # R-1
     check(caught.value, errors.FirstByteClock if phase == "head" else errors.IdleClock, timeouts)
 
 
-@pytest.mark.parametrize("phase", STREAMS)
+@joined("phase", STREAMS)
 def test_in_a_stream(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = STREAMS[phase]
     with dripping(Drip(at_once, piece)) as server:
@@ -367,7 +368,8 @@ def test_a_server_that_does_not_read_the_request(drive: Drive, reads: int) -> No
 @pytest.mark.parametrize("phase", ["head", "1xx"])
 def test_before_the_body_on_a_given_transport(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = PHASES[phase]
-    http = httpx.HTTPTransport() if drive.name == "sync" else httpx.AsyncHTTPTransport()
+    transport = httpx.HTTPTransport if drive.name == "sync" else httpx.AsyncHTTPTransport
+    http = transport(verify=False)
     with dripping(Drip(at_once, piece)) as server, pytest.raises(errors.ClockError) as caught:
         drive.send(base_url=server.url, timeouts=timeouts, retry=None, http=http)
     check(caught.value, kind, timeouts)
@@ -379,7 +381,8 @@ def test_before_the_body_on_a_given_transport(drive: Drive, phase: str) -> None:
 @pytest.mark.parametrize("phase", ["comments", "chunk size", "total, chunk size"])
 def test_in_a_stream_on_a_given_transport(drive: Drive, phase: str) -> None:
     at_once, piece, timeouts, kind = STREAMS[phase]
-    http = httpx.HTTPTransport() if drive.name == "sync" else httpx.AsyncHTTPTransport()
+    transport = httpx.HTTPTransport if drive.name == "sync" else httpx.AsyncHTTPTransport
+    http = transport(verify=False)
     with dripping(Drip(at_once, piece)) as server:
         result = drive.read(base_url=server.url, timeouts=timeouts, retry=None, http=http)
     check(result.error, kind, timeouts)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import GOOD_STREAM, LAST, STREAM, event, loopback, text, whole
+from tests.joined import joined
 from wire import Chat, Client, Retry, Timeouts, WireError, errors, gemini, openai
 from wire.core.call import Call, Preview
 from wire.testing.emulator import Emulator, EmulatorTransport
@@ -63,7 +64,7 @@ STATUSES = {
 """The statuses of the errors in `FAILURES`; the others broke after the headers of status 200."""
 
 
-@pytest.mark.parametrize("name", FAILURES)
+@joined("name", FAILURES)
 def test_the_error_of_a_sent_call_has_its_request(drive: Drive, name: str) -> None:
     steps, call, kind, attempts = FAILURES[name]
     error, url = error_of(drive, steps, call)
@@ -144,8 +145,8 @@ def test_an_error_of_the_neutral_door_has_its_request() -> None:
     assert caught.value.response_headers["retry-after"] == "2"
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
+@joined("stream", [False, True])
+@joined(
     ("model", "settings", "url"),
     [
         ("openai:gpt-5.2", {"temperature": 3}, "https://api.openai.com/v1/chat/completions"),
@@ -299,7 +300,7 @@ def test_repr_of_a_preview_has_no_body() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "model"),
     [
         (CALL, "m"),
@@ -314,7 +315,7 @@ def test_the_model_of_a_preview(call: Any, model: str) -> None:
     assert call.preview().model == model
 
 
-@pytest.mark.parametrize("body", [b'{"model": 5}', b'{"model": "\xff"}', b"[" * 5000, b"\0"])
+@joined("body", [b'{"model": 5}', b'{"model": "\xff"}', b"[" * 5000, b"\0"])
 def test_a_body_without_a_model_has_none(body: bytes) -> None:
     assert Preview("POST", "https://host.example/v1/chat", {}, body).model == ""
 

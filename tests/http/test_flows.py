@@ -19,6 +19,7 @@ import pytest
 
 from tests.http.drive import CALL, QUICK, Drive, of_one_loop
 from tests.http.loopback import ANSWER, Loopback, Step, loopback, whole
+from tests.joined import joined
 from wire import AsyncClient, Client, errors, gemini
 from wire.core.exchange import Pause
 from wire.http.async_lanes import AsyncLanes
@@ -158,8 +159,8 @@ def test_upload_in_pieces(drive: Drive) -> None:
     assert server.connections == 1
 
 
-@pytest.mark.parametrize("taken", [0, 2, 4])
-@pytest.mark.parametrize("step", ["reset", "close"])
+@joined("taken", [0, 2, 4])
+@joined("step", ["reset", "close"])
 def test_a_lost_connection_is_resumed_where_it_broke(drive: Drive, step: str, taken: int) -> None:
     storage, seen = Storage({2: (taken, [step])}), []
     with serve(storage) as server:
@@ -197,7 +198,7 @@ def test_it_gives_up(drive: Drive) -> None:
     assert (caught.value.provider, caught.value.attempts) == ("gemini", 1)
 
 
-@pytest.mark.parametrize(
+@joined(
     "url",
     [
         "http://upload.example/s",
@@ -291,8 +292,8 @@ def test_wait_until_it_is_active(drive: Drive) -> None:
 # --- cancelling -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
-@pytest.mark.parametrize("native", [False, True], ids=["scope", "task"])
+@joined("backend", ["asyncio", "trio"])
+@joined("native", [False, True], ids=["scope", "task"])
 def test_a_cancelled_upload_leaves_no_lane_open(backend: str, native: bool) -> None:
     if native and backend == "trio":
         return
@@ -413,7 +414,7 @@ def odd() -> Generator[Any, Any, None]:
     yield "GET /files"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("flow", "message"),
     [
         (lambda: CALL, "flow: expected a generator of calls, not Call; use send() for a call"),

@@ -17,6 +17,7 @@ import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import LAST, STREAM, event, loopback, text, whole
+from tests.joined import joined
 from wire import Account, errors, gemini, notes
 from wire.core.incoming import Incoming
 from wire.core.limits import Limits
@@ -108,7 +109,7 @@ def test_an_error_body_that_cannot_be_decoded(drive: Drive) -> None:
     assert error.__cause__.__traceback__ is None
 
 
-@pytest.mark.parametrize(
+@joined(
     ("hooks", "texts"),
     [
         ({"reader": BrokenReader}, ["Hel"]),

@@ -31,6 +31,7 @@ from tests.http.loopback import (
     text,
     whole,
 )
+from tests.joined import joined
 from wire import AsyncClient, errors
 
 ROOT = Path(__file__).parents[2]
@@ -163,8 +164,8 @@ def client_of(server: Loopback) -> AsyncClient:
     return AsyncClient("gemini", api_key="fake-key", base_url=server.url)
 
 
-@pytest.mark.parametrize("first", ["asyncio", "trio"])
-@pytest.mark.parametrize("second", ["asyncio", "trio"])
+@joined("first", ["asyncio", "trio"])
+@joined("second", ["asyncio", "trio"])
 def test_one_client_in_two_event_loops(first: str, second: str) -> None:
     """The connections of a loop end with it, and the next loop opens its own (R-24)."""
     with loopback(script) as server:

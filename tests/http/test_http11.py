@@ -249,7 +249,7 @@ def test_what_is_refused(name: str) -> None:
     assert (theirs.body, theirs.complete) == (body, False)
 
 
-@pytest.mark.parametrize("name", STRICTER)
+@joined("name", STRICTER)
 def test_what_h11_takes(name: str) -> None:
     data, words = STRICTER[name]
     ours = read([data])
@@ -388,7 +388,7 @@ def test_any_response_in_any_pieces(
 # --- limits ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("begin", "filler"),
     [
         (b"", b"HTTP/1.1 200 " + b"x" * 1000),

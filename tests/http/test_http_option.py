@@ -12,6 +12,7 @@ import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
+from tests.joined import joined
 from wire import AsyncClient, Client, errors
 
 
@@ -94,9 +95,7 @@ def test_by_name(drive: Drive) -> None:
         assert drive.send(http="httpx", base_url=server.url).text == "Hello."
 
 
-@pytest.mark.parametrize(
-    "wrong", ["curl", 5, object(), None], ids=["name", "number", "object", "none"]
-)
+@joined("wrong", ["curl", 5, object(), None], ids=["name", "number", "object", "none"])
 def test_what_is_no_transport_is_named(wrong: Any) -> None:
     for client in (Client, AsyncClient):
         with pytest.raises(errors.ConfigurationError, match="http: "):
@@ -105,11 +104,11 @@ def test_what_is_no_transport_is_named(wrong: Any) -> None:
 
 def test_sync_and_async_are_not_mixed_up() -> None:
     with pytest.raises(errors.ConfigurationError, match=r"handle_request\(\) or an httpx.Client"):
-        Client("gemini", http=httpx.AsyncClient())  # type: ignore[arg-type]
+        Client("gemini", http=httpx.AsyncClient(verify=False))  # type: ignore[arg-type]
     with pytest.raises(
         errors.ConfigurationError, match=r"handle_async_request\(\) or an httpx.AsyncClient"
     ):
-        AsyncClient("gemini", http=httpx.Client())  # type: ignore[arg-type]
+        AsyncClient("gemini", http=httpx.Client(verify=False))  # type: ignore[arg-type]
 
 
 def test_describe() -> None:
@@ -197,7 +196,7 @@ def test_vertex_express_key(drive: Drive) -> None:
         assert client.send(CALL).text == "Hello."
 
 
-@pytest.mark.parametrize("token", ["", 5, "two words", "line\nend"], ids=repr)
+@joined("token", ["", 5, "two words", "line\nend"], ids=repr)
 def test_a_token_that_is_none_is_an_error_of_ours(token: Any) -> None:
     with Client(
         "gemini@vertex",

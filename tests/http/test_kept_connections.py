@@ -28,6 +28,7 @@ from tests.http.loopback import (
     text,
     whole,
 )
+from tests.joined import joined
 from wire import answer_account, errors
 from wire.http import httpx_lane, lanes
 
@@ -74,7 +75,7 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("name", FORGERIES)
+@joined("name", FORGERIES)
 def test_a_forged_response_is_never_the_next_one(drive: Drive, name: str) -> None:
     arrived = threading.Event()
     with loopback(Once(FORGERIES[name])) as server:
@@ -163,8 +164,8 @@ def test_stale_connections_cost_no_attempt(drive: Drive, rounds: int) -> None:  
     assert (server.connections, len(server.requests)) == (rounds, rounds)
 
 
-@pytest.mark.parametrize("end", ["close", "reset"])
-@pytest.mark.parametrize("stream", [False, True], ids=["send", "read"])
+@joined("end", ["close", "reset"])
+@joined("stream", [False, True], ids=["send", "read"])
 def test_a_connection_that_closes_while_the_request_is_sent(
     drive: Drive, end: str, stream: bool
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.http.drive import Drive
 from tests.http.loopback import LAST, STREAM, chunked, event, head, loopback, text, whole
+from tests.joined import joined
 from wire import Limits, errors
 from wire.core.retry import NONE
 
@@ -18,7 +19,6 @@ HELLO = event(text("Hel"))
 MIB = 1024 * 1024
 SMALL_VALUES = b'{"new":[' + b"{}," * 500_000 + b"{}]}"
 DEEP = b'{"new":' + b"[" * 600 + b"]" * 600 + b"}"
-BOMB = gzip.compress(bytes(64 * MIB)) * 3
 
 
 def deep_event(data: bytes) -> bytes:
@@ -50,7 +50,7 @@ def streamed(drive: Drive, sent: Sequence[Any], limits: Limits) -> Any:
         return drive.read(base_url=server.url, limits=limits, retry=NONE)
 
 
-@pytest.mark.parametrize("name", STREAMS)
+@joined("name", STREAMS)
 def test_a_stream_over_a_limit(drive: Drive, name: str) -> None:
     """R-10, R-02: what arrived before is handed out; the error names the field."""
     sent, limits = STREAMS[name]
@@ -61,7 +61,7 @@ def test_a_stream_over_a_limit(drive: Drive, name: str) -> None:
     assert got.error.partial.text.startswith("Hel")
 
 
-@pytest.mark.parametrize(
+@joined(
     "noise",
     [b": comment\n", b"\n", b"data:\n\n", b"data: : ping\n\n", b"retry: 5\n", b"id: 5\n\n"],
 )
@@ -117,7 +117,7 @@ def test_an_error_body_over_a_limit(drive: Drive, body: bytes) -> None:
 @pytest.mark.parametrize(("status", "peak_mib"), [(200, 40), (500, 20)])
 def test_a_gzip_bomb(drive: Drive, status: int, peak_mib: int) -> None:
     """R-10: 192 MiB in 190 KiB, as a response and as an error body."""
-    sent = whole(BOMB, status, content_encoding="gzip")
+    sent = whole(gzip.compress(bytes(64 * MIB)) * 3, status, content_encoding="gzip")
     with loopback(lambda *_: [sent]) as server:
         tracemalloc.start()
         try:

@@ -395,8 +395,8 @@ def test_many_tasks_use_what_a_quota_allows(
     assert statuses.count(429) <= 0.005 * times
 
 
-@pytest.mark.parametrize("field", ["requests", "tokens", "concurrent", "window"])
-@pytest.mark.parametrize("value", [0, -1, True, "8", float("nan"), float("inf")])
+@joined("field", ["requests", "tokens", "concurrent", "window"])
+@joined("value", [0, -1, True, "8", float("nan"), float("inf")])
 def test_a_bad_value_is_named(field: str, value: Any) -> None:
     with pytest.raises(errors.ConfigurationError, match=f"pace: {field}: expected"):
         Pace(**{field: value})

@@ -25,6 +25,7 @@ import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive, of_one_loop
 from tests.http.loopback import ANSWER, GOOD_STREAM, STREAM, event, loopback, text, whole
+from tests.joined import joined
 from wire import AsyncClient, Client, Timeouts, WireError, errors
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
@@ -58,7 +59,7 @@ def test_at_most_four_frames_to_the_transport(drive: Drive) -> None:
 # --- imports --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "module",
     ["wire", "wire.gemini", "wire.openai.chat.endpoints", "wire.errors", "wire.http.target"],
 )

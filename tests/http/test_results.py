@@ -24,6 +24,7 @@ from anyio.from_thread import start_blocking_portal
 from tests.http.drive import Drive
 from tests.http.loopback import LAST, STREAM, Loopback, Step, chunked, loopback, whole
 from tests.http.loopback import text as gemini_text
+from tests.joined import joined
 from wire import AsyncClient, Client, Timeouts, anthropic, errors, gemini, notes, openai
 from wire.chat import AsyncChat, Chat
 from wire.core.memory import PARTIAL
@@ -606,8 +607,8 @@ def test_a_second_thread_that_reads_gets_an_error_and_the_first_goes_on() -> Non
             assert chunks.result().text == "Hello."
 
 
-@pytest.mark.parametrize("neutral", [False, True])
-@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@joined("neutral", [False, True])
+@joined("backend", ["asyncio", "trio"])
 def test_a_second_task_that_reads_gets_an_error_too(backend: str, neutral: bool) -> None:
     second = threading.Event()
 

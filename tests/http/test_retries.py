@@ -19,6 +19,7 @@ import pytest
 
 from tests.http.drive import CALL, QUICK, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, Step, loopback, whole
+from tests.joined import joined
 from wire import (
     AsyncChat,
     AsyncClient,
@@ -503,8 +504,8 @@ def test_r_19_no_listed_provider_has_an_idempotency_header() -> None:
 STATUSES = [300, 301, 302, 303, 304, 305, 307, 308]
 
 
-@pytest.mark.parametrize("status", STATUSES)
-@pytest.mark.parametrize("streamed", [False, True])
+@joined("status", STATUSES)
+@joined("streamed", [False, True])
 def test_r_30_no_redirect_is_followed(drive: Drive, status: int, streamed: bool) -> None:
     with loopback([whole(ANSWER)]) as other:
         host = other.url.removeprefix("http://")
@@ -520,7 +521,7 @@ def test_r_30_no_redirect_is_followed(drive: Drive, status: int, streamed: bool)
     assert error.message == f"redirects are not followed; this one is to http://***@{host}/a?***"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("location", "shown"),
     [
         ("https://elsewhere.example/v1", "https://elsewhere.example/v1"),

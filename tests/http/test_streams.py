@@ -20,12 +20,13 @@ from tests.http.loopback import (
     text,
     whole,
 )
+from tests.joined import joined
 from wire import AsyncClient, Client, Timeouts, errors
 
 SHORT = Timeouts(first_byte=10, idle=0.3)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("steps", "kind"),
     [
         ([STREAM, event(text("Hel")), event(text("lo.")), LAST], errors.StreamIncomplete),

@@ -176,7 +176,7 @@ def test_the_name_of_a_provider_has_no_case(name: str):
     assert made(name).provider.name == "gemini"
 
 
-@pytest.mark.parametrize("name", ["gemin", "", "gemini@", None, 3], ids=repr)
+@joined("name", ["gemin", "", "gemini@", None, 3], ids=repr)
 def test_an_unknown_provider_is_told_the_known_ones(name: Any):
     near = {
         "gemin": "did you mean 'gemini'? ",
@@ -190,7 +190,7 @@ def test_an_unknown_provider_is_told_the_known_ones(name: Any):
 VERTEX_PATH = "projects/my-project/locations/{0}/publishers/google/models/m:generateContent"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "options", "url"),
     [
         ("gemini", {}, "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"),
@@ -247,7 +247,7 @@ def test_s3_30_url(name: str, options: dict[str, Any], url: str):
     assert made(name, **options).url(call()) == url
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "options", "problem"),
     [
         ("gemini@vertex", {"location": "global"}, "project: gemini@vertex needs it"),
@@ -281,7 +281,7 @@ def test_an_unknown_option_is_named_with_the_known_ones():
 # --- base_url (R-27, R-31) ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "url",
     [
         "https://proxy.example",
@@ -369,7 +369,7 @@ def test_r_31_a_location_is_part_of_one_label():
     assert message.startswith("gemini@vertex: base_url: expected an http(s) URL with a host")
 
 
-@pytest.mark.parametrize("path", [".evil.example/v1", "@evil.example/v1", ":80@evil.example", 5])
+@joined("path", [".evil.example/v1", "@evil.example/v1", ":80@evil.example", 5])
 def test_r_31_a_path_does_not_continue_the_host(path: Any):
     with pytest.raises(ConfigurationError, match=r"^path: expected a text that begins"):
         Call("openai", "POST", path, BODY, parse=bytes, read_error=error_of)
@@ -413,7 +413,7 @@ def test_r_31_a_server_directs_no_request_into_a_private_network(
 # --- clocks, retry, limits ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("timeouts", "found"),
     [
         (Timeouts(), Timeouts(connect=10.0, first_byte=300.0, idle=120.0, total=900.0)),
@@ -436,9 +436,7 @@ def test_timeouts_that_are_not_given():
     assert Chat("gemini:m", api_key=KEY).call("Hi").timeouts is None  # those of the client
 
 
-@pytest.mark.parametrize(
-    "timeouts", [-1, 0, float("nan"), float("inf"), "5", True, (1, 2), [], {}], ids=repr
-)
+@joined("timeouts", [-1, 0, float("nan"), float("inf"), "5", True, (1, 2), [], {}], ids=repr)
 def test_wrong_timeouts_are_refused(timeouts: Any):
     expected = "timeouts: expected a positive number of seconds, a Timeouts or None, not "
     assert refused(timeouts=timeouts).startswith(expected)
@@ -477,7 +475,7 @@ def test_limits(options: dict[str, Any], limits: Limits):
     assert made(**options).limits == limits
 
 
-@pytest.mark.parametrize(
+@joined(
     ("option", "value"),
     [("retry", 3), ("limits", 3), ("retry", Retry), ("limits", {"event": 3})],
     ids=repr,
@@ -504,15 +502,15 @@ def test_headers_are_sent():
     }
 
 
-@pytest.mark.parametrize("name", ["user-agent", "User-Agent"])
-@pytest.mark.parametrize("where", ["client", "call"])
+@joined("name", ["user-agent", "User-Agent"])
+@joined("where", ["client", "call"])
 def test_a_header_of_ours_is_replaced_whatever_its_case(name: str, where: str):
     client, one = ({name: "me"}, {}) if where == "client" else ({}, {name: "me"})
     headers = made(api_key=KEY, headers=client).send_headers(call(headers=one), None)
     assert [value for header, value in headers if header.lower() == "user-agent"] == ["me"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("headers", "problem"),
     [
         ({"x y": "a"}, "headers: 'x y' is not a header name"),
@@ -587,7 +585,7 @@ def test_a_header_that_looks_secret_is_sent(header: tuple[str, str]):
     assert sent(made(api_key=KEY, headers=dict([header])))[header[0].lower()] == header[1]
 
 
-@pytest.mark.parametrize(
+@joined(
     "show",
     [
         repr,
@@ -638,9 +636,7 @@ def arguments(line: str) -> list[str]:
     return done.stdout.split("\n--\n")[:-1]
 
 
-@pytest.mark.parametrize(
-    "text", ["it's", "a\nb", '$HOME `id` $(id) \\ " !', "", "é 語", "*** ***"], ids=ascii
-)
+@joined("text", ["it's", "a\nb", '$HOME `id` $(id) \\ " !', "", "é 語", "*** ***"], ids=ascii)
 def test_curl_hands_the_body_on_as_it_is(text: str):
     body = f'{{"text": "{text}"}}'
     preview = made().preview(
@@ -697,7 +693,7 @@ def test_preview_without_a_body_ends_with_the_headers():
 # --- which calls ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("what", "kind", "problem"),
     [
         (

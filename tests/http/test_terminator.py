@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.http.drive import Drive, Streamed
 from tests.http.loopback import LAST, STREAM, chunked, loopback
+from tests.joined import joined
 from wire import openai
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
@@ -27,7 +26,7 @@ def twice(door: Any) -> list[Streamed]:
     return [door.read(CALL), door.read(CALL)]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("end", "connections"),
     [
         ([DONE + LAST], 1),

@@ -12,7 +12,9 @@ import anyio
 import httpx
 import pytest
 
+from tests.joined import joined
 from tests.test_frames import frames
+from tests.test_frames import uncollected as uncollected  # the fixture
 from wire import AsyncChat, AsyncClient, Chat, Client, gemini
 
 ANSWER = (
@@ -97,7 +99,8 @@ def of_the_seam(counted: Any) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("backend", ["sync", "asyncio", "trio"])
-@pytest.mark.parametrize("name", CEILINGS)
+@pytest.mark.usefixtures("uncollected")
+@joined("name", CEILINGS)
 def test_no_code_of_the_seam_runs(name: str, backend: str) -> None:
     counted = frames.counted(journey(name, backend))
     assert of_the_seam(counted) == set()

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from tests.joined import joined
 from wire import (
     AsyncClient,
     Client,
@@ -76,7 +77,7 @@ def reply(text: str) -> Reply:
     return Reply(message, Stop("end", text, text), usage, (Note(text, text),), model=text)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@joined("text", HOSTILE)
 def test_nothing_that_a_model_wrote_is_a_tag_a_link_or_a_formula(text: str):
     page = Page(reply(text)._repr_html_())
     assert page.tags <= {"div", "details", "summary", "pre", "p", "code", "ul", "li"}

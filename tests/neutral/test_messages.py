@@ -50,7 +50,7 @@ def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
     assert ToolCall(name="read").arguments == {}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("content", "error", "answer"),
     [
         ("15 degrees", False, {"result": "15 degrees"}),
@@ -74,7 +74,7 @@ def test_s1_03_s0_04_an_answer_is_an_object_with_name_id_and_flag(
     )
 
 
-@pytest.mark.parametrize("kind", [Text, Other, ToolCall, ToolResult])
+@joined("kind", [Text, Other, ToolCall, ToolResult])
 def test_s1_04_a_part_without_its_field_is_a_type_error(kind: type) -> None:
     with pytest.raises(TypeError):
         kind()
@@ -217,7 +217,7 @@ def test_the_usages_of_replies_have_a_sum() -> None:
             other + usages[0]  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("fields", "problem"),
     [
         (
@@ -354,7 +354,7 @@ def test_a_reply_remembers_the_wires_struct_and_takes_notes() -> None:
     assert notes(with_notes(reply, [Note("a", "b")])) == reply.notes == (Note("a", "b"),)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("parts", "empty"),
     [
         ((), True),
@@ -381,7 +381,7 @@ def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_somethin
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("loaded", "not_loaded"),
     [
         (

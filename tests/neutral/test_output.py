@@ -83,7 +83,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "name", "text", "value"),
     [
         (Person, "Person", '{"name": "Alice", "age": 30}', Person("Alice", 30)),
@@ -115,7 +115,7 @@ def test_u_93_what_is_asked_and_what_is_read(kind: Any, name: str, text: str, va
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "inner", "text", "value"),
     [
         (list[int], {"type": "array", "items": {"type": "integer"}}, '{"value": [1, 2]}', [1, 2]),
@@ -263,7 +263,7 @@ def test_what_does_not_fit_is_named(kind: Any, text: str, told: str) -> None:
     assert caught.value.partial is None
 
 
-@pytest.mark.parametrize(
+@joined(
     "text",
     [
         '{"name": "A", "age": 1}',
@@ -293,7 +293,7 @@ def test_fences_inside_of_texts_stay() -> None:
             OutputType(str).read(text)
 
 
-@pytest.mark.parametrize(
+@joined(
     "kind",
     [5, Path, {"type": "strnig"}, "no schema", "[]", Person | Span, lambda: 1, list["Nowhere"]],  # type: ignore[name-defined]  # noqa: F821
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
+from tests.joined import joined
 from wire.core.memory import Note
 from wire.neutral.rendering import ToolNames, safe_names
 
@@ -13,7 +12,7 @@ GEMINI = ToolNames(re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}"), 64, 64, "{name} 
 MESSAGES = ToolNames(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128, 120, "{name} -> {safe}")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("rule", "names", "taken", "safe"),
     [
         (GEMINI, ["now", "a-b"], [], {}),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.errors import RuleError
 from wire.neutral import request as module
 from wire.neutral.messages import (
@@ -101,7 +102,7 @@ def test_results_are_checked_whoever_made_their_message() -> None:
 PNG = Media(data=b"a", media_type="image/png", name="\ud83d")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "part"),
     [
         ("text", Text("\ud83d")),
@@ -120,7 +121,7 @@ def test_each_value_of_a_part_is_checked(path: str, part: Any) -> None:
     assert violation.path.startswith(f"messages[1].parts[1].{path}")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("path", "settings"),
     [
         ("system", {"system": "\ud83d"}),

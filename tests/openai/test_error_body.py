@@ -292,7 +292,7 @@ def test_envelope(name):
     assert error.raw == json.dumps(plain).encode()
 
 
-@pytest.mark.parametrize(
+@joined(
     ("data", "message"),
     [
         (b"<html><h1>502\n</h1></html>", "<html><h1>502 </h1></html>"),
@@ -361,7 +361,7 @@ def test_whatever_comes_is_an_error(data):
     told(sse(data))
 
 
-@pytest.mark.parametrize(
+@joined(
     "plain",
     [
         {},
@@ -545,7 +545,7 @@ def test_q14_a_choice_that_failed_in_a_whole_answer():
     assert (caught.value.partial.text, caught.value.code) == ("The", "error")
 
 
-@pytest.mark.parametrize("error", [{"message": "a\ud83c"}, True, ["boom"], 5])
+@joined("error", [{"message": "a\ud83c"}, True, ["boom"], 5])
 def test_q14_an_error_of_any_type_is_not_swallowed(error):
     assert isinstance(told(sse({"id": "x", "error": error}, b"[DONE]")).error, ServerError)
 
@@ -564,7 +564,7 @@ def test_error_null_and_words_like_it_are_no_error():
 # --- what hosts put beside it ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("raw", "upstream", "message"),
     [
         ('{"error":{"message":"Too long."}}', "Too long.", "Provider returned error: Too long."),
@@ -592,7 +592,7 @@ def test_upstream_message_of_openrouter(raw, upstream, message):
     assert error.details[0].metadata["provider_name"] == "P"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("details", "seconds"),
     [
         (
@@ -697,7 +697,7 @@ def test_fields_of_hosts_are_kept():
 # --- answers that are one struct ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "plain", "cls"),
     [
         (ModelList, {"error": {"message": "No.", "code": 401}}, AuthenticationError),

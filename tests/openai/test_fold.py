@@ -33,7 +33,7 @@ def message(*datas):
 # --- Q5: content ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("contents", "folded"),
     [
         (["A", "B", ""], "AB"),
@@ -233,7 +233,7 @@ def test_lists_go_on():
     assert ([each.token for each in logprobs.content], logprobs.refusal) == (["A", "B"], None)
 
 
-@pytest.mark.parametrize("odd", [5, "x", {"a": 1}, True])
+@joined("odd", [5, "x", {"a": 1}, True])
 def test_lists_that_were_none_at_first(odd):
     seen = streamed(
         chunk({"content": "A", "annotations": odd}),

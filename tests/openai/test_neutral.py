@@ -113,9 +113,7 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
                 return list(end.value)
 
 
-@pytest.mark.parametrize(
-    ("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)]
-)
+@joined(("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)])
 @joined("name", NAMES)
 def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
     name: str, style: str, stored: bool
@@ -186,7 +184,7 @@ ARGUMENTS: list[tuple[Any, dict[str, Any] | None, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "arguments", "text"), ARGUMENTS)
+@joined(("sent", "arguments", "text"), ARGUMENTS)
 def test_s1_25_arguments_are_an_object_nothing_or_invalid(
     sent: Any, arguments: dict[str, Any] | None, text: str
 ):
@@ -208,7 +206,7 @@ def test_s1_25_arguments_are_an_object_nothing_or_invalid(
     assert parse_reply(parse_completion(json.dumps(body).encode())).tool_calls[0].arguments == {}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("pieces", "text"),
     [
         (['{"n":1', "1}"], '{"n":11}'),  # one that looks for overlaps makes {"n":1} of it
@@ -307,7 +305,7 @@ def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
     assert (error, events, reply.stop.reason) == (None, [TextDelta("Hi"), Done(reply)], "filter")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finish", "reason"),
     [
         ("stop", "end"),
@@ -508,7 +506,7 @@ MISTRAL_SAID = {
 DETAILS = [{"type": "reasoning.text", "index": 0, "text": "Hm", "signature": "c2ln"}]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "said", "key", "value"),
     [
         ("mistral", MISTRAL_SAID, "content", MISTRAL_SAID["content"]),

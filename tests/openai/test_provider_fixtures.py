@@ -18,8 +18,8 @@ from typing import Any
 
 import anyio
 import msgspec
-import pytest
 
+from tests.joined import joined
 from wire import AsyncClient, Client, notes, openai
 from wire.neutral.messages import (
     Done,
@@ -232,7 +232,7 @@ def test_every_row_has_a_fixture_and_every_fixture_a_row():
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(files)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@joined("name", NAMES)
 def test_the_file_is_as_it_would_be_written(name: str):
     text = (FOLDER / f"{name}.cassette.json").read_text("utf-8")
     assert text == dump(cassette(name).interactions)
@@ -242,8 +242,8 @@ def test_the_file_is_as_it_would_be_written(name: str):
 # --- what is read, and what goes back -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
-@pytest.mark.parametrize("name", NAMES)
+@joined("style", ["sync", "asyncio", "trio"])
+@joined("name", NAMES)
 def test_the_conversation(name: str, style: str):
     wanted = expected(name)
     steps = replayed(name, style)
@@ -302,7 +302,7 @@ def slots(reply: Reply) -> str:
     return ", ".join(part.slot for part in thoughts(reply))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@joined("name", NAMES)
 def test_chunks_and_the_folded_answer_say_the_same(name: str):
     for step in replayed(name):
         *events, done = step.events
@@ -320,7 +320,7 @@ def test_chunks_and_the_folded_answer_say_the_same(name: str):
         )
 
 
-@pytest.mark.parametrize("name", NAMES)
+@joined("name", NAMES)
 def test_the_body_may_be_cut_anywhere(name: str):
     for interaction, step in zip(cassette(name).interactions, replayed(name), strict=True):
         body = body_bytes(interaction.response.body)
@@ -348,7 +348,7 @@ def first_answer(name: str) -> ChatCompletion:
     return parse_completion(body_bytes(cassette(name).interactions[0].response.body))
 
 
-@pytest.mark.parametrize("there", NAMES)
+@joined("there", NAMES)
 def test_a_conversation_goes_on_at_any_other_host(there: str):
     dialect, wanted = PROVIDERS[there].dialect, expected(there)
     assert dialect is not None

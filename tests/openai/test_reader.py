@@ -84,9 +84,7 @@ def test_q1_bom_cut_anywhere(body):
     assert told(*((BOM + body)[at : at + 1] for at in range(len(BOM + body)))).reply.text == "Hi"
 
 
-@pytest.mark.parametrize(
-    "body", [b"", BOM, BOM[:2], b"\n \n", b" " * 9000, b": ping\n\n: ping\n\n", b"data:\n\n"]
-)
+@joined("body", [b"", BOM, BOM[:2], b"\n \n", b" " * 9000, b": ping\n\n: ping\n\n", b"data:\n\n"])
 def test_q1_an_empty_body_is_no_answer(body):
     seen = told(body)
     assert (type(seen.error), seen.error.retryable, seen.error.message) == (
@@ -111,7 +109,7 @@ def test_q1_a_list_of_chunks():
     assert (seen.error, seen.reply.text, seen.reply.usage.input) == (None, "Hi", 3)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "text"),
     [
         (json.dumps([chunk({"content": "H"}), chunk({"content": "i"})]).encode(), "Hi"),
@@ -130,7 +128,7 @@ def test_q1_documents_that_are_not_whole(body, text):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     "body",
     [
         b'{"mood": "low"}',
@@ -187,7 +185,7 @@ def test_q2_lines(end, colon, between):
     assert texts(end.join(lines)) == ["H\u2028\x85é", "i"]
 
 
-@pytest.mark.parametrize("cut", [b"", b"\n", b"\r", b"\r\n"])
+@joined("cut", [b"", b"\n", b"\r", b"\r\n"])
 def test_q2_an_event_that_the_end_cuts_off_counts(cut):
     assert texts(sse(chunk({"content": "H"})) + b"data: " + FRAMES[1] + cut) == ["H", "i"]
 
@@ -218,7 +216,7 @@ def test_q2_a_blank_before_the_first_event():
 # --- Q3: data -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("data", [b"", b" ", b"\t", b": OPENROUTER PROCESSING", b":", b" : x"])
+@joined("data", [b"", b" ", b"\t", b": OPENROUTER PROCESSING", b":", b" : x"])
 def test_q3_data_that_is_no_event(data):
     seen = streamed(data, HI, data)
     assert (seen.reply.text, seen.notes, len(seen.chunks)) == ("Hi", [], 1)
@@ -235,7 +233,7 @@ def test_q3_done(done):
     )
 
 
-@pytest.mark.parametrize("other", [b"[done]", b"[DONE", b"DONE", b'"[DONE]"'])
+@joined("other", [b"[done]", b"[DONE", b"DONE", b'"[DONE]"'])
 def test_q3_what_is_not_done(other):
     seen = told(sse(chunk({"content": "Hi"}), other))
     assert (type(seen.error), seen.reader.done, len(seen.notes)) == (StreamIncomplete, False, 1)
@@ -252,7 +250,7 @@ def test_q3_done_glued_to_a_chunk():
     assert (seen.reply.text, seen.reader.done, seen.notes) == ("Hi", True, [])
 
 
-@pytest.mark.parametrize(
+@joined(
     "piece",
     [
         b"words",
@@ -333,7 +331,7 @@ def test_notes_have_an_end():
 # --- Q4, Q15: when it is whole --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "odd",
     [
         {"choices": None},
@@ -441,7 +439,7 @@ def test_nothing_is_read_after_an_error_or_done():
 # --- limits and odd values ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "body",
     [
         sse(HI) + b"data: " + b"x" * 200 + b"\n",
@@ -457,8 +455,8 @@ def test_event_over_the_limit(body):
     assert (reader.close(), type(reader.error)) == ([], LimitError)
 
 
-@pytest.mark.parametrize("depth", [3000, 100_000])
-@pytest.mark.parametrize("body", [b'{"choices":[],"a":%s%s}', b"%s%s"], ids=["inside", "list"])
+@joined("depth", [3000, 100_000])
+@joined("body", [b'{"choices":[],"a":%s%s}', b"%s%s"], ids=["inside", "list"])
 def test_deep_nesting(body, depth):
     body %= (b"[" * depth, b"]" * depth)
     assert type(told(sse(body)).error) is LimitError
@@ -468,7 +466,7 @@ def test_deep_nesting(body, depth):
             parse_completion(body)
 
 
-@pytest.mark.parametrize("depth", [500, 900, 950, 970, 980, 990])
+@joined("depth", [500, 900, 950, 970, 980, 990])
 def test_lists_in_lists_are_not_opened(depth):
     seen = told(sse(b"[" * depth + b"]" * depth, DONE))
     assert type(seen.error) in (type(None), LimitError)
@@ -513,7 +511,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize(("odd", "unknown"), ODD)
+@joined(("odd", "unknown"), ODD)
 def test_values_of_another_type_cost_nothing_else(odd, unknown):
     seen = streamed(odd)
     assert (seen.error, seen.reply.text, seen.reply.stop.reason, seen.notes) == (
@@ -664,7 +662,7 @@ def outcome(*pieces: bytes):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
+@joined(
     "body",
     [LONG, LONG[:-40], WHOLE, LONG + b"x", sse(HI) + b'{"error":\n{"message":"No."}}'],
     ids=["events", "cut", "document", "more", "bare error"],

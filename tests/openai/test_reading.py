@@ -83,7 +83,7 @@ def test_q13_table():
     assert (reason_of(None), reason_of("bored"), reason_of("STOP")) == ("other", "other", "other")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")]
 )
 def test_q13_stop(raw, reason):
@@ -97,7 +97,7 @@ def test_q13_stop(raw, reason):
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finish", "native", "reason"),
     [
         ("tool_calls", "length", "length"),
@@ -122,7 +122,7 @@ def test_q13_native_finish(finish, native, reason):
     ) == (reason, finish, native)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finishes", "raw"),
     [
         (["stop", None], "stop"),
@@ -160,7 +160,7 @@ def test_q13_camel_case():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("datas", "stop"),
     [
         ([chunk(CALL), DONE], Stop(reason="tool_calls")),
@@ -246,7 +246,7 @@ def test_q16_the_last_usage_counts(datas, expected):
     assert (seen.answer.usage.prompt_tokens, seen.answer.usage.completion_tokens) == expected
 
 
-@pytest.mark.parametrize(
+@joined(
     "datas",
     [
         [],
@@ -371,7 +371,7 @@ def test_a_reply_on_its_way():
     assert reading.close() == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finish", "reason"),
     [
         ("stop", "other"),
@@ -400,7 +400,7 @@ def test_a_call_of_a_custom_tool_in_the_middle_has_no_input_yet():
     assert (call.arguments, call.text) == ({"input": "SELECT"}, "SELECT")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("arguments", "read"),
     [(None, None), ("", None), ('{"a', None), ('{"a":1}', {"a": 1}), ("{}", {})],
 )
@@ -491,7 +491,7 @@ def test_the_old_call_in_a_whole_answer():
     assert (call.name, call.arguments, call.id[:5]) == ("f", {}, "call_")
 
 
-@pytest.mark.parametrize(
+@joined(
     "choice",
     [
         {"message": None, "finish_reason": "stop"},

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conformance.quirks import Served
+from tests.joined import joined
 from wire import Client, notes, openai
 from wire.core.memory import encode
 from wire.errors import HistoryError, RuleError
@@ -68,7 +69,7 @@ def test_s1_23_u_122_the_order_of_things():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("result", "content"),
     [
         (ToolResult("call_A", "f", ""), ""),
@@ -102,7 +103,7 @@ def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
     assert {key: value for key, value in said.items() if key == "content"} == wanted
 
 
-@pytest.mark.parametrize(
+@joined(
     ("call", "arguments"),
     [
         (ToolCall(id="c", name="f", arguments={"a": "ö"}), '{"a":"ö"}'),
@@ -201,7 +202,7 @@ def test_a_system_message_among_results_stands_behind_them():
 # --- U-42: media ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("media", "part"),
     [
         (PNG, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}),
@@ -248,7 +249,7 @@ def test_u_42_media(media: Media, part: Any):
     assert sent(Message.user(media))[0]["content"] == [part]
 
 
-@pytest.mark.parametrize(
+@joined(
     "media",
     [
         Media(data=b"a", media_type="video/mp4"),
@@ -391,7 +392,7 @@ def test_s0_01_s1_24_u_124_tools():
 ALLOWED = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("choice", "wanted"),
     [
         (None, None),
@@ -423,7 +424,7 @@ def test_u_107_a_host_that_does_not_choose_among_several():
 # --- settings -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("settings", "wanted"),
     [
         ({}, {}),
@@ -471,7 +472,7 @@ def test_u_54_u_55_u_149_fields(settings: Any, wanted: Any):
     assert told(asked(**settings)) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "strict", "closed", "changed"),
     [
         ("openai", True, True, ["tools[0].parameters", "tools[0].parameters.properties.at"]),
@@ -510,7 +511,7 @@ def test_a_strict_schema_that_the_host_refuses():
         assert openai.call(asked(**settings), "m", "mistral").body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "model", "field"),
     [
         ("openai", "gpt-5.6", "max_completion_tokens"),
@@ -547,7 +548,7 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "model", "form", "note"),
     [
         ("mistral", "mistral-medium-latest", "json_schema", []),
@@ -690,7 +691,7 @@ def test_turns_out_of_order_are_refused(messages: Any, paths: list[str]):
     assert [each.path for each in caught.value.violations] == paths
 
 
-@pytest.mark.parametrize(
+@joined(
     ("request_", "path"),
     [
         (

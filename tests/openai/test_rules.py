@@ -709,7 +709,7 @@ def test_taken(name: str):
     assert check(request, provider) == []
 
 
-@pytest.mark.parametrize("name", IGNORED)
+@joined("name", IGNORED)
 def test_ignored(name: str):
     provider, request, path = IGNORED[name]
     assert told(check(request, provider)) == [(path, "O7", "warning")]
@@ -909,7 +909,7 @@ def test_o16_texts_and_media_of_users():
     assert check(request, "openai") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("part", "path", "severity", "words"),
     [
         (
@@ -962,7 +962,7 @@ def test_o17_media_are_data_urls(part: dict[str, Any], path: str, severity: str,
     assert check(request, "openrouter") == check(request) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "form", "paths"),
     [
         ("openai", None, ["json_schema"]),
@@ -994,7 +994,7 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("schema", "path", "words"),
     [
         (CLOSED, "", ""),
@@ -1049,7 +1049,7 @@ def test_o19_strict_schemas_are_closed(schema: dict[str, Any], path: str, words:
     assert check(of(False), "openai") == check(of(True), "mistral") == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("schema", "path", "remedy"),
     [
         ({"type": "list"}, ".type", 'use "array"'),
@@ -1090,7 +1090,7 @@ def test_o20_types_of_schemas_are_those_of_json_schema(
 # --- ranges, roles, tools -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "fields", "message"),
     [
         (
@@ -1149,7 +1149,7 @@ def test_out_of_range(provider: str, fields: dict[str, Any], message: str):
     assert check(asked(**fields)) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "fields"),
     [
         ("openai", {"temperature": 2.0, "top_logprobs": 20, "stop": ["a"] * 4}),
@@ -1271,7 +1271,7 @@ def test_a_forced_call_while_thinking(
         assert (found[0].message, found[0].remedy) == expected
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "fields", "hit"),
     [
         ("gpt-5.6-terra", {}, True),
@@ -1381,7 +1381,7 @@ def test_what_was_refused_is_foreseen():
     assert +foreseen == {"openai": 31, "deepseek": 8, "groq": 33, "mistral": 12, "qwen": 1}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "model", "fields", "message", "hit"),
     [
         ("deepseek", "deepseek-v4-pro", {}, {}, True),

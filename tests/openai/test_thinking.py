@@ -110,7 +110,7 @@ def test_q7_tags_in_a_reply(dialect, texts):
 # --- Q6: slots ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("delta", "slot"),
     [
         ({"reasoning_content": "A"}, "reasoning_content"),

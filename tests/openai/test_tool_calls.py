@@ -27,7 +27,7 @@ def last(*deltas, finish="tool_calls") -> ToolCall:
 # --- Q8: what means absent ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "means"),
     [("", None), ("null", None), (None, None), ("nul", "nul"), ("0", "0"), (" ", " ")],
 )
@@ -272,7 +272,7 @@ def test_q11_a_value_replaces_pieces_that_came_before_it():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finish", "arguments"),
     [("length", None), ("model_length", None), ("tool_calls", {}), ("stop", {})],
 )
@@ -293,7 +293,7 @@ def test_q11_native_reason_says_that_the_call_was_cut_off():
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("first", "second", "text"),
     [
         (b'{\\"a\\":\\"\\ud83c', b'\\udf0a\\"}', '{"a":"🌊"}'),  # a pair cut in two

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from wire.core.memory import notes
 from wire.errors import HistoryError, RuleError
 from wire.neutral import messages as chat
@@ -78,7 +79,7 @@ def test_kinds_of_turns():
     assert notes(made) == ()
 
 
-@pytest.mark.parametrize(
+@joined(
     ("turn", "problem"),
     [
         (5, "turns[1]: expected a text, a Message or a response, not int"),
@@ -143,7 +144,7 @@ def test_two_calls_of_one_id_are_answered_twice():
 # --- results --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "content"),
     [
         ("2 m", "2 m"),
@@ -224,7 +225,7 @@ def test_what_was_not_made_here_is_its_own_original():
 # --- what goes back of a message ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("dialect", "slots", "kept"),
     [
         (Dialect(), ["reasoning_content", "reasoning"], {}),
@@ -274,7 +275,7 @@ def test_another_text_in_another_slot_is_told():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("message", "sent"),
     [
         ({"reasoning_content": "Hm."}, "Hm."),
@@ -311,10 +312,10 @@ def test_a_message_of_which_nothing_changes_is_the_same_object():
     assert messages("Hi", answer, "b")[1] is answer.choices[0].message
 
 
-@pytest.mark.parametrize(
+@joined(
     ("no_text", "sent"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})]
 )
-@pytest.mark.parametrize("content", [None, ""])
+@joined("content", [None, ""])
 def test_what_stands_for_no_text(no_text: Any, sent: dict[str, Any], content: str | None):
     answer = received(
         {
@@ -329,7 +330,7 @@ def test_what_stands_for_no_text(no_text: Any, sent: dict[str, Any], content: st
     assert {key: value for key, value in message.items() if key == "content"} == sent
 
 
-@pytest.mark.parametrize(
+@joined(
     ("arguments", "as_they_came", "wrapped"),
     [
         ('{"a": 1}', '{"a": 1}', '{"a": 1}'),

@@ -70,8 +70,8 @@ NEEDED = {
     ExpiresAfter: {"anchor": "created_at", "seconds": 3600},
 }
 FIELDS = [
-    (cls, name, wire_name, typing.get_type_hints(cls)[name])
-    for cls in STRUCTS
+    (cls, name, wire_name, hints[name])
+    for cls, hints in ((cls, typing.get_type_hints(cls)) for cls in STRUCTS)
     for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     if name not in NEEDED.get(cls, {})
 ]
@@ -132,7 +132,7 @@ def test_every_name_is_the_one_on_the_wire():
     }
 
 
-@pytest.mark.parametrize("cls", NEEDED, ids=lambda cls: cls.__name__)
+@joined("cls", NEEDED, ids=lambda cls: cls.__name__)
 def test_what_a_request_needs(cls):
     for name in NEEDED[cls]:
         with pytest.raises(TypeError):
@@ -163,7 +163,7 @@ def test_enums_are_open():
             ), (cls, name)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("cls", "body"),
     [
         (
@@ -283,7 +283,7 @@ def test_tool_choice_is_text_or_an_object(choice):
     assert msgspec.json.decode(encode(request), type=ChatCompletionRequest) == request
 
 
-@pytest.mark.parametrize("given", ["a", ["a", "b"], [1, 2], [[1], [2, 3]]])
+@joined("given", ["a", ["a", "b"], [1, 2], [[1], [2, 3]]])
 def test_input_of_embeddings(given):
     request = EmbeddingRequest(model="m", input=given)
     assert json.loads(encode(request)) == {"model": "m", "input": given}

@@ -17,6 +17,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.joined import joined
 from tests.pipeline.pipelines import BACKENDS, Seen, connecting, run
 from wire.errors import PipelineError
 from wire.pipeline.checkpoint import (
@@ -168,7 +169,7 @@ def test_a_checkpoint_cut_at_any_byte_is_one_typed_error_with_its_position() -> 
     assert load_checkpoint(data[:end]).data == {"k": ["é", {"n": 10**30}]}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "problem"),
     [
         ('{"last_node_id": "a", "data": {"k": NaN}}', r"not JSON: .*\(byte 36\)$"),
@@ -272,7 +273,7 @@ def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
     assert read_checkpoint(path).last_node_id == "a"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("source", "said"),
     [
         ("", "run.json: not JSON"),
@@ -306,7 +307,7 @@ def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
     assert type(again.data["float"]) is float
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "problem"),
     [
         (object(), "expected a JSON value, not object"),

@@ -36,7 +36,7 @@ def refusal(text: str) -> str:
     return caught.value.message
 
 
-@pytest.mark.parametrize("text", ["", "   ", "_", " _\n"])
+@joined("text", ["", "   ", "_", " _\n"])
 def test_p_60_no_condition_always_holds(text: str):
     assert parse_condition(text).holds({}) is True
 
@@ -94,7 +94,7 @@ def test_p_62_s4_41_grammar(text: str, expected: bool | None):
         assert holds(text) is expected
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "expected"),
     [
         ("missing", False),
@@ -112,7 +112,7 @@ def test_p_63_a_missing_key_is_the_empty_text(text: str, expected: bool):
     assert holds(text) is expected
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "told"),
     [
         ("a == b c", "column 8: unexpected 'c': the condition is complete before it"),

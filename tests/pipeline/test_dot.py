@@ -33,7 +33,7 @@ def refusal(text: str) -> str:
 # --- statements -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "told"),
     [
         ("", "line 1, column 1: unexpected end of file: a pipeline starts with digraph"),
@@ -102,7 +102,7 @@ def test_p_03_ids_bare_and_quoted():
     assert refusal("digraph g { é }") == "line 1, column 13: unexpected 'é'"
 
 
-@pytest.mark.parametrize("separator", [", ", ",", "; ", ";", " ", "\n", "\t,\n", "] [", "]["])
+@joined("separator", [", ", ",", "; ", ";", " ", "\n", "\t,\n", "] [", "]["])
 def test_p_04_p_05_separators_of_attributes(separator: str):
     assert attributes(f'a=1{separator}b=two{separator}c="x"') == {"a": 1, "b": "two", "c": "x"}
 
@@ -159,7 +159,7 @@ def test_p_06_values_have_types(text: str, value: Value):
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize(
+@joined(
     "text",
     [
         "5abc",
@@ -188,7 +188,7 @@ def test_p_06_a_bare_value_does_not_swallow_an_arrow():
     assert edges(graph) == ["a -> b", "b -> c", "c -> d"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "expected"),
     [
         (Duration("250ms"), 0.25),
@@ -207,7 +207,7 @@ def test_p_06_durations_in_seconds(value: Value, expected: float):
     assert seconds(value) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
+@joined(
     "value",
     [
         "",

@@ -32,7 +32,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 # --- routing --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("context", "target"),
     [
         ({"mood": "good"}, "a"),
@@ -241,7 +241,7 @@ def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None
     assert fan_ins(parse(f"digraph x {{ {' '.join(lines)} }}")) == pairs
 
 
-@pytest.mark.parametrize(
+@joined(
     ("edges", "said"),
     [
         (
@@ -390,7 +390,7 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(backend: str) -> None:
     assert run(backend, f"digraph x {{ {HEAD} start -> done }}", timeout=60).last_node_id == "done"
 
 
-@pytest.mark.parametrize("timeout", ["0s", "soon", -1, ""])
+@joined("timeout", ["0s", "soon", -1, ""])
 def test_p_75_what_is_no_time_limit_is_refused(timeout: Any) -> None:
     with pytest.raises(PipelineError):
         Engine(parse(f"digraph x {{ {HEAD} start -> done }}"), timeout=timeout)

@@ -246,7 +246,7 @@ def test_p_105_a_seed_stands_in_for_a_prompt():
     assert told("n [type=codergen] start -> n -> done", keys=["seed"]) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("attributes", "column"),
     [
         ('label="x =="', 5),
@@ -272,7 +272,7 @@ def test_p_106_p_61_a_label_beside_a_condition_is_a_caption():
     assert told('start -> done [label="[Y] Yes, please", condition="outcome=success"]') == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("attributes", "message"),
     [
         (
@@ -335,7 +335,7 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "missing"),
     [
         ('n [type=set key=k value="{{.seed}} {{.start_time}}"] start -> n -> done', []),
@@ -584,7 +584,7 @@ def test_s4_22_three_providers_in_sequence():
 # --- keys of conditions, and models ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("condition", "missing"),
     [
         ("n_output == yes && last_output != no", []),

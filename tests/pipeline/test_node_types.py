@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.joined import joined
 from tests.pipeline.pipelines import BACKENDS, connecting, run
 from wire.errors import PipelineError
 from wire.pipeline import cli
@@ -63,10 +64,8 @@ def findings(body: str, **options: Any) -> list[tuple[str, str]]:
     return [(each.rule, each.message) for each in lint(graph, **given)]
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(
-    "node", ["n [type=repeat, {}]", "n [type=again, {}]", "n [shape=star, {}]", "echo [{}]"]
-)
+@joined("backend", BACKENDS)
+@joined("node", ["n [type=repeat, {}]", "n [type=again, {}]", "n [shape=star, {}]", "echo [{}]"])
 def test_a_new_type_is_linted_and_run_by_its_row(backend: str, node: str) -> None:
     id = node.split()[0]
     last = f'last [type=set, key=k, value="<{{{{.{id}_text}}}}>"]'
@@ -177,7 +176,7 @@ def test_a_graph_made_by_hand_is_resolved() -> None:
     assert [node.type for node in graph.nodes.values()] == ["codergen"] * 3
 
 
-@pytest.mark.parametrize(
+@joined(
     ("row", "message"),
     [
         (
@@ -250,8 +249,8 @@ def test_the_page_has_every_type_attribute_condition_and_key() -> None:
         assert f"\n| `{condition}` | " in page
 
 
-@pytest.mark.parametrize(("form", "_"), FORMS)
-def test_each_form_of_a_condition_on_the_page_is_one(form: str, _: str) -> None:
+@joined(("form", "place"), FORMS)
+def test_each_form_of_a_condition_on_the_page_is_one(form: str, place: str) -> None:
     assert parse_condition(form).text == form
 
 

@@ -23,7 +23,7 @@ CONTEXT = {
 }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "expected"),
     [
         ("no place", "no place"),

@@ -361,7 +361,7 @@ def test_the_schema_in_the_repository_is_that_of_the_structs():
     ) + "\n"
 
 
-@pytest.mark.parametrize("name", session_format.KINDS)
+@joined("name", session_format.KINDS)
 def test_the_file_has_every_field_of_a_part(name: str):
     fields = session_format.KINDS[name].__struct_fields__
     assert {*fields} - {"origin", "at"} == {*getattr(chat, name).__struct_fields__}
@@ -747,7 +747,7 @@ def test_s1_62_a_text_for_an_answer_goes_to_the_model_as_a_result():
     assert told.tool_results[0].answer == {"result": "21"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("part", "problem"),
     [
         ({"text": "a", "colour": "red"}, "unknown field `colour`"),

@@ -211,8 +211,8 @@ def test_s1_67_json():
     ]
 
 
-@pytest.mark.parametrize("format", FORMATS)
-@pytest.mark.parametrize("thoughts", [False, True])
+@joined("format", FORMATS)
+@joined("thoughts", [False, True])
 def test_s1_67_signatures_and_origins_are_not_shown(format: Any, thoughts: bool):
     told = export(HISTORY, format, thoughts=thoughts)
     assert re.findall("c2ln[A-Za-z0-9=]*|gemini-3", told) == []
@@ -255,7 +255,7 @@ def test_what_is_no_json_is_named(format: Any):
 # --- what was said stays inside -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     "text",
     [
         "One line.",

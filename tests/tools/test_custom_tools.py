@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import Agent, Chat, Message, Tool, ToolCall, tool
 from wire.errors import RuleError, ToolError
 from wire.neutral.request import Request
@@ -54,7 +55,7 @@ def test_a_custom_tool_takes_one_text() -> None:
     assert msgspec.structs.replace(SQL, description="Other.").parameters == PARAMETERS
 
 
-@pytest.mark.parametrize(
+@joined(
     ("options", "problem"),
     [
         ({"grammar": "a"}, 'tool t: grammar: only a custom tool has a grammar (kind="custom")'),
@@ -184,7 +185,7 @@ def test_a_choice_of_both_kinds(provider: str, allowed: dict[str, Any]) -> None:
     assert body["tool_choice"] == allowed
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "declared"),
     [
         ("gemini", lambda body: body["tools"][0]["functionDeclarations"][0]["parameters"]),

@@ -185,7 +185,7 @@ def test_arguments_are_converted_to_the_types() -> None:
     assert [type(got[4]), type(got[6].value)] == [float, int]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("arguments", "told"),
     [
         ({}, "$: Object missing required field `city`"),
@@ -413,7 +413,7 @@ def wrapped(*args: Any, **kwargs: Any) -> Any:
     return cached(*args, **kwargs)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("function", "name", "is_async"),
     [
         (Meter().read, "read", False),
@@ -511,7 +511,7 @@ def test_without_a_context_the_call_is_known() -> None:
     assert ready.run() == ("c9", "", ())
 
 
-@pytest.mark.parametrize(
+@joined(
     ("kind", "arguments", "value"),
     [
         (Place, {"city": "Oslo", "extra": 1}, Place("Oslo")),
@@ -629,7 +629,7 @@ def test_s3_02_what_cannot_be_a_tool(define: Any, told: str) -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize("name", ["", "two words", "a" * 65, "1st", "tâche", "a.b", None])
+@joined("name", ["", "two words", "a" * 65, "1st", "tâche", "a.b", None])
 def test_s1_06_u_101_names(name: str | None) -> None:
     """`None` is the name of a lambda."""
     with pytest.raises(RuleError) as caught:

@@ -201,7 +201,7 @@ LARGE: dict[str, Callable[[int], Any]] = {
 }
 
 
-@pytest.mark.parametrize("wire", MODELS)
+@joined("wire", MODELS)
 @joined("kind", LARGE)
 def test_r_38_the_work_is_linear_in_the_size_of_a_schema(kind: str, wire: str) -> None:
     module, model = MODELS[wire]

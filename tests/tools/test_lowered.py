@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.joined import joined
 from wire import gemini, notes
 from wire.core.memory import FINDINGS, shared
 from wire.errors import RuleError, SchemaError, Violation
@@ -39,7 +40,7 @@ def test_two_requests_share_what_a_tool_was_lowered_to() -> None:
     assert declared(tool) is not declared(city_tool())
 
 
-@pytest.mark.parametrize(("before", "after"), [("a", "b"), (1, True), (None, 0), (1, 1.0)])
+@joined(("before", "after"), [("a", "b"), (1, True), (None, 0), (1, 1.0)])
 def test_a_changed_schema_is_lowered_anew(before: Any, after: Any) -> None:
     tool = city_tool(default=before)
     assert declared(tool) == declared(city_tool(default=before))

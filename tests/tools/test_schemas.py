@@ -93,7 +93,7 @@ BAD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("schema", BAD)
+@joined("schema", BAD)
 def test_s3_02_a_bad_schema_is_an_error_when_it_is_defined(schema: Any) -> None:
     with pytest.raises(ToolError) as caught:
         tool(lambda arguments: 1, name="get_weather", parameters=schema)
@@ -140,7 +140,7 @@ def test_s0_01_the_schema_stays_as_it_is() -> None:
     assert schema == PARAMETERS
 
 
-@pytest.mark.parametrize(
+@joined(
     ("arguments", "told"),
     [
         ({}, '$: "location" is a required property'),
@@ -316,7 +316,7 @@ def of_dict_and_more(arguments, retries=3):
     return arguments, retries
 
 
-@pytest.mark.parametrize(
+@joined(
     ("function", "result"),
     [
         (of_names, ("Oslo", 2)),
@@ -361,7 +361,7 @@ def test_a_parameter_that_only_the_function_needs() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("function", "told"),
     [
         (

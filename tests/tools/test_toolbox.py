@@ -88,7 +88,7 @@ def test_s1_50_s3_05_duplicates() -> None:
     assert toolbox.get("now") is now
 
 
-@pytest.mark.parametrize("tools", ["now", 5, {"a": 1}, None])
+@joined("tools", ["now", 5, {"a": 1}, None])
 def test_what_is_no_list_of_tools(tools: Any) -> None:
     with pytest.raises(RuleError, match="tools: expected a list of tools"):
         Toolbox(tools)
@@ -124,7 +124,7 @@ def test_s1_54_u_119_a_call_that_fits() -> None:
     assert ready.run() == "It rains in Oslo."
 
 
-@pytest.mark.parametrize(
+@joined(
     ("wanted", "message"),
     [
         (call(), "$: Object missing required field `city`"),
@@ -292,7 +292,7 @@ loop: list[Any] = []
 loop.append(loop)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "message"),
     [
         (object(), "$: JSON cannot represent this: object has no JSON form"),
@@ -337,7 +337,7 @@ def test_s1_54_success_is_a_flag_and_no_word_in_the_text() -> None:
     assert told(Outcome("file not found", False)).result.answer == {"error": "file not found"}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("value", "content", "media"),
     [
         (PNG, "", (PNG,)),
@@ -364,7 +364,7 @@ class Mute(Exception):
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
+@joined(
     ("error", "message"),
     [
         (ValueError("no such city"), "no such city"),
@@ -444,7 +444,7 @@ def test_s3_15_a_timeout(seconds: float, shown: str) -> None:
     assert not toolbox.is_final(run.result)
 
 
-@pytest.mark.parametrize(
+@joined(
     "error",
     [
         KeyboardInterrupt(),
@@ -461,7 +461,7 @@ def test_s1_54_s3_15_a_cancellation_is_no_answer(error: BaseException) -> None:
     assert caught.value is error
 
 
-@pytest.mark.parametrize(
+@joined(
     ("final", "content", "ends"),
     [
         (True, "x", True),

@@ -18,6 +18,7 @@ from wire.errors import RuleError, StreamInvalid, Violation
 from wire.neutral.batches import (
     CANCELLED,
     EXPIRED,
+    MOST_PAGES,
     Batch,
     BatchCounts,
     BatchStatus,
@@ -30,11 +31,16 @@ from wire.neutral.messages import Media, Reply
 
 MAX_REQUESTS = 100_000
 """Requests of one batch."""
+MAX_BYTES = 256_000_000
+"""Bytes of the body that creates a batch. Source: Anthropic's API reference of errors."""
+_PAGE = 100
 _JSON = {"content-type": "application/json"}
 
 
-def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
-    """A flow that submits the bodies of calls by the ids of their requests.
+def create_batch(
+    calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
+) -> Flow[Batch]:
+    """A flow that submits the bodies of calls by the ids of their requests. Batches have no names.
 
     The batch names the beta features of all its requests. Raises `RuleError` for an id that the
     server would refuse.
@@ -56,6 +62,29 @@ def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) ->
     body = b'{"requests":[%b]}' % b",".join(items)
     made = yield from ask(plain(MessageBatch, "POST", "/messages/batches", body, sent=sent))
     return _batch(made, row)
+
+
+def newest_batch(row: Provider) -> Flow[str]:
+    """A flow that reads the id of the newest batch; empty if there is none."""
+    page = yield from ask(batches.list_batches(limit=1))
+    return (page.data[0].id or "") if page.data else ""
+
+
+def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
+    """A flow that searches for the first batch after another one that has so many requests."""
+    found: Batch | None = None
+    last: str | None = None
+    for _ in range(MOST_PAGES):
+        page = yield from ask(batches.list_batches(limit=_PAGE, after_id=last))
+        for each in page.data or ():  # the newest first
+            if each.id == after:
+                return found
+            batch = _batch(each, row)
+            found = batch if batch.counts.total == total else found
+        last = page.last_id
+        if not page.has_more or not last:
+            break
+    return found
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:

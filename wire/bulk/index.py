@@ -19,6 +19,21 @@ from wire.errors import ConfigurationError
 _CACHE_KIB = 4096
 
 
+def private_database(*tables: str) -> sqlite3.Connection:
+    """A database of SQLite that no other process sees: a few MiB in memory, the rest on disk."""
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    for statement in (
+        f"PRAGMA cache_size=-{_CACHE_KIB}",
+        "PRAGMA journal_mode=OFF",
+        "PRAGMA synchronous=OFF",
+        "PRAGMA temp_store=FILE",
+        *(f"CREATE TABLE {table}" for table in tables),
+        "BEGIN",
+    ):
+        database.execute(statement)
+    return database
+
+
 class Index:
     """The rows that are done, and the ids of the rows that were read.
 
@@ -28,17 +43,10 @@ class Index:
     """
 
     def __init__(self, done: Iterable[Done] = ()) -> None:
-        self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        for statement in (
-            f"PRAGMA cache_size=-{_CACHE_KIB}",
-            "PRAGMA journal_mode=OFF",
-            "PRAGMA synchronous=OFF",
-            "PRAGMA temp_store=FILE",
-            "CREATE TABLE done (row INTEGER PRIMARY KEY, id TEXT, digest TEXT)",
-            "CREATE TABLE ids (id BLOB PRIMARY KEY, row INTEGER) WITHOUT ROWID",
-            "BEGIN",
-        ):
-            self._database.execute(statement)
+        self._database = private_database(
+            "done (row INTEGER PRIMARY KEY, id TEXT, digest TEXT)",
+            "ids (id BLOB PRIMARY KEY, row INTEGER) WITHOUT ROWID",
+        )
         self.count = 0
         """The rows that are done."""
         for each in done:

@@ -44,14 +44,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises `ConfigurationError` for a model that has no key or cannot hold the settings.
         """
-        given = self.options.get("around") or ()
-        functions = (given,) if callable(given) else tuple(given)
-        options = {**self.options, "around": (*functions, pace), "http": self._transport()}
-        chats = [AsyncChat(name, **options) for name in self.models]
-        for each in chats:
-            each.client._target.require_key()
+        chats = self.chats(pace)
         chat: AnyChat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
         return Asker(chat, chats, self.output, self.cache is not None)
+
+    def chats(self, *around: Pace) -> list[AsyncChat]:
+        """A new chat with each model. Raises `ConfigurationError` as `asker`."""
+        given = self.options.get("around") or ()
+        functions = (given,) if callable(given) else tuple(given)
+        options = {**self.options, "around": (*functions, *around), "http": self._transport()}
+        chats = [AsyncChat(name, **options) for name in self.models]
+        for chat in chats:
+            chat.client._target.require_key()
+        return chats
 
     def _transport(self) -> Any:
         if self.cache is None:

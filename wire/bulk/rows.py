@@ -312,5 +312,15 @@ def request_json(request: Request) -> dict[str, Any]:
 
 def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a request as keys of a neutral row."""
-    value: dict[str, Any] = msgspec.json.decode(encode(dict(settings)))
+    plain = dict(settings)
+    if plain.get("tools"):
+        plain["tools"] = [_declared(each) for each in plain["tools"]]
+    value: dict[str, Any] = msgspec.json.decode(encode(plain))
     return value
+
+
+def _declared(tool: Tool | ServerTool) -> Tool | ServerTool:
+    """The tool without its function, which is no JSON."""
+    if not isinstance(tool, Tool):
+        return tool
+    return Tool(**{name: getattr(tool, name) for name in Tool.__struct_fields__})

@@ -7,8 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+<<<<<<< HEAD
+=======
+from wire.batches import EVERY_SECONDS
+>>>>>>> bulk
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
+from wire.bulk.journal import JOURNAL, refuse_open_jobs
 from wire.bulk.output_files import Header
 from wire.bulk.plan import planned
 from wire.bulk.rows import settings_json
@@ -16,6 +21,7 @@ from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat import Settings, seal_settings
 from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
+from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
 from wire.errors import ConfigurationError
 from wire.http.target import Options
@@ -31,6 +37,8 @@ class BulkOptions(Options, Settings, total=False):
 
 
 _OWN = (
+    "rows",
+    "model",
     "to",
     "dead",
     "output",
@@ -41,7 +49,12 @@ _OWN = (
     "cache",
     "in_order",
     "stop_after",
+<<<<<<< HEAD
     "on",
+=======
+    "batch",
+    "every",
+>>>>>>> bulk
 )
 
 
@@ -60,14 +73,19 @@ def run(
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,
     output: Any = None,
-    concurrent: int = CONCURRENT,
+    concurrent: int | None = None,
     requests: int | None = None,
     tokens: int | None = None,
     window: float = 60.0,
     cache: str | os.PathLike[str] | None = None,
     in_order: bool = False,
     stop_after: int = STOP_AFTER,
+<<<<<<< HEAD
     on: str | None = None,
+=======
+    batch: bool = False,
+    every: float = EVERY_SECONDS,
+>>>>>>> bulk
     http: Any = "auto",
     **options: Unpack[BulkOptions],
 ) -> Run:
@@ -104,8 +122,9 @@ def run(
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
         output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
-        concurrent: The most rows that are asked at the same time. At a server that is busy, fewer
-            are for a while, as `Pace` says.
+        concurrent: The most rows that are asked at the same time, by default 32. At a server that
+            is busy, fewer are for a while, as `Pace` says. With `batch`, the most jobs that run, by
+            default 4.
         requests: Requests in a window; `None`: as many as the server reports in its headers.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
@@ -114,8 +133,14 @@ def run(
         in_order: True writes the file of the results anew when all rows are done, in the order of
             the rows. Else lines stay in the order of the answers; `wire.bulk.read` sorts them.
         stop_after: The number of rows that may fail one after the other before the run ends.
+<<<<<<< HEAD
         on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
             rows, and all limits hold for them together. By default this process asks.
+=======
+        batch: Whether the rows are asked in batches of the vendor: at half the price, and within 24
+            hours instead of at once. It needs `to`, and has one model, no `cache` and no limits.
+        every: Seconds between two polls of a job, with `batch`.
+>>>>>>> bulk
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
@@ -123,7 +148,8 @@ def run(
     for name in options:
         if name not in BulkOptions.__annotations__:
             raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
-    whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
+    if concurrent is not None:
+        whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
@@ -134,7 +160,11 @@ def run(
             raise ConfigurationError(f"model[{position}]: expected {expected}")
     if not models:
         raise ConfigurationError("model: expected at least one")
-    pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=concurrent)
+    if not isinstance(batch, bool):
+        raise ConfigurationError(f"batch: expected True or False, not {type_name(batch)}")
+    PollPolicy(every, every)  # raises for a number that is not positive
+    if batch:
+        _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens)
     job = Job(
         models=models,
         options=options,
@@ -142,6 +172,7 @@ def run(
         cache=_path("cache", cache),
         http=http,
     )
+<<<<<<< HEAD
     limits = {"requests": requests, "tokens": tokens}
     executor: Executor  # before a row is read: a model may have no key
     if on is None:
@@ -149,9 +180,25 @@ def run(
     else:
         named = {unit: count for unit, count in limits.items() if count is not None}
         executor = _on_dask(on, job, named, window, concurrent)
+=======
+>>>>>>> bulk
     settings = job.settings()
     header = Header(models=list(models), settings=settings_json(settings))
     results = _path("to", to)
+    executor: Executor  # made before a row is read: a model may have no key
+    if batch:
+        from wire.bulk.batch_executor import JOBS, BatchExecutor
+
+        [chat] = job.chats()
+        journal = f"{results}{JOURNAL}"
+        jobs = JOBS if concurrent is None else concurrent
+        executor = BatchExecutor(chat, output, header, journal, jobs=jobs, every=every)
+    else:
+        if results is not None:
+            refuse_open_jobs(f"{results}{JOURNAL}")
+        most = CONCURRENT if concurrent is None else concurrent
+        pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=most)
+        executor = LocalExecutor(job.asker(pace), most)
     return Run(
         Source(rows),
         executor,
@@ -166,6 +213,7 @@ def run(
             settings=settings,
             limits=limits,
             window=window,
+            tier="batch" if batch else "",
         ),
     )
 
@@ -190,3 +238,17 @@ def _path(name: str, path: Any) -> str | None:
     if not text:
         raise ConfigurationError(f"{name}: expected a path, not an empty text")
     return text
+
+
+def _check_batch(*, to: Any, model: Sequence[Any], **others: Any) -> None:
+    """Raise `ConfigurationError` for what a run with batches does not have."""
+    if to is None:
+        raise ConfigurationError(
+            "batch: needs to, the file of the results: jobs go on when this process ends, and "
+            "their ids are kept beside it"
+        )
+    if len(model) > 1:
+        raise ConfigurationError("model: expected one, since a batch is asked of one model")
+    for name, value in others.items():
+        if value is not None:
+            raise ConfigurationError(f"{name}: does not apply to batch")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.catalogue.catalogue import Model, Price, Source, current
-from wire.core.memory import PARTIAL
+from wire.core.memory import PARTIAL, TIER
 from wire.core.secret import quoted
 
 if TYPE_CHECKING:
@@ -249,6 +249,8 @@ def _counted_cost(reply: Reply) -> Cost:
     family = origin.provider.partition("@")[0]
     of_answer = getattr(reply.answer, "charges", None)
     charges: Charges = of_answer() if of_answer is not None else Charges()
+    if (tier := vars(reply).get(TIER)) and _is_standard(charges.tier):
+        charges = msgspec.structs.replace(charges, tier=tier)
     vendor = charges.vendor
     if vendor is not None and (vendor.is_usd or family in _SENDS_USD):
         if vendor.total is None:
@@ -287,8 +289,7 @@ def _priced(usage: Usage | None, model: Model, charges: Charges) -> Cost:
         return Cost(reason="the response has no token counts")
     if model.reason:
         return Cost(reason=model.reason)
-    tier = charges.tier.lower().replace("-", "_")
-    tier = "" if tier in _STANDARD else tier
+    tier = "" if _is_standard(charges.tier) else _tier_word(charges.tier)
     price = model.price(usage.input, tier=tier, at=charges.at)
     named = quoted(f"{model.provider}:{model.id}")
     if price is None or price.input is None or price.output is None:
@@ -312,6 +313,14 @@ def _priced(usage: Usage | None, model: Model, charges: Charges) -> Cost:
     if price.request is not None:
         parts["requests"] = _times(1, price.request, -3)
     return _of_parts(parts, model, charges.unpriced)
+
+
+def _tier_word(tier: str) -> str:
+    return tier.lower().replace("-", "_")
+
+
+def _is_standard(tier: str) -> bool:
+    return _tier_word(tier) in _STANDARD
 
 
 def _standard_search(model: Model, usage: Usage, charges: Charges) -> Decimal | None:

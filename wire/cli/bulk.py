@@ -47,6 +47,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         ("output", "SCHEMA.json", "a JSON Schema that the answers must match"),
         ("dead", "FILE", "file of the rows that failed (default: OUT.dead.jsonl)"),
         ("cache", "FOLDER", "ask equal requests once, and keep the responses in this folder"),
+        ("on", "ADDRESS", "scheduler of Dask whose workers ask, such as tcp://scheduler:8786"),
     ):
         command.add_argument(f"--{name}", metavar=metavar, help=text)
     for name, text in (
@@ -83,6 +84,7 @@ _PARAMETERS = (
     "tokens",
     "stop_after",
     "window",
+    "on",
 )
 
 

@@ -36,6 +36,8 @@ B = TypeVar("B", bound="MetadataStruct")
 S = TypeVar("S", bound="WireStruct")
 
 RAW, ACCOUNT, NOTES, FINDINGS = "_raw", "_account", "_notes", "_findings"
+TIER = "_tier"
+"""Metadata key of a reply whose tier of service the response does not say."""
 COMPLETE = "_complete"
 """Metadata key of a received struct whose fields hold all of its JSON: it has no unknown keys and
 no nulls.

@@ -9,7 +9,7 @@ from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines
 from wire.core.memory import encode
 from wire.core.provider import Provider
-from wire.errors import StreamInvalid
+from wire.errors import StreamInvalid, retryable_status
 from wire.gemini import batches, files, uploads
 from wire.gemini.failures import failed
 from wire.gemini.paths import not_on_vertex, resource
@@ -18,6 +18,7 @@ from wire.gemini.types import BatchOperation, BatchState, InlinedResponse
 from wire.neutral.batches import (
     CANCELLED,
     EXPIRED,
+    MOST_PAGES,
     Batch,
     BatchCounts,
     BatchStatus,
@@ -30,6 +31,9 @@ from wire.neutral.messages import Media, Reply
 
 MAX_REQUESTS = 50_000
 """Requests of one batch."""
+MAX_BYTES = 2_000_000_000
+"""Bytes of the file of requests. Source: Gemini API, guides of batches and files."""
+_PAGE = 100
 MAX_INLINE_BYTES = 16 * 1024 * 1024
 """A larger batch is uploaded as a file: the server takes bodies of up to 20 MB."""
 INPUT_NAME = "wire-batch.jsonl"
@@ -43,20 +47,23 @@ _STATUSES: dict[str, BatchStatus] = {
 }
 
 
-def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
+def create_batch(
+    calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
+) -> Flow[Batch]:
     """A flow that submits the bodies of calls by the ids of their requests.
 
     Raises `ConfigurationError` on Vertex, which has another batch API.
     """
     path = f"/{resource(model)}:batchGenerateContent"
+    shown = name or INPUT_NAME
     size = sum(len(call.body) + len(id) + 40 for id, call in calls.items())
     if size <= MAX_INLINE_BYTES:
         items = b",".join(
             b'{"request":%b,"metadata":{"key":%b}}' % (call.body, encode(id))
             for id, call in calls.items()
         )
-        body = b'{"batch":{"displayName":"%b","inputConfig":{"requests":{"requests":[%b]}}}}'
-        call = batches.batch_call("POST", path, body % (INPUT_NAME.encode(), items))
+        body = b'{"batch":{"displayName":%b,"inputConfig":{"requests":{"requests":[%b]}}}}'
+        call = batches.batch_call("POST", path, body % (encode(shown), items))
     else:
         not_on_vertex(batches.batch_call("POST", path), row)
         lines = (b'{"key":%b,"request":%b}' % (encode(id), call.body) for id, call in calls.items())
@@ -64,8 +71,28 @@ def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) ->
         file = yield from uploads.upload_file(
             data, mime_type="application/jsonl", display_name=INPUT_NAME
         )
-        call = batches.create_batch(model, file.name or "", display_name=INPUT_NAME)
+        call = batches.create_batch(model, file.name or "", display_name=shown)
     return _batch((yield from ask(call)), row)
+
+
+def newest_batch(row: Provider) -> Flow[str]:
+    """A flow that needs no call: batches have names."""
+    yield from ()
+    return ""
+
+
+def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
+    """A flow that searches for the batch of that name."""
+    token: str | None = None
+    for _ in range(MOST_PAGES):
+        page = yield from ask(batches.list_batches(_PAGE, token))
+        for each in page.operations or ():
+            if each.metadata is not None and each.metadata.display_name == name:
+                return _batch(each, row)
+        token = page.next_page_token
+        if not token:
+            break
+    return None
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:
@@ -106,7 +133,9 @@ def _line(result: InlinedResponse, number: int, batch: str) -> ResultLine:
     if result.response is not None:
         return ResultLine(id, result.response.raw or encode(result.response))
     if result.error is not None:
-        return ResultLine(id, b"", failed(result.error, f"the request {id!r} of {batch} failed"))
+        error = failed(result.error, f"the request {id!r} of {batch} failed")
+        error.retryable = retryable_status(error.status or 500)
+        return ResultLine(id, b"", error)
     problem = f"the result {id!r} of {batch} has neither a response nor an error"
     return ResultLine(id, b"", StreamInvalid(problem, raw=result.raw or b""))
 

@@ -101,10 +101,31 @@ class WireBatches(Protocol):
         """Requests of one batch."""
         ...
 
+    @property
+    def MAX_BYTES(self) -> int:
+        """Bytes of the requests of one batch."""
+        ...
+
     def create_batch(
-        self, calls: Mapping[str, Call[Reply]], model: str, row: Provider
+        self, calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
     ) -> Flow[Batch]:
-        """A flow that submits the bodies of calls by the ids of their requests."""
+        """A flow that submits the bodies of calls by the ids of their requests.
+
+        A vendor whose batches have names gets `name`, for `find_batch`.
+        """
+        ...
+
+    def newest_batch(self, row: Provider) -> Flow[str]:
+        """A flow that reads the `after` of `find_batch`, before the batch is created."""
+        ...
+
+    def find_batch(self, name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
+        """A flow that searches the vendor's list for a batch whose id was not received.
+
+        It returns the batch of that name. Where batches have no names, it returns the first one
+        that was created after the batch `after` and has `total` requests: its results tell whether
+        it is the one.
+        """
         ...
 
     def get_batch(self, id: str, row: Provider) -> Flow[Batch]:
@@ -140,6 +161,10 @@ class WireBatches(Protocol):
     def file_reference(self) -> str:
         """A `Media.url` of no file, for a request that is checked before the upload."""
         ...
+
+
+MOST_PAGES = 100
+"""Pages of the vendor's list in which a batch is searched for."""
 
 
 def without_answer(code: str, batch: str) -> APIError:

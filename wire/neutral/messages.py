@@ -33,7 +33,7 @@ from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
 from wire.core.files import read_whole
 from wire.core.lenient import plain
-from wire.core.memory import MetadataStruct, Note, WireStruct, encode, freeze
+from wire.core.memory import TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.secret import quoted
 from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 from wire.neutral.display import reply_html, reply_line, short
@@ -870,6 +870,12 @@ def with_reasks(
     vars(copy).update(vars(reply))
     vars(copy)[_LAST] = reply
     return copy
+
+
+def with_tier(reply: Reply, tier: str) -> Reply:
+    """Set the tier of service by which the reply is priced, unless the response says another."""
+    vars(reply)[TIER] = tier
+    return reply
 
 
 def with_answer(reply: Reply, answer: WireStruct) -> Reply:

@@ -231,7 +231,7 @@ def test_a_received_item_that_is_no_strict_json(body: bytes, sent: bytes):
 # --- bad input ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "problem"),
     [
         (
@@ -283,7 +283,7 @@ def test_bad_requests(make: Any, problem: str):
     assert problem in str(caught.value)
 
 
-@pytest.mark.parametrize("odd", ["", "/", "a/b", "..", None, 1])
+@joined("odd", ["", "/", "a/b", "..", None, 1])
 def test_an_id_leads_to_no_other_path(odd: Any):
     for make, parameter in (
         (responses.get_response, "response_id"),
@@ -432,7 +432,7 @@ ANSWERS: dict[str, tuple[Call[Any], bytes, Callable[[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@joined("name", ANSWERS)
 def test_how_answers_are_read(name: str):
     call, body, look, expected = ANSWERS[name]
     answer = call.parse(body)
@@ -445,14 +445,14 @@ def test_how_answers_are_read(name: str):
         )
 
 
-@pytest.mark.parametrize("name", sorted(ANSWERS.keys() - {"delete"}))
+@joined("name", sorted(ANSWERS.keys() - {"delete"}))
 def test_what_is_no_answer(name: str):
     for odd in (b"", b"<html></html>", b"7", b"{}", b'{"object":"list"}'):
         with pytest.raises(StreamInvalid):
             ANSWERS[name][0].parse(odd)
 
 
-@pytest.mark.parametrize("body", [b"", b"null", b"OK", b"{}"])
+@joined("body", [b"", b"null", b"OK", b"{}"])
 def test_a_deleted_response_needs_no_body(body: bytes):
     deleted = responses.delete_response("resp_1").parse(body)
     assert (deleted.id, deleted.deleted) == (None, None)
@@ -500,8 +500,8 @@ def test_a_host_that_stores_nothing(provider: str):
                 client.send(CALLS[name][0]())
 
 
-@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
-@pytest.mark.parametrize("provider", ["openai", "openai@responses", "xai"])
+@joined("style", ["sync", "asyncio", "trio"])
+@joined("provider", ["openai", "openai@responses", "xai"])
 def test_calls_through_the_clients(style: str, provider: str):
     seen: list[str] = []
 

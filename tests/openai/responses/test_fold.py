@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
+from tests.joined import joined
 from tests.openai.responses.bodies import (
     CREATED,
     added,
@@ -144,7 +143,7 @@ FORMED: dict[str, tuple[list[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMED)
+@joined("name", FORMED)
 def test_what_deltas_form_at_a_host_that_does_not_announce_items(name: str) -> None:
     events, formed = FORMED[name]
     assert output(*events) == [{"type": "message", **formed}]

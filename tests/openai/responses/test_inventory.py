@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.inventories import Walk, fields_of, inventory
+from tests.joined import joined
 from wire.core.facts import SDK, facts_of
 from wire.openai.common.types.base import OpenAIStruct
 from wire.openai.responses import types
@@ -81,7 +82,7 @@ def test_types_are_those_of_the_inventory(walk: Walk) -> None:
     assert walk.other_types() == sorted(OTHER_TYPES)
 
 
-@pytest.mark.parametrize("name", SDK_ONLY)
+@joined("name", SDK_ONLY)
 def test_every_field_of_the_sdk_has_its_place(name: str) -> None:
     assert set(SDK_ONLY[name]) - set(fields_of(getattr(types, name))) == set()
 

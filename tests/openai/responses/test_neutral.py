@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import wire
+from tests.joined import joined
 from tests.openai.responses.bodies import (
     CREATED,
     added,
@@ -74,7 +75,7 @@ def test_the_parts_stand_in_the_order_of_the_output() -> None:
     assert (reply.id, reply.model) == ("resp_t1", "gpt-5.6")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("item", "part"),
     [
         (reasoning(), Thought("", slot="summary", signature="Z2F0ZQ==")),
@@ -98,7 +99,7 @@ def test_one_item_is_one_part(item: dict[str, Any], part: Any) -> None:
     assert reply_of(item).message.parts == (part,)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("text", "more", "arguments"),
     [
         ('{"a":1}', {}, {"a": 1}),
@@ -134,7 +135,7 @@ def test_a_call_without_an_id_gets_the_same_one_from_the_same_request() -> None:
     assert ids[0][1] == other[1] == "call_t1"
 
 
-@pytest.mark.parametrize(
+@joined(
     ("output", "more", "stop"),
     [
         ([message("Hi")], {}, ("end", "completed", "")),

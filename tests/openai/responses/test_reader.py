@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.openai.responses.bodies import CREATED, delta, message, parsed, read, response, sse
 from wire.errors import (
     APIError,
@@ -30,7 +31,7 @@ def raised(body: bytes | dict[str, Any]) -> Any:
     return caught.value
 
 
-@pytest.mark.parametrize("status", ["queued", "in_progress", "cancelled", "incomplete"])
+@joined("status", ["queued", "in_progress", "cancelled", "incomplete"])
 def test_a_response_without_output_is_a_response_unless_it_failed(status: str) -> None:
     found = parsed(status=status)
     assert (found.status, found.output, found.error) == (status, [], None)
@@ -67,7 +68,7 @@ def test_of_two_errors_the_one_with_more_words_counts() -> None:
     assert wordless.message == "Slow down."
 
 
-@pytest.mark.parametrize(
+@joined(
     "after",
     [
         b"",
@@ -98,7 +99,7 @@ def test_the_codes_of_failed_responses_decide_the_class() -> None:
         assert (type(error), error.retryable) == (kind, retryable)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "kind", "words"),
     [
         (b'{"mood":"low"}', StreamInvalid, 'not a response: {"mood":"low"}'),

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.openai.responses.bodies import (
     custom_call,
     function_call,
@@ -142,7 +143,7 @@ def test_media_of_a_user() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@joined(
     "media",
     [
         Media(data=b"a", media_type="audio/wav"),
@@ -176,7 +177,7 @@ RECEIVED = {
 }
 
 
-@pytest.mark.parametrize("name", RECEIVED)
+@joined("name", RECEIVED)
 def test_received_items_go_back_in_their_order_without_id_and_status(name: str) -> None:
     output, kept = RECEIVED[name]
     reply = reply_of(*output)
@@ -307,7 +308,7 @@ def test_a_refusal_of_another_vendor_is_a_refusal() -> None:
 # --- results --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("result", "output"),
     [
         ({"content": ""}, ""),

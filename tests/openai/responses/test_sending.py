@@ -122,8 +122,8 @@ def sse(*events: dict[str, Any]) -> bytes:
 WHOLE = sse({"type": "response.completed", "response": response(message("At 05:12."))})
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("stream", [False, True])
+@joined("style", STYLES)
+@joined("stream", [False, True])
 def test_reasoning_that_the_server_cannot_decrypt_is_left_out_once(
     style: str, stream: bool
 ) -> None:
@@ -329,7 +329,7 @@ def test_the_events_of_a_chat_go_on() -> None:
 # --- the row of a chat ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("name", "path"),
     [
         ("openai:gpt-5.6", "/v1/responses"),

@@ -319,7 +319,7 @@ def test_the_neutral_events(name: str):
     assert read(STREAMS[name]).neutral == EVENTS[name]
 
 
-@pytest.mark.parametrize("name", NAMED)
+@joined("name", NAMED)
 def test_events_of_a_single_host_are_handed_out(name: str):
     neutral = read(STREAMS[name]).neutral
     own = [each for each in neutral if isinstance(each, ProviderEvent)]
@@ -329,7 +329,7 @@ def test_events_of_a_single_host_are_handed_out(name: str):
     assert all(each.data["type"] == each.name for each in own)
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@joined("name", BROKEN)
 def test_a_broken_stream_ends_in_a_typed_error_after_what_arrived(name: str):
     (kind, status, code, retryable, words), text = BROKEN[name]
     outcome = read(STREAMS[name])
@@ -365,7 +365,7 @@ def test_nothing_depends_on_where_the_bytes_are_split(name: str):
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("name", ["two-messages", "error-flat", "failed", "surrogates"])
+@joined("name", ["two-messages", "error-flat", "failed", "surrogates"])
 def test_nothing_depends_on_any_one_split(name: str):
     data = STREAMS[name]
     expected = visible(read(data))

@@ -53,8 +53,8 @@ STRUCTS = sorted(
 )
 NEEDED: dict[type[OpenAIStruct], dict[str, Any]] = {ItemsRequest: {"items": []}}
 FIELDS = [
-    (cls, name, wire_name, typing.get_type_hints(cls)[name])
-    for cls in STRUCTS
+    (cls, name, wire_name, hints[name])
+    for cls, hints in ((cls, typing.get_type_hints(cls)) for cls in STRUCTS)
     for name, wire_name in zip(cls.__struct_fields__, cls.__struct_encode_fields__, strict=True)
     if name not in NEEDED.get(cls, {})
 ]
@@ -270,7 +270,7 @@ def test_items(body: dict[str, Any], item: Item):
     assert wire.unknown(received) == []
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "struct"),
     [
         (
@@ -380,7 +380,7 @@ def test_the_input_follows_the_model():
     assert encode(request) == b'{"model":"m","input":"Hi","max_output_tokens":16,"store":false}'
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "struct"),
     [
         (

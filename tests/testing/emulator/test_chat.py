@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import post, said
 from wire.testing.emulator import Emulator
 from wire.testing.emulator.embeddings import vector
@@ -154,7 +155,7 @@ def test_forms_and_limits() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("headers", "body", "status", "words"),
     [
         ({}, {"model": "m", "messages": []}, 401, "You didn't provide an API key."),

@@ -150,7 +150,7 @@ def test_a_host_that_is_not_this_machine_cannot_steer(method: str, name: str, ho
     assert ask(emulator, host=host).status == 200  # the vendors' paths have any host
 
 
-@pytest.mark.parametrize("host", LOOPBACK)
+@joined("host", LOOPBACK)
 def test_names_of_this_machine_steer(host: str) -> None:
     emulator = Emulator()
     for headers in ({"host": host}, {"host": host, "origin": f"http://{host}"}, {}):
@@ -158,7 +158,7 @@ def test_names_of_this_machine_steer(host: str) -> None:
         assert (answer.status, answer.headers) == (200, (("content-type", "application/json"),))
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://[::1", "file://", "x"])
+@joined("origin", ["http://evil.example", "null", "http://[::1", "file://", "x"])
 def test_a_page_from_elsewhere_cannot_steer(origin: str) -> None:
     headers = {"host": "localhost:8910", "origin": origin}
     answer = Emulator().answer("POST", "/_wire/reset", headers, b"")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, GEMINI_25, error, post, said, user
 from wire.errors import ConfigurationError
 from wire.testing.cassette.faults import Fault
@@ -155,9 +156,7 @@ def test_a_fault_by_the_number_of_the_request() -> None:
     assert [answer.pieces[-1] == Cut() for answer in answers] == [False, False, True, False]
 
 
-@pytest.mark.parametrize(
-    "said", ["nothing", "cut; how=1", "cut; after=x", "", {"fault": "cut", "when": 1}]
-)
+@joined("said", ["nothing", "cut; how=1", "cut; after=x", "", {"fault": "cut", "when": 1}])
 def test_faults_that_are_none(said: Any) -> None:
     with pytest.raises(ConfigurationError, match="fault: "):
         fault_of(said)

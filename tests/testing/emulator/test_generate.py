@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import (
     GEMINI_3,
     GEMINI_25,
@@ -227,7 +228,7 @@ def test_both_versions(version: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@joined(
     ("config", "text"),
     [
         (
@@ -320,7 +321,7 @@ DAYS = {
 }
 
 
-@pytest.mark.parametrize(
+@joined(
     ("question", "tools", "calls"),
     [
         ("Use get_time for Oslo", [WEATHER, TIME], [("get_time", {"zone": "Oslo"})]),

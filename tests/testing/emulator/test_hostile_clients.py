@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, user
 from wire.errors import ConfigurationError
 from wire.testing.emulator import Emulator, EmulatorLimits, Server, serve
@@ -404,7 +405,7 @@ def test_nothing_was_written(capfd: pytest.CaptureFixture[str], small: Server) -
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("value", [0, -1, float("nan"), True, "1", None])
+@joined("value", [0, -1, float("nan"), True, "1", None])
 def test_a_limit_is_a_positive_number(value: object) -> None:
     with pytest.raises(ConfigurationError, match="limits: body_seconds: expected a positive"):
         EmulatorLimits(body_seconds=value)  # type: ignore[arg-type]

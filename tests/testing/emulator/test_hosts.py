@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator import claude_asks
 from tests.testing.emulator.claude_asks import TOOL, assistant, conversation, refused, said, user
 from wire.errors import ConfigurationError
@@ -29,7 +30,7 @@ def error(answer: Answer) -> Any:
 # --- chat completions: keys -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "key", "wanted"),
     [
         (
@@ -143,7 +144,7 @@ def test_hosts_that_ignore_keys_ignore_them() -> None:
         assert answer.status == 200, provider
 
 
-@pytest.mark.parametrize(
+@joined(
     ("provider", "path", "status", "shown"),
     [
         ("llama.cpp", "/v1/models", 200, b'"owned_by"'),
@@ -165,7 +166,7 @@ def test_the_provider_answers_a_shared_path_without_a_key(
 # --- chat completions: models ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("model", "status", "message", "code"),
     [
         (
@@ -232,7 +233,7 @@ def refuses_developer(answer: Answer) -> bool:
     return answer.status == 400 and b"unknown variant `developer`" in answer.body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("target", "model", "deepseek"),
     [
         ("/v1/chat/completions", "deepseek-chat", True),
@@ -266,7 +267,7 @@ def test_an_option_says_which() -> None:
 # --- Messages -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("fields", "message"),
     [
         ({"response_format": {}}, "response_format: Extra inputs are not permitted"),

@@ -117,7 +117,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("path", MODELS)
+@joined("path", MODELS)
 def test_half_a_surrogate_pair_is_answered(path: str) -> None:
     model, keys = MODELS[path]
     body = {key: SURROGATES[key] for key in keys} | ({"model": model} if model else {})
@@ -205,7 +205,7 @@ def ways(schema: Any) -> list[tuple[str, dict[str, str], dict[str, Any]]]:
 
 @pytest.mark.sampled
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("name", sample(list(SCHEMAS), 3))
+@joined("name", sample(list(SCHEMAS), 3))
 def test_schemas_that_explode(name: str) -> None:
     schema = SCHEMAS[name]
     for path, headers, body in ways(schema):
@@ -221,7 +221,7 @@ def test_a_value_that_is_too_large_is_no_value(schema: Any) -> None:
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
+@joined(
     ("pattern", "text"),
     [
         (r"^[A-Z]{2}-\d+$", "AA-0"),
@@ -323,8 +323,8 @@ OVER = [
 ]
 
 
-@pytest.mark.parametrize(("over", "status"), OVER)
-@pytest.mark.parametrize("backend", ["threads", "asyncio"])
+@joined(("over", "status"), OVER)
+@joined("backend", ["threads", "asyncio"])
 def test_the_transports_have_the_same_limits(
     over: dict[str, Any], status: int, backend: str
 ) -> None:
@@ -457,7 +457,7 @@ def test_batches_and_stores_end_in_the_quota_error() -> None:
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
+@joined(
     "body",
     [
         b"\n" * 5_000_000,

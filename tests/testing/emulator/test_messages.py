@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from tests.testing.emulator.claude_asks import (
     KEY,
     MODEL,
@@ -86,7 +87,7 @@ def test_a_stream() -> None:
     assert (told[-2]["usage"]["input_tokens"], told[-2]["usage"]["output_tokens"]) == (1, 15)
 
 
-@pytest.mark.parametrize(
+@joined(
     "more", [{}, {"thinking": THINKING}, {"tools": [TOOL]}, {"tools": [TOOL], "thinking": THINKING}]
 )
 def test_a_stream_says_what_a_whole_answer_says(more: dict[str, Any]) -> None:
@@ -272,7 +273,7 @@ def test_what_a_script_says() -> None:
     assert post(emulator, "other").body != post(emulator).body
 
 
-@pytest.mark.parametrize(
+@joined(
     ("finish", "reason"),
     [
         ("STOP", "end_turn"),

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.http.drive import Drive
+from tests.joined import joined
 from wire import Chat, Message, answer_account, anthropic, errors
 from wire.neutral.messages import Done, TextDelta, Thought, ThoughtDelta, ToolCallEnd
 from wire.pipeline.cli import main as attractor
@@ -162,9 +163,7 @@ HOSTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "model", [*HOSTS, "deepseek@anthropic:deepseek-chat", "minimax@anthropic:MiniMax-M3"]
-)
+@joined("model", [*HOSTS, "deepseek@anthropic:deepseek-chat", "minimax@anthropic:MiniMax-M3"])
 def test_a_chat_with_calls_and_thoughts(model: str) -> None:
     emulator = Emulator()
     with Chat(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.claude_asks import (
     KEY,
     MODEL,
@@ -29,7 +30,7 @@ LONG = "word " * 1500
 # --- who asks, and what is refused ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@joined(
     ("headers", "wanted"),
     [
         ({}, (401, "authentication_error", "x-api-key header is required")),
@@ -86,7 +87,7 @@ def test_a_bearer_is_as_good_as_a_key() -> None:
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}
 
 
-@pytest.mark.parametrize(
+@joined(
     ("more", "message"),
     [
         ({"max_tokens": None}, "max_tokens: Field required"),
@@ -157,9 +158,7 @@ def test_what_only_other_hosts_refuse() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"\xff", b'{"model": 5, "max_tokens": 1, "messages": []}']
-)
+@joined("body", [b"", b"{", b"[]", b"\xff", b'{"model": 5, "max_tokens": 1, "messages": []}'])
 def test_bodies_that_are_none(body: bytes) -> None:
     assert refused(Emulator().answer("POST", "/v1/messages", KEY, body))[:2] == (
         400,
@@ -171,7 +170,7 @@ def test_a_body_that_is_too_long() -> None:
     assert refused(post(Emulator(), "x" * (32 << 20)))[:2] == (413, "request_too_large")
 
 
-@pytest.mark.parametrize(
+@joined(
     "model",
     [
         "claude-sonet-4-5",
@@ -186,7 +185,7 @@ def test_models_that_there_are_not(model: str) -> None:
     assert post(Emulator(lenient=True), model=model).status == 200
 
 
-@pytest.mark.parametrize(
+@joined(
     "model",
     [
         "claude-opus-5-5",
@@ -258,9 +257,7 @@ def test_paths_and_methods_that_are_none() -> None:
 # --- other hosts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "prefix", ["/anthropic", "/api/anthropic", "/apps/anthropic", "/coding", "/api"]
-)
+@joined("prefix", ["/anthropic", "/api/anthropic", "/apps/anthropic", "/coding", "/api"])
 def test_other_hosts_of_this_wire(prefix: str) -> None:
     path = f"{prefix}/v1/messages"
     body = json.dumps(

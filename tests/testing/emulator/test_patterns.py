@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, KEY, parts, user
 from wire.testing.emulator import Emulator
 from wire.testing.emulator.patterns import Search, Unsearchable
@@ -46,7 +47,7 @@ def test_it_finds_what_re_finds() -> None:
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize(
+@joined(
     ("one", "text"),
     [
         ("(a+)+$", "a" * 30_000 + "b"),
@@ -62,7 +63,7 @@ def test_a_pattern_on_which_re_does_not_end(one: str, text: str) -> None:
     assert not Search(one).found(text)
 
 
-@pytest.mark.parametrize(
+@joined(
     ("one", "why"),
     [
         (r"(a)\1", "groupref: not supported"),

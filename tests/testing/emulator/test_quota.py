@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.joined import joined
 from wire import AsyncChat, Chat, Retry, answer_account
 from wire.errors import ConfigurationError, ConnectionLost, OverloadedError, RateLimitError
 from wire.testing.emulator import (
@@ -45,7 +46,7 @@ def chat_with(model: str, emulator: Emulator, **options: Any) -> Chat:
     return Chat(model, api_key=KEY, http=EmulatorTransport(emulator), **options)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@joined("model", MODELS)
 def test_who_waits_as_long_as_the_server_asks_is_answered(model: str) -> None:
     clock = Clock()
     with chat_with(model, Emulator(quota=Quota(requests=2), clock=clock)) as chat:
@@ -219,7 +220,7 @@ def test_a_vendor_goes_down_and_comes_back() -> None:
             chat.ask("Hi")
 
 
-@pytest.mark.parametrize(
+@joined(
     ("make", "problem"),
     [
         (lambda: Quota(requests=0), "quota: requests: expected a positive whole number, not 0"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import said
 from tests.testing.emulator.response_asks import (
     ENCRYPTED,
@@ -495,7 +496,7 @@ def test_a_rule_has_its_words_and_its_id() -> None:
     assert ask(Emulator(lenient=True), [orphan]).status == 200
 
 
-@pytest.mark.parametrize(
+@joined(
     ("body", "wanted"),
     [
         (b"{", (400, "We could not parse the JSON body of your request: ")),

@@ -86,7 +86,7 @@ async def test_a_row_answers_async(row: Provider) -> None:
         assert (await chat.ask("hi")).text.endswith("You said: hi")
 
 
-@pytest.mark.parametrize("row", [row for row in PROVIDERS.values() if not row.key_required])
+@joined("row", [row for row in PROVIDERS.values() if not row.key_required])
 def test_a_self_hosted_server_needs_no_key(row: Provider) -> None:
     with Chat(model(row), http=EmulatorTransport()) as chat:
         assert chat.ask("hi").text.endswith("You said: hi")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from tests.testing.emulator.asks import (
     GEMINI_3,
     KEY,
@@ -166,7 +167,7 @@ def test_a_file(tmp_path: Path) -> None:
     assert texts(ask(Emulator(str(path)))) == ["from a file"]
 
 
-@pytest.mark.parametrize(
+@joined(
     ("script", "problem"),
     [
         ({"step": []}, 'expected {"steps": [...]} or a list of steps'),

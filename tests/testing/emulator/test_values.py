@@ -88,7 +88,7 @@ def test_hints_are_taken_in_turn() -> None:
     assert example({"enum": ["red", "blue"]}, Hints(question="Is it BLUE?")) == "blue"
 
 
-@pytest.mark.parametrize(
+@joined(
     "pattern", [r"^[A-Z]{2}-\d{3}$", r"(a|b)+c?", r"^\w+@x\.com$", r"[^a]b", "x.y", r"^\s\d{2,4}$"]
 )
 def test_patterns(pattern: str) -> None:

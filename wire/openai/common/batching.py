@@ -16,6 +16,7 @@ from wire.errors import BadRequestError, ConfigurationError, RuleError, Violatio
 from wire.neutral.batches import (
     CANCELLED,
     EXPIRED,
+    MOST_PAGES,
     Batch,
     BatchCounts,
     BatchStatus,
@@ -30,14 +31,21 @@ from wire.openai.common.types import batches as types
 
 MAX_REQUESTS = 50_000
 """Requests of one batch."""
+MAX_BYTES = 200_000_000
+"""Bytes of the file of requests. Source: OpenAI's API reference, create batch."""
 INPUT_NAME = "wire-batch.jsonl"
 """Name of the file of requests at the vendor."""
 
+_NAME = "name"
+"""Key of the name of a batch in its metadata."""
+_PAGE = 100
 _OTHER_APIS = frozenset({"mistral", "xai"})
 """Providers with a batch API of their own (recorded 2026-08: `/batches/ID/requests` of xAI)."""
 
 
-def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) -> Flow[Batch]:
+def create_batch(
+    calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
+) -> Flow[Batch]:
     """A flow that uploads the bodies of calls, and creates a batch of them.
 
     Raises `ConfigurationError` for a host with another batch API.
@@ -47,8 +55,31 @@ def create_batch(calls: Mapping[str, Call[Reply]], model: str, row: Provider) ->
     url = f"/v1{path}"
     data = join_lines(batches.input_line(id, url, call.body) for id, call in calls.items())
     file = yield from ask(files.upload_file(data, purpose="batch", filename=INPUT_NAME))
-    made = yield from ask(batches.create_batch(file.id or "", url))
+    metadata = {_NAME: name} if name else None
+    made = yield from ask(batches.create_batch(file.id or "", url, metadata=metadata))
     return _batch(made, row)
+
+
+def newest_batch(row: Provider) -> Flow[str]:
+    """A flow that needs no call: batches have names."""
+    _check_host(row)
+    yield from ()
+    return ""
+
+
+def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
+    """A flow that searches for the batch of that name."""
+    _check_host(row)
+    last: str | None = None
+    for _ in range(MOST_PAGES):
+        page = yield from ask(batches.list_batches(limit=_PAGE, after=last))
+        for each in page.data or ():
+            if (each.metadata or {}).get(_NAME) == name:
+                return _batch(each, row)
+        last = page.last_id
+        if not page.has_more or not last:
+            break
+    return None
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:

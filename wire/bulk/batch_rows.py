@@ -1,0 +1,139 @@
+"""Rows as requests of a batch, and the results of a batch as what its rows ended in. No I/O.
+
+The id of a row in its job is `KEY-NUMBER-DIGEST`, which every vendor accepts and which tells at the
+end whether the row is still the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from wire.batches import batching_of, read_result
+from wire.bulk.journal import BatchJob
+from wire.bulk.results import Outcome, Result, outcome_of
+from wire.bulk.rows import Question, Row, question_of
+from wire.chat import AsyncChat
+from wire.core.call import Call
+from wire.core.memory import with_notes
+from wire.errors import ConfigurationError, RuleError, Violation, WireError
+from wire.neutral.batches import CANCELLED, EXPIRED, Batch, ResultLine, without_answer
+from wire.neutral.messages import Reply
+from wire.neutral.output import OutputType
+from wire.neutral.request import Request
+
+LINE_BYTES = 200
+"""Of the line around a request: its id, its method and its URL."""
+
+
+class BatchRows:
+    """The rows of a run with batches."""
+
+    def __init__(self, chat: AsyncChat, output: Any) -> None:
+        self._chat, self._output = chat, output
+        self._output_type = None if output is None else OutputType(output)
+
+    def call(self, row: Row) -> Call[Reply] | Outcome:
+        """The call that would ask a row alone; what a row that cannot be asked ends in."""
+        metadata = None
+        try:
+            question = question_of(row)
+            metadata = question.metadata
+            call = self._rendered(question)
+            size, most = len(call.body) + LINE_BYTES, batching_of(self._chat.row).MAX_BYTES
+            if size > most:
+                problem = f"{size:,} bytes, more than the {most:,} of a batch"
+                raise RuleError(violations=[Violation("", problem)])
+        except WireError as error:
+            return self.failed(row, error, metadata)
+        # Both refer to the request as structs, which take three times the memory of its bytes.
+        return msgspec.structs.replace(call, parse=bytes, host_rules=None)
+
+    def _rendered(self, question: Question) -> Call[Reply]:
+        settings = dict(question.settings)
+        output = settings.pop("output", self._output)
+        request: Request = self._chat.request(messages=question.request.messages, **settings)
+        return self._chat._batch_call(request, output).judge(self._chat.row)
+
+    def outcome(self, row: Row, batch: Batch, line: ResultLine | None) -> Outcome:
+        """What a row of a batch ended in; `line` is `None` if the batch has no result of it."""
+        question = question_of(row)
+        if line is None:
+            return self.failed(row, _unanswered(batch), question.metadata)
+        own = question.settings.get("output")
+        output_type = self._output_type if own is None else OutputType(own)
+        reply = read_result(self._chat, batch.id, line, output_type)
+        if isinstance(reply, WireError):
+            # The next run asks a row of a cancelled job again, as those without a result.
+            reply.retryable = reply.retryable or reply.code == CANCELLED
+            return self.failed(row, reply, question.metadata)
+        added = question.notes
+        with suppress(WireError):  # the rules of another version may refuse what was sent
+            added = (*added, *self._rendered(question).notes)
+        reply = with_notes(reply, added) if added else reply
+        return outcome_of(
+            row, Result(id=row.id, row=row.number, reply=reply, metadata=question.metadata)
+        )
+
+    def failed(self, row: Row, error: WireError, metadata: Any = None) -> Outcome:
+        """The outcome of a row that failed."""
+        return outcome_of(row, Result(id=row.id, row=row.number, error=error, metadata=metadata))
+
+    def failed_with_job(self, row: Row, error: WireError) -> Outcome:
+        """The outcome of a row whose job has no results: the next run asks it again."""
+        error.retryable = True
+        error.provider = error.provider or self._chat.provider
+        return self.failed(row, error, question_of(row).metadata)
+
+
+def _unanswered(batch: Batch) -> WireError:
+    """The error of a row without a result."""
+    code = {"expired": EXPIRED, "cancelled": CANCELLED}.get(batch.status)
+    error = (
+        WireError(f"{batch.id} has no result of the row")
+        if code is None
+        else without_answer(code, batch.id)
+    )
+    error.retryable, error.provider = True, batch.provider
+    return error
+
+
+def id_of(job: BatchJob, row: Row) -> str:
+    """The id of a row in its job.
+
+    >>> id_of(BatchJob(key="0f", rows=((7, 7),)), Row(7, "a", b"{}"))
+    '0f-7-01e7b720ff566d53'
+    """
+    return f"{job.key}-{row.number}-{row.digest}"
+
+
+class JobResults:
+    """The results of one job by its rows."""
+
+    def __init__(self, job: BatchJob, batch: Batch, lines: Iterable[ResultLine]) -> None:
+        self._batch = batch
+        self._lines: dict[str, tuple[str, ResultLine]] = {}
+        self.are_foreign = False
+        """Whether the batch has results, and none of them is of the job."""
+        for line in lines:
+            self.are_foreign = True
+            key, _, rest = line.id.partition("-")
+            if key == job.key:
+                number, _, digest = rest.partition("-")
+                self._lines[number] = digest, line
+        self.are_foreign = self.are_foreign and not self._lines
+
+    def take(self, row: Row) -> ResultLine | None:
+        """The result of a row, which is forgotten; `None` if there is none.
+
+        Raises `ConfigurationError` if another row of that number was sent.
+        """
+        digest, line = self._lines.pop(str(row.number), (row.digest, None))
+        if digest != row.digest:
+            raise ConfigurationError(
+                f"rows: row {row.number} was another one when {self._batch.id} was submitted"
+            )
+        return line

@@ -1,0 +1,53 @@
+"""The rows of jobs that run: on disk, so that memory does not grow with the size of the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wire.bulk.index import private_database
+from wire.bulk.rows import Row
+
+_AT_ONCE = 100
+
+
+class Waiting:
+    """Rows by the job that they are in.
+
+    >>> waiting = Waiting()
+    >>> waiting.add("job", [Row(2, "b", b"{}"), Row(1, "a", b"{}")])
+    >>> [row.id for row in waiting.rows("job")]
+    ['a', 'b']
+    """
+
+    def __init__(self) -> None:
+        columns = "job TEXT, row INTEGER, id TEXT, line BLOB, PRIMARY KEY (job, row)"
+        self._database = private_database(f"waiting ({columns}) WITHOUT ROWID")
+
+    def add(self, job: str, rows: list[Row]) -> None:
+        """Keep the rows of a job."""
+        self._database.executemany(
+            "INSERT INTO waiting VALUES (?, ?, ?, ?)",
+            [(job, row.number, row.id, row.line) for row in rows],
+        )
+
+    def rows(self, job: str) -> Iterator[Row]:
+        """The rows of a job by their numbers."""
+        query = "SELECT row, id, line FROM waiting WHERE job = ? AND row > ? ORDER BY row LIMIT ?"
+        last = 0
+        while found := self._database.execute(query, (job, last, _AT_ONCE)).fetchall():
+            for number, id, line in found:
+                yield Row(number, id, line)
+            last = found[-1][0]
+
+    def has(self, job: str) -> bool:
+        """Whether rows of the job are kept."""
+        query = "SELECT 1 FROM waiting WHERE job = ? LIMIT 1"
+        return self._database.execute(query, (job,)).fetchone() is not None
+
+    def drop(self, job: str) -> None:
+        """Forget the rows of a job."""
+        self._database.execute("DELETE FROM waiting WHERE job = ?", (job,))
+
+    def close(self) -> None:
+        """Delete the database."""
+        self._database.close()
