@@ -265,7 +265,7 @@ def test_trio() -> None:
         trio.run(run.finish)
 
 
-# --- without a cluster -----------------------------------------------------------------------------
+# --- without a cluster ----------------------------------------------------------------------------
 
 
 def an_executor() -> Any:
@@ -323,7 +323,7 @@ def test_no_worker_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_another_version(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wire.bulk.dask_executor.VERSION", "0.0.1")
     run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
-    with pytest.raises(ConfigurationError, match=r"on: the scheduler has wire .*, and this is 0.0.1"):
+    with pytest.raises(ConfigurationError, match=r"the scheduler has wire .*, and this is 0.0.1"):
         asyncio.run(run.finish())
 
 
@@ -401,6 +401,8 @@ def test_a_minute_at_the_limits_of_a_server(name: str, cluster: Cluster, tmp_pat
         received = counts(url)
     assert done.returncode == 0, done.stderr
     check_lines(to, rows)
-    allowed = LIMIT["requests"] * (1 + received["seconds"] / 60)  # a full bucket, and what came back
+    allowed = LIMIT["requests"] * (
+        1 + received["seconds"] / 60
+    )  # a full bucket, and what came back
     assert received["answered"] >= 0.95 * allowed
     assert received["refused"] <= 0.005 * received["answered"]

@@ -69,7 +69,10 @@ class BatchExecutor:
         self._chat, self._rows = chat, BatchRows(chat, output)
         self._header, self._journal, self._jobs, self._every = header, journal, jobs, every
 
-    async def ask_all(self, next_row: NextRow, record: Record) -> None:
+    async def open(self) -> None:
+        """Nothing is to be made ready."""
+
+    async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
         """As `Executor.ask_all`."""
         with closing(Journal(self._journal)) as journal, closing(Waiting()) as waiting:
             earlier = journal.open_jobs(self._header)

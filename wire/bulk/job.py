@@ -48,7 +48,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         chat: AnyChat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
         return Asker(chat, chats, self.output, self.cache is not None)
 
-    def chats(self, *around: Pace) -> list[AsyncChat]:
+    def chats(self, *around: Limiter[Any]) -> list[AsyncChat]:
         """A new chat with each model. Raises `ConfigurationError` as `asker`."""
         given = self.options.get("around") or ()
         functions = (given,) if callable(given) else tuple(given)

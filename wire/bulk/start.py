@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
-<<<<<<< HEAD
-=======
 from wire.batches import EVERY_SECONDS
->>>>>>> bulk
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
@@ -49,12 +46,9 @@ _OWN = (
     "cache",
     "in_order",
     "stop_after",
-<<<<<<< HEAD
     "on",
-=======
     "batch",
     "every",
->>>>>>> bulk
 )
 
 
@@ -80,12 +74,9 @@ def run(
     cache: str | os.PathLike[str] | None = None,
     in_order: bool = False,
     stop_after: int = STOP_AFTER,
-<<<<<<< HEAD
     on: str | None = None,
-=======
     batch: bool = False,
     every: float = EVERY_SECONDS,
->>>>>>> bulk
     http: Any = "auto",
     **options: Unpack[BulkOptions],
 ) -> Run:
@@ -133,14 +124,11 @@ def run(
         in_order: True writes the file of the results anew when all rows are done, in the order of
             the rows. Else lines stay in the order of the answers; `wire.bulk.read` sorts them.
         stop_after: The number of rows that may fail one after the other before the run ends.
-<<<<<<< HEAD
         on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
             rows, and all limits hold for them together. By default this process asks.
-=======
         batch: Whether the rows are asked in batches of the vendor: at half the price, and within 24
             hours instead of at once. It needs `to`, and has one model, no `cache` and no limits.
         every: Seconds between two polls of a job, with `batch`.
->>>>>>> bulk
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
@@ -164,7 +152,7 @@ def run(
         raise ConfigurationError(f"batch: expected True or False, not {type_name(batch)}")
     PollPolicy(every, every)  # raises for a number that is not positive
     if batch:
-        _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens)
+        _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens, on=on)
     job = Job(
         models=models,
         options=options,
@@ -172,16 +160,7 @@ def run(
         cache=_path("cache", cache),
         http=http,
     )
-<<<<<<< HEAD
     limits = {"requests": requests, "tokens": tokens}
-    executor: Executor  # before a row is read: a model may have no key
-    if on is None:
-        executor = LocalExecutor(job.asker(pace), concurrent)
-    else:
-        named = {unit: count for unit, count in limits.items() if count is not None}
-        executor = _on_dask(on, job, named, window, concurrent)
-=======
->>>>>>> bulk
     settings = job.settings()
     header = Header(models=list(models), settings=settings_json(settings))
     results = _path("to", to)
@@ -198,7 +177,10 @@ def run(
             refuse_open_jobs(f"{results}{JOURNAL}")
         most = CONCURRENT if concurrent is None else concurrent
         pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=most)
-        executor = LocalExecutor(job.asker(pace), most)
+        if on is None:
+            executor = LocalExecutor(job.asker(pace), most)
+        else:
+            executor = _on_dask(on, job, limits, window, most)
     return Run(
         Source(rows),
         executor,
@@ -218,14 +200,19 @@ def run(
     )
 
 
-def _on_dask(on: str, job: Job, limits: dict[str, int], window: float, concurrent: int) -> Executor:
+def _on_dask(
+    on: str, job: Job, limits: Mapping[str, int | None], window: float, concurrent: int
+) -> Executor:
     try:
         from wire.bulk.dask_executor import DaskExecutor
     except ImportError as cause:
         if (cause.name or "").partition(".")[0] == "wire":
             raise
-        raise ConfigurationError("on: Dask is not installed: pip install 'wire-llm[dask]'") from None
-    return DaskExecutor(on, job, limits, window, concurrent)
+        raise ConfigurationError(
+            "on: Dask is not installed: pip install 'wire-llm[dask]'"
+        ) from None
+    named = {unit: count for unit, count in limits.items() if count is not None}
+    return DaskExecutor(on, job, named, window, concurrent)
 
 
 def _path(name: str, path: Any) -> str | None:
