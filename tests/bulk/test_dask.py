@@ -251,7 +251,7 @@ def test_no_address(address: Any) -> None:
         bulk.run(['"x"'], MODEL, api_key=KEY, on=address)
 
 
-@pytest.mark.parametrize("name", ["http", "around", "output"])
+@pytest.mark.parametrize("name", ["http", "around"])
 def test_what_cannot_be_sent(name: str) -> None:
     value: Any = threading.Lock()
     with pytest.raises(ConfigurationError, match=rf"{name}: a lock cannot be sent to the workers"):
@@ -303,6 +303,22 @@ def test_a_row_that_kills_its_workers_is_a_dead_letter() -> None:
 
     assert asyncio.run(ask()) == {1: False, 2: False, 3: True, 4: False}
     assert session.asked == [[1, 2, 3, 4], [1], [2], [3], [4]]
+
+
+def test_rows_that_a_closed_worker_has_left_are_sent_again() -> None:
+    class Closing(Killing):
+        async def ask(self, rows: list[Row], replies: bool) -> Any:
+            return await super().ask(rows[:1] if rows[0].number == 1 else rows, replies)
+
+    executor, session = an_executor(), Closing()
+    executor._session = session
+    rows = [read_row(number, '"x"') for number in (1, 3)]
+
+    async def ask() -> dict[int, bool]:
+        return {each.row.number: each.failed async for each in executor._outcomes(rows, False)}
+
+    assert asyncio.run(ask()) == {1: False, 3: True}
+    assert session.asked == [[1], [3]]
 
 
 def test_a_scheduler_that_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,8 @@ CONNECT = 10.0
 PATIENCE = 300.0
 """Seconds for which a run waits for a scheduler that is away, and for workers."""
 CHUNK = 8
-"""The most rows in a task. A task costs Dask about a millisecond."""
+"""The most rows in a task. With one row a task, Dask takes four times the CPU a row; with 16 or 32
+it takes hardly less than with eight, and more rows are asked again where a worker ends."""
 CHUNK_BYTES = 1 << 20
 """A task has no further row after so many bytes."""
 AHEAD = 2
@@ -114,10 +115,11 @@ class DaskExecutor:
             try:
                 chunk = await session.ask(list(left.values()), replies)
             except KilledWorker:
-                if len(left) == 1:
-                    yield _killed(rows[0])
+                alone = list(left.values())
+                if len(alone) == 1:
+                    yield _killed(alone[0])
                     return
-                for row in left.values():  # one of them may be what kills the workers
+                for row in alone:  # one of them may be what kills the workers
                     async for outcome in self._outcomes([row], replies):
                         yield outcome
                 return

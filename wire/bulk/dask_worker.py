@@ -117,7 +117,7 @@ class WorkerSide(WorkerPlugin):
             task = self._shares[run] = asyncio.create_task(self._begun(run))
         try:
             share = await asyncio.shield(task)
-        except WireError:
+        except Exception:  # the next chunk tries again
             self._shares.pop(run, None)
             raise
         if share is None:
