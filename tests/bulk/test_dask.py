@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.bulk.killing import check_lines, driver, kill_and_go_on, points, writ
 from tests.bulk.quota_server import counts, quota_server, text_of
 from wire import bulk
 from wire.bulk.rows import Row, read_row
+from wire.core.version import VERSION
 from wire.errors import AuthenticationError, ConfigurationError, WireError
 
 pytestmark = [pytest.mark.dask, pytest.mark.timeout(300)]
@@ -341,6 +343,36 @@ def test_another_version(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> N
     run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
     with pytest.raises(ConfigurationError, match=r"the scheduler has wire .*, and this is 0.0.1"):
         asyncio.run(run.finish())
+
+
+@pytest.mark.parametrize(
+    ("version", "problem"),
+    [("0.0.1", "has wire .* the driver 0.0.1"), (VERSION, "cannot read")],
+)
+def test_a_worker_that_cannot_ask(version: str, problem: str) -> None:
+    from wire.bulk.dask_worker import WorkerSide
+
+    class Scheduler:
+        calls = 0
+
+        async def wire_bulk_job(self, run: str) -> tuple[str, bytes]:
+            self.calls += 1
+            return version, b"no job"
+
+    scheduler = Scheduler()
+    worker = types.SimpleNamespace(
+        address="tcp://127.0.0.1:9", scheduler=scheduler, stream_handlers={}
+    )
+
+    async def begin() -> None:
+        side = WorkerSide()
+        side.setup(worker)
+        for _ in range(2):  # it is asked again: the worker may have been mended
+            with pytest.raises(ConfigurationError, match=rf"on: the worker tcp.*: {problem}"):
+                await side.share("run")
+
+    asyncio.run(begin())
+    assert scheduler.calls == 2
 
 
 def test_a_job_keeps_its_key_and_shows_none() -> None:
