@@ -140,7 +140,7 @@ class Pace:
 
     def _entered(self, key: str, estimate: Mapping[str, float]) -> Place:
         with self._lock:
-            return self._pacing.enter(key, estimate)
+            return self._pacing.enter(key, estimate, is_open=not estimate["output_tokens"])
 
     def _waited(self, place: Place) -> Generator[Wait, None, None]:
         """Wait until `place` is let through."""

@@ -233,6 +233,30 @@ def test_what_a_call_has_used_replaces_its_estimate_unit_by_unit(used: Any, left
     assert wait_of(pacer, 0.0, amounts(left + 1, 0)) == pytest.approx(60 / 980)
 
 
+def test_a_call_without_a_longest_output_is_expected_to_have_the_usual_one() -> None:
+    pacer = Pacing({"tokens": 1000}, 60)
+
+    def wait_of_open(use: Amounts) -> float | None:
+        place = pacer.enter("m", use, is_open=True)
+        seconds = pacer.wait(place, 0.0)
+        pacer.leave(place, 0.0, NOTHING)
+        return seconds
+
+    assert wait_of_open(amounts(980, 0)) == 0  # nothing is known
+    for output in (100, 300):
+        pacer.leave(let_through(pacer, 0.0, amounts(10, 0)), 0.0, amounts(10, output))
+    # 980 less 20 and 400 are left, and a reply has 200.
+    assert wait_of_open(amounts(360, 0)) == 0
+    assert wait_of_open(amounts(361, 0)) == pytest.approx(60 / 980)
+    assert wait_of(pacer, 0.0, amounts(560, 0)) == 0  # the request limits its output
+    # What is used is settled as ever.
+    place = pacer.enter("m", amounts(10, 0), is_open=True)
+    assert pacer.wait(place, 0.0) == 0
+    pacer.leave(place, 0.0, amounts(10, 50))
+    assert wait_of(pacer, 0.0, amounts(500, 0)) == 0
+    assert wait_of(pacer, 0.0, amounts(501, 0)) == pytest.approx(60 / 980)
+
+
 BODIES = (
     ({"max_tokens": 100}, 100),
     ({"max_completion_tokens": 7}, 7),
