@@ -83,6 +83,10 @@ class Pace:
         self._lock = threading.RLock()
         self._turns: dict[Place, Signal] = {}
 
+    def _resume(self, idle: float) -> None:
+        """Before the first call: an earlier process has used the limits until so long ago."""
+        self._pacing.resume(idle)
+
     @property
     def waiting(self) -> int:
         """Calls that wait for their turn."""

@@ -87,6 +87,35 @@ def test_concurrent_bounds_what_runs_at_once() -> None:
     assert pacer.running == 2
 
 
+# --- after another process ------------------------------------------------------------------------
+
+
+def test_what_came_back_since_another_process_may_be_used() -> None:
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(3.0)  # 2.94 of 58.8
+    first, second = pacer.enter("m", ONE), pacer.enter("m", ONE)
+    assert pacer.wait(first, 0.0) == 0
+    assert pacer.wait(second, 0.0) is None  # the first response may tell what is left
+    pacer.learn(first, [], EPOCH, 0.0)
+    assert pacer.wait(second, 0.0) == 0
+    assert wait_of(pacer, 0.0) == pytest.approx(0.06 * 60 / 58.8)
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(1000.0)
+    pacer.learn(let_through(pacer, 0.0), [], EPOCH, 0.0)
+    assert len(fill(pacer)) == 57
+
+
+def test_what_a_server_reports_replaces_what_came_back_since_another_process() -> None:
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(2.0)
+    pacer.learn(let_through(pacer, 0.0), [report(60, 40)], EPOCH, 0.0)
+    assert len(fill(pacer)) == 38  # 40 less the 2 % that are kept back
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(2.0)
+    pacer.learn(let_through(pacer, 0.0), [report(600, 590)], EPOCH, 0.0)
+    assert len(fill(pacer)) == 57  # of the named ones
+
+
 # --- a server that is busy ------------------------------------------------------------------------
 
 

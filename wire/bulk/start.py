@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from typing import Any, Unpack
 
@@ -135,6 +136,10 @@ def run(
     asker = job.asker(pace)  # before a row is read: a model may have no key
     header = Header(models=list(models), settings=job.settings())
     results = None if to is None else os.fsdecode(to)
+    if results is not None and os.path.exists(
+        results
+    ):  # an earlier process may have used the limits
+        pace._resume(max(0.0, time.time() - os.path.getmtime(results)))
     return Run(
         Source(rows),
         LocalExecutor(asker, concurrent),

@@ -227,11 +227,21 @@ class Pacing:
     ) -> None:
         self._given, self._window, self._concurrent = dict(limits), window, concurrent
         self._own: dict[str, _Limit] = {}
+        self._idle: float | None = None  # seconds since an earlier process used the limits
         self._models: OrderedDict[str, _Model] = OrderedDict()  # the one asked last comes last
         self._queue: OrderedDict[Place, None] = OrderedDict()
         self._running: set[Place] = set()
         self._until = -math.inf
         self._count = 0
+
+    def resume(self, idle: float) -> None:
+        """Before the first call: an earlier process has used the named limits until `idle` seconds
+        ago.
+
+        They may have been used up then. One call goes alone: only if its response reports what is
+        left, nothing is missing of the named ones.
+        """
+        self._idle = idle
 
     @property
     def next(self) -> Place | None:
@@ -275,7 +285,8 @@ class Pacing:
         model = place.model
         if model.width.is_full(model.running):
             return None
-        if not (self._given or model.is_known) and model.pending:
+        is_first = not model.is_known and (self._idle is not None or not self._given)
+        if is_first and model.pending:
             return None  # one call finds out whether the server reports limits
         limits = self._limits(place, now)
         expected = model.expected(place)
@@ -332,6 +343,7 @@ class Pacing:
         model = place.model
         if not place.reported:
             model.has_response(place)
+        idle, self._idle = self._idle, None
         for report in reported:
             unit = report.unit
             if unit not in place.amounts:
@@ -350,6 +362,8 @@ class Pacing:
             model.limits.move_to_end(key)
             if len(model.limits) > _MOST_LIMITS:
                 model.limits.popitem(last=False)
+            if idle is not None and unit in self._own:
+                self._own[unit].left = self._own[unit].limit - place.amounts[unit]
             limit.latest = place.number
             limit.refill(now)
             limit.limit = report.limit * _SHARE
@@ -373,7 +387,9 @@ class Pacing:
         """The limits that count what `place` uses, as they are now, each with its unit."""
         for unit, most in self._given.items():
             if unit in place.amounts and unit not in self._own:
-                self._own[unit] = _Limit(most, self._window, now)
+                own = self._own[unit] = _Limit(most, self._window, now)
+                if self._idle is not None:
+                    own.left = min(own.limit, self._idle * own.limit / own.window)
         learned = [(unit, limit) for (unit, _, _), limit in place.model.limits.items()]
         found = [each for each in (*learned, *self._own.items()) if each[0] in place.amounts]
         for _, limit in found:
