@@ -650,6 +650,7 @@ SOUND: dict[str, Callable[[], Any]] = {
 BY_TYPE: dict[str, Callable[[], Any]] = {
     "EmbedRequest": lambda: importlib.import_module("wire.neutral.embeddings").EmbedRequest("Hi"),
     "Account": lambda: wire.Account(),
+    "Rows": lambda: [{"prompt": "Hi"}],
     "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",
     "Callable[[str], str]": lambda: str,
@@ -753,6 +754,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 
 EXCLUDED = {
     "tools.mcp.Portal": "is a protocol",
+    "bulk.Run": "`run` makes it",
     "gateway.serve": "opens a socket and starts a thread",
     "gateway.GatewayServer": "opens a socket and starts a thread",
     "testing.emulator.serve": "opens a socket and starts a thread",
@@ -897,7 +899,7 @@ def _options(parameter: inspect.Parameter, function: Any) -> list[str]:
         return []
     inner = inspect.unwrap(function.__init__ if isinstance(function, type) else function)
     unpacked = eval(text, inner.__globals__)
-    return list(typing.get_type_hints(typing.get_args(unpacked)[0]))
+    return list(typing.get_args(unpacked)[0].__annotations__)
 
 
 # --- bad calls ------------------------------------------------------------------------------------

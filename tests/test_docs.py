@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 import wire
+import wire.http.aio
 import wire.http.client
 from wire.cli import main
-from wire.testing.emulator import EmulatorTransport
+from wire.testing.emulator import AsyncEmulatorTransport, EmulatorTransport
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, "wire."))
@@ -102,9 +103,13 @@ def test_commands(
     for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):
         monkeypatch.setenv(f"{name}_API_KEY", "fake-key")
     opened = wire.http.client.opened
-    monkeypatch.setattr(
-        wire.http.client, "opened", lambda http, *rest: opened(EmulatorTransport(), *rest)
-    )
+    for module, emulated in (
+        (wire.http.client, EmulatorTransport),
+        (wire.http.aio, AsyncEmulatorTransport),
+    ):
+        monkeypatch.setattr(
+            module, "opened", lambda http, *rest, emulated=emulated: opened(emulated(), *rest)
+        )
     status = 0
     for command, shown in COMMAND.findall("".join(CONSOLE.findall(page.read_text("utf-8")))):
         words = shlex.split(command)

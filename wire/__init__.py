@@ -14,6 +14,7 @@ from wire.core.lazy import lazy_names
 if TYPE_CHECKING:
     from wire import anthropic as anthropic
     from wire import around as around
+    from wire import bulk as bulk
     from wire import catalogue as catalogue
     from wire import errors as errors
     from wire import gemini as gemini
@@ -190,6 +191,7 @@ _NAMES = {
 _MODULES = {
     "anthropic": "wire.anthropic",
     "around": "wire.around",
+    "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
     "errors": "wire.errors",
     "gemini": "wire.gemini",

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from wire.bulk.results import Outcome, Result, outcome_of
-from wire.bulk.rows import Row, question_of, request_json
+from wire.bulk.rows import Row, given_settings, question_of, request_json
 from wire.chat import AsyncChat, RequestOptions
 from wire.core.memory import with_notes
 from wire.errors import AuthenticationError, FallbackError, WireError
@@ -48,9 +48,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         functions = (given,) if callable(given) else tuple(given)
         options = {**self.options, "around": (*functions, pace), "http": self._transport()}
         chats = [AsyncChat(name, **options) for name in self.models]
-        for chat in chats:
-            chat.client._target.require_key()
-        chat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
+        for each in chats:
+            each.client._target.require_key()
+        chat: AnyChat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
         return Asker(chat, chats, self.output, self.cache is not None)
 
     def _transport(self) -> Any:
@@ -63,16 +63,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return AsyncCache(self.cache, inner=_Sends(inner))
 
     def settings(self) -> dict[str, Any]:
-        """The settings that change what is asked, as keys of a neutral row."""
-        request: Request = AsyncChat(
-            self.models[0],
-            **{name: each for name, each in self.options.items() if name != "around"},
-        ).request("")
+        """The settings that change what is asked, as fields of a `Request`."""
+        options = {name: each for name, each in self.options.items() if name != "around"}
+        request: Request = AsyncChat(self.models[0], **options).request("")
         if self.output is not None:
             request = msgspec.structs.replace(request, output=OutputType(self.output).output)
-        settings = request_json(request)
-        del settings["messages"]
-        return settings
+        return given_settings(request)
 
 
 _SENT: ContextVar[list[None]] = ContextVar("sent")

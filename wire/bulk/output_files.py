@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.files import open_regular, write_whole
+from wire.core.files import open_regular, replace_file
 from wire.core.secret import quoted
 from wire.errors import ConfigurationError
 
@@ -97,7 +97,7 @@ class LinesFile:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.size = 0
+        self._is_synced = True
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         try:
             self._descriptor = os.open(path, flags, 0o600)
@@ -132,18 +132,19 @@ class LinesFile:
     def cut(self, size: int) -> None:
         """Remove what follows the first `size` bytes, a line that was cut."""
         os.ftruncate(self._descriptor, size)
-        self.size = size
 
     def append(self, line: bytes) -> None:
         """Write a line, which has its end. Raises `OSError` if not all of it can be written."""
         written = os.write(self._descriptor, line)
         while written < len(line):  # a full disk, or a signal
             written += os.write(self._descriptor, line[written:])
-        self.size += len(line)
+        self._is_synced = False
 
     def sync(self) -> None:
         """Put what was written on the disk."""
-        os.fsync(self._descriptor)
+        if not self._is_synced:
+            os.fsync(self._descriptor)
+            self._is_synced = True
 
     def close(self) -> None:
         """Close the file. Closing twice has no effect."""
@@ -172,8 +173,11 @@ class OutputFiles:
         self._results = LinesFile(to)
         self._dead: LinesFile | None = None
 
-    def done(self, header: Header) -> Iterator[Done]:
-        """The rows that earlier runs have done; begins the file if it is new.
+    def done(self, header: Header, *, begin: bool = True) -> Iterator[Done]:
+        """The rows that earlier runs have done.
+
+        With `begin`, the files are made ready: a line that was cut is removed, rows that are asked
+        again leave the dead letters, and a new file gets its header.
 
         Raises `ConfigurationError` for files of another run.
         """
@@ -188,33 +192,40 @@ class OutputFiles:
             else:
                 yield read_done(name, number, line)[0]
             size += len(line)
-        self._results.cut(size)
-        yield from self._dead_rows()
-        if not size:
+        if begin:
+            self._results.cut(size)
+        yield from self._dead_rows(begin)
+        if begin and not size:
             self._results.append(first)
 
-    def _dead_rows(self) -> Iterator[Done]:
+    def _dead_rows(self, begin: bool) -> Iterator[Done]:
         if not os.path.exists(self._dead_path):
             return
         dead = LinesFile(self._dead_path)
-        kept: list[bytes] = []
-        again, size = False, 0
+        again = False
         try:
-            for number, line in dead.lines():
-                if not line.endswith(b"\n"):
-                    break
-                row, passes = read_done(self._dead_path, number, line)
+            size = 0
+            for line, row, may_pass in self._dead_lines(dead):
                 size += len(line)
-                if passes:
-                    again = True
-                else:
-                    kept.append(line)
+                again = again or may_pass
+                if not may_pass:
                     yield row
-            dead.cut(size)
+            if begin:
+                dead.cut(size)
+            if begin and again:
+                kept = (line for line, _, may_pass in self._dead_lines(dead) if not may_pass)
+                replace_file(self._dead_path, kept)
+        except OSError as cause:
+            reason = f"cannot be written: {cause.strerror}"
+            raise ConfigurationError(f"dead: {self._dead_path}: {reason}") from cause
         finally:
             dead.close()
-        if again:
-            write_whole(self._dead_path, b"".join(kept), ConfigurationError)
+
+    def _dead_lines(self, dead: LinesFile) -> Iterator[tuple[bytes, Done, bool]]:
+        """The whole lines, their rows, and whether the error of each may pass."""
+        for number, line in dead.lines():
+            if line.endswith(b"\n"):
+                yield line, *read_done(self._dead_path, number, line)
 
     def append(self, line: bytes, *, failed: bool) -> None:
         """Write the line of a row, which has its end."""
@@ -223,6 +234,17 @@ class OutputFiles:
         file = self._dead if failed else self._results
         assert file is not None
         file.append(line)
+
+    def put_in_order(self) -> None:
+        """Write the results anew in the order of their rows, completely or not at all."""
+        from wire.bulk.ordering import lines_in_order  # most runs leave them as they came
+
+        self._results.sync()
+        try:
+            replace_file(self._results.path, lines_in_order(self._results.path))
+        except OSError as cause:
+            reason = f"cannot be put in order: {cause.strerror}"
+            raise ConfigurationError(f"to: {self._results.path}: {reason}") from cause
 
     def close(self) -> None:
         """Put all lines on the disk and close the files."""

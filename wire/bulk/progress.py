@@ -60,7 +60,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             words.append(f"{tokens:,} tokens")
         if self.cost or self.unpriced:
             least = "at least " if self.unpriced else ""
-            words.append(f"{least}{self.cost:,.4f} USD")
+            words.append(f"{least}{usd(self.cost)}")
         if self.eta is not None:
             words.append(f"{duration(self.eta)} left")
         return ", ".join(words)
@@ -82,6 +82,15 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             "unpriced": self.unpriced,
             "seconds": round(self.seconds, 3),
         }
+
+
+def usd(amount: Decimal) -> str:
+    """An amount of money.
+
+    >>> usd(Decimal("1234.5")), usd(Decimal("0.0000045"))
+    ('1,234.5000 USD', '0.0000045 USD')
+    """
+    return f"{amount:,.4f} USD" if amount >= Decimal("0.01") or not amount else f"{amount:f} USD"
 
 
 def duration(seconds: float) -> str:

@@ -25,7 +25,7 @@ from wire.core.bodies import wrong_type
 from wire.core.decoders import decoder
 from wire.core.json_lines import one_line_of
 from wire.core.json_values import checked
-from wire.core.memory import Note, notes, with_notes
+from wire.core.memory import Note, encode, notes, with_notes
 from wire.core.secret import quoted, type_name
 from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message
@@ -136,9 +136,9 @@ def question_of(row: Row) -> Question:
     if parse is not None:
         received = parse(msgspec.json.encode(body))
         added = _ignored(value, received)
-        return Question(received.request, _given(received.request), notes=added)
+        return Question(received.request, given_settings(received.request), notes=added)
     request = _request(value)
-    return Question(request, _given(request), value.get("metadata"), notes(request))
+    return Question(request, given_settings(request), value.get("metadata"), notes(request))
 
 
 def _vendor_body(value: dict[str, Any]) -> tuple[Any, Any]:
@@ -219,7 +219,7 @@ def _user(content: Any) -> dict[str, Any]:
 
 def _message(value: Any, path: str) -> Message:
     """A message as in a session file; `content` may be its text, or a list of texts and parts."""
-    where = path or "prompt"
+    where, given = path or "prompt", value
     if not isinstance(value, dict) or "role" not in value:
         raise _refused(where, 'expected an object with "role", and "content" or "parts"')
     content = value.get("content")
@@ -232,13 +232,16 @@ def _message(value: Any, path: str) -> Message:
         ]
         value = {key: each for key, each in value.items() if key != "content"}
         value["parts"] = parts
-    if not isinstance(value["parts"], list) or not all(isinstance(x, dict) for x in value["parts"]):
+    listed = value.get("parts")
+    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
         problem = "expected a text, or a list of texts and parts of a session file"
         raise _refused(f"{path}.content" if path else "prompt", problem)
     try:
         return deserialize_message(value)
     except Exception as error:
         message = getattr(error, "message", str(error)).removeprefix("message")
+        if "content" in given or not path:  # it has no parts where the user looks
+            message = message.replace(".parts[", ".content[" if path else "[", 1)
         raise RuleError(f"{where}{message if message[:1] in '.[' else f': {message}'}") from None
 
 
@@ -250,7 +253,9 @@ def _tools(value: Any) -> tuple[Tool | ServerTool, ...]:
 
 def _tool(value: Any, path: str) -> Tool | ServerTool:
     if not isinstance(value, dict):
-        raise wrong_type(path, value, "object with the fields of a Tool")
+        raise _refused(
+            path, f"expected an object with the fields of a Tool, not {type_name(value)}"
+        )
     kind = Tool if "name" in value else ServerTool
     for key in value:
         if key not in kind.__struct_fields__:
@@ -282,7 +287,7 @@ def _refused(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
 
-def _given(request: Request) -> dict[str, Any]:
+def given_settings(request: Request) -> dict[str, Any]:
     """The settings of a request that differ from the defaults."""
     defaults = _DEFAULTS
     return {
@@ -301,7 +306,11 @@ def request_json(request: Request) -> dict[str, Any]:
     >>> request_json(Request(messages=(Message.user("Hi"),), max_tokens=5))["max_tokens"]
     5
     """
-    value: dict[str, Any] = {"messages": [serialize_message(each) for each in request.messages]}
-    for name, given in _given(request).items():
-        value[name] = msgspec.to_builtins(given, builtin_types=())
+    messages = [serialize_message(each) for each in request.messages]
+    return {"messages": messages, **settings_json(given_settings(request))}
+
+
+def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of a request as keys of a neutral row."""
+    value: dict[str, Any] = msgspec.json.decode(encode(dict(settings)))
     return value

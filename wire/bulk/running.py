@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 
 import anyio
 import msgspec
 
 from wire.bulk.background import Background
-from wire.bulk.executors import Executor
+from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
 from wire.bulk.output_files import Header, OutputFiles
+from wire.bulk.plan import Plan
 from wire.bulk.progress import Counter, Progress
 from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
@@ -40,7 +42,10 @@ class Run:
         to: str | None,
         dead: str | None,
         stop_after: int,
+        in_order: bool = False,
+        plan: Callable[[Iterable[Row], int], Plan],
     ) -> None:
+        self._in_order, self._plan = in_order, plan
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
         self._files: OutputFiles | None = None
@@ -62,6 +67,38 @@ class Run:
         """How far the run is."""
         return self._counter.progress(time.monotonic())
 
+    @property
+    def dead(self) -> str | None:
+        """The path of the dead letters; `None` without a file of results."""
+        return self._dead if self._to is not None else None
+
+    def plan(self) -> Plan:
+        """Estimate what the run would send. Nothing is sent or written, and the rows are read.
+
+        Rows that can be iterated over only once are used up by it, and so is the run.
+        """
+        self._begin_use()
+        if self._source.is_async:
+            raise ConfigurationError("rows: a plan needs a file, or rows that are not async")
+        index = Index()
+        try:
+            if self._to is not None and os.path.exists(self._to):
+                assert self._dead is not None
+                self._files = OutputFiles(self._to, self._dead)
+                index = Index(self._files.done(self._header, begin=False))
+            return self._plan(
+                (
+                    row
+                    for row in map(self._checked_id, self._source.read())
+                    if not index.is_done(row)
+                ),
+                index.count,
+            )
+        finally:
+            index.close()
+            if self._files is not None:
+                self._files.close()
+
     # --- results ----------------------------------------------------------------------------------
 
     async def finish(self) -> Progress:
@@ -72,7 +109,7 @@ class Run:
         self._begin_use()
         try:
             await anyio.to_thread.run_sync(self._open)
-            await self._executor.ask_all(self._next_row, self._record)
+            await self._ask_all(self._record)
         except BaseExceptionGroup as group:
             raise ungrouped(group) from None
         finally:
@@ -107,9 +144,14 @@ class Run:
 
     async def _ask_in_background(self) -> None:
         try:
-            await self._executor.ask_all(self._next_row, self._record_and_keep)
+            await self._ask_all(self._record_and_keep)
         finally:
             self._notify()
+
+    async def _ask_all(self, record: Record) -> None:
+        await self._executor.ask_all(self._next_row, record)
+        if self._in_order and self._files is not None:
+            await anyio.to_thread.run_sync(self._files.put_in_order)
 
     async def _record_and_keep(self, outcome: Outcome) -> None:
         await self._record(outcome)
@@ -169,14 +211,18 @@ class Run:
 
     def _if_new(self, row: Row) -> Row | None:
         """The row, with its problem; `None` if it is done."""
-        taken_by = self._index.taken_by(row)
+        row = self._checked_id(row)
         if self._index.is_done(row):
             return None
         self._counter.running += 1
-        if taken_by is not None and not row.problem:
-            problem = f"id: row {taken_by} has the same: {row.id}"
-            return msgspec.structs.replace(row, problem=problem)
         return row
+
+    def _checked_id(self, row: Row) -> Row:
+        """The row; its problem may be that an earlier one has its id."""
+        taken_by = self._index.taken_by(row)
+        if taken_by is None or row.problem:
+            return row
+        return msgspec.structs.replace(row, problem=f"id: row {taken_by} has the same: {row.id}")
 
     async def _record(self, outcome: Outcome) -> None:
         """Write the line of a row, and count it.
@@ -201,7 +247,7 @@ class Run:
         await self._executor.aclose()
         if self._async_rows is not None:
             await self._async_rows.aclose()  # type: ignore[attr-defined]
-        elif hasattr(self._rows, "close"):
+        elif isinstance(self._rows, Generator):
             self._rows.close()
         if self._files is not None:
             await anyio.to_thread.run_sync(self._files.close)

@@ -1,4 +1,4 @@
-"""Reads the rows of a bulk run one after the other, from a file or from what can be iterated over."""
+"""Reads the rows of a bulk run one after the other, from a file or an iterable."""
 
 from __future__ import annotations
 
@@ -11,6 +11,10 @@ from wire.core.files import open_regular
 from wire.core.secret import type_name
 from wire.errors import ConfigurationError
 from wire.neutral.request import Request
+
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""The longest line of a file. Without a limit, a file without line ends would fill the memory."""
+_SHOWN_BYTES = 1024
 
 RowLike: TypeAlias = Mapping[str, Any] | Request | str | bytes
 """A row: a dict, a `Request`, or a line of JSON."""
@@ -44,9 +48,16 @@ class Source:
 
     def _lines(self, path: str) -> Iterator[Row]:
         with open_regular(path, ConfigurationError) as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
+            number, begins = 0, True
+            while line := file.readline(MAX_LINE_BYTES + 1):
+                number += begins
+                is_long = len(line) > MAX_LINE_BYTES
+                if begins and is_long:
+                    problem = f"the line has more than {MAX_LINE_BYTES:,} bytes"
+                    yield Row(number, str(number), line[:_SHOWN_BYTES], problem)
+                elif begins and line.strip():
                     yield read_row(number, line)
+                begins = line.endswith(b"\n")
 
     @property
     def is_async(self) -> bool:

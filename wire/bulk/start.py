@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Sequence
@@ -10,6 +11,8 @@ from typing import Any, Unpack
 from wire.bulk.executors import LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.output_files import Header
+from wire.bulk.plan import planned
+from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat import Settings, seal_settings
@@ -37,6 +40,7 @@ _OWN = (
     "tokens",
     "window",
     "cache",
+    "in_order",
     "stop_after",
 )
 
@@ -61,6 +65,7 @@ def run(
     tokens: int | None = None,
     window: float = 60.0,
     cache: str | os.PathLike[str] | None = None,
+    in_order: bool = False,
     stop_after: int = STOP_AFTER,
     http: Any = "auto",
     **options: Unpack[BulkOptions],
@@ -91,8 +96,8 @@ def run(
 
     Args:
         rows: The path of a file of JSON lines, or an iterable or async iterable of dicts,
-            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`, settings
-            and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
+            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`,
+            settings and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
         model: `provider:model`, or several: the next is asked where one fails.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
@@ -105,6 +110,8 @@ def run(
         window: Seconds of the window of `requests` and `tokens`.
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
+        in_order: True writes the file of the results anew when all rows are done, in the order of
+            the rows. Else lines stay in the order of the answers; `wire.bulk.read` sorts them.
         stop_after: The number of rows that may fail one after the other before the run ends.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
@@ -112,8 +119,7 @@ def run(
     """
     for name in options:
         if name not in BulkOptions.__annotations__:
-            known = (*BulkOptions.__annotations__, *run.__kwdefaults__)
-            raise unknown_name(name, known)
+            raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
     whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
@@ -130,21 +136,41 @@ def run(
         models=models,
         options=options,
         output=output,
-        cache=None if cache is None else os.fsdecode(cache),
+        cache=_path("cache", cache),
         http=http,
     )
     asker = job.asker(pace)  # before a row is read: a model may have no key
-    header = Header(models=list(models), settings=job.settings())
-    results = None if to is None else os.fsdecode(to)
-    if results is not None and os.path.exists(
-        results
-    ):  # an earlier process may have used the limits
+    settings = job.settings()
+    header = Header(models=list(models), settings=settings_json(settings))
+    results = _path("to", to)
+    if results is not None and os.path.exists(results):
+        # The limits may have been used up when an earlier process wrote last.
         pace._resume(max(0.0, time.time() - os.path.getmtime(results)))
     return Run(
         Source(rows),
         LocalExecutor(asker, concurrent),
         header,
         to=results,
-        dead=f"{results}{DEAD}" if dead is None else os.fsdecode(dead),
+        dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
         stop_after=stop_after,
+        in_order=in_order,
+        plan=functools.partial(
+            planned,
+            model=models[0],
+            settings=settings,
+            limits={"requests": requests, "tokens": tokens},
+            window=window,
+        ),
     )
+
+
+def _path(name: str, path: Any) -> str | None:
+    if path is None:
+        return None
+    try:
+        text = os.fsdecode(path)
+    except Exception:  # whatever `__fspath__` raises
+        raise ConfigurationError(f"{name}: expected a path, not {type_name(path)}") from None
+    if not text:
+        raise ConfigurationError(f"{name}: expected a path, not an empty text")
+    return text

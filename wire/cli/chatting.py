@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from wire.cli.asking import document, report_notes, write_event
+from wire.cli.asking import report_notes, write_event
 from wire.cli.options import Command, chat_of, json_option, model_options, whole
 from wire.cli.terminal import is_terminal, report, write, write_json
 
@@ -180,6 +180,7 @@ class Conversation:
 
     def _write(self, event: AgentEvent) -> None:
         from wire.neutral.messages import Done
+        from wire.neutral.reply_json import reply_json
         from wire.tools import ToolRun, format_call
 
         if isinstance(event, ToolRun):
@@ -193,7 +194,7 @@ class Conversation:
                 write(f"[{format_call(event.call)} -> {failed}{result.content}]", dim=True)
         elif isinstance(event, Done):
             if self._json:
-                write_json({"event": "Done", **document(event.reply)})
+                write_json({"event": "Done", **reply_json(event.reply)})
                 return
             if event.reply.text:
                 write("")

@@ -10,6 +10,7 @@ from wire.cli import (
     MISUSED,
     asking,
     bodies,
+    bulk,
     cassette,
     catalogue,
     chatting,
@@ -24,6 +25,7 @@ from wire.cli.terminal import report
 COMMANDS: tuple[Command, ...] = (
     *asking.COMMANDS,
     *chatting.COMMANDS,
+    *bulk.COMMANDS,
     *bodies.COMMANDS,
     *hosts.COMMANDS,
     *catalogue.COMMANDS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -183,9 +184,15 @@ def _make_folder(folder: str) -> None:
 
 
 def replace_file(
-    name: str, data: bytes, *, dir_fd: int | None = None, new_mode: int = 0o600
+    name: str,
+    data: bytes | Iterable[bytes],
+    *,
+    dir_fd: int | None = None,
+    new_mode: int = 0o600,
 ) -> None:
     """Write a regular file that appears under `name` only when all of it is on disk.
+
+    `data` may come in pieces, so that a large file is never in memory.
 
     With `dir_fd`, `name` is an entry of that open folder. A new file has `new_mode`, less what the
     umask takes away; a file that is replaced keeps its mode. Until then the bytes are in a file
@@ -201,7 +208,7 @@ def replace_file(
         # name.
         descriptor = os.open(temporary, flags, new_mode if mode is None else 0o600, dir_fd=dir_fd)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(descriptor, mode)

@@ -348,7 +348,7 @@ def _sealed_option(name: str, value: Any) -> Any:
         return sealed_object(value, *TRANSPORT_METHODS)
     if name == "around":
         if isinstance(value, list | tuple):
-            return [_sealed_option(name, each) for each in value]
+            return [each if callable(each) else Secret.unchecked(each) for each in value]
         return value if callable(value) else Secret.unchecked(value)
     if name == "token" and callable(value):
         return TokenSource(cast(Token, value))

@@ -1,0 +1,445 @@
+"""A run asks each row once, writes each result once, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import httpx
+import msgspec
+import pytest
+
+from wire import Message, Request, Retry, bulk
+from wire.bulk import Progress, Result, source
+from wire.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    OutputError,
+    RuleError,
+    ServerError,
+    WireError,
+)
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+
+MODEL = "gemini:gemini-3.8-flash"
+STYLES = pytest.mark.parametrize("style", ["asyncio", "trio"])
+ROWS = [{"id": f"r{number}", "prompt": f"Question {number}"} for number in range(1, 31)]
+
+
+def made(rows: Any, emulator: Emulator | None = None, **options: Any) -> bulk.Run:
+    http = AsyncEmulatorTransport(emulator or Emulator())
+    given = {"api_key": "fake-key", "retry": Retry(attempts=1), "http": http, **options}
+    return bulk.run(rows, given.pop("model", MODEL), **given)
+
+
+def finished(style: str, rows: Any, emulator: Emulator | None = None, **options: Any) -> Progress:
+    async def main() -> Progress:
+        return await made(rows, emulator, **options).finish()
+
+    return anyio.run(main, backend=style)
+
+
+def results(
+    style: str, rows: Any, emulator: Emulator | None = None, **options: Any
+) -> list[Result]:
+    async def main() -> list[Result]:
+        return [each async for each in made(rows, emulator, **options)]
+
+    return anyio.run(main, backend=style)
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+# --- results --------------------------------------------------------------------------------------
+
+
+@STYLES
+def test_each_row_has_one_result_with_its_id(style: str) -> None:
+    found = results(style, ROWS)
+    assert sorted((each.row, each.id) for each in found) == [(n, f"r{n}") for n in range(1, 31)]
+    assert all(each.reply.text.endswith(f"Question {each.row}") for each in found if each.reply)
+    assert all(each.error is None for each in found)
+
+
+@STYLES
+def test_rows_may_be_a_file_requests_lines_or_async(style: str, tmp_path: Path) -> None:
+    async def later() -> AsyncIterator[Any]:
+        for row in ROWS[:3]:
+            await anyio.lowlevel.checkpoint()
+            yield row
+
+    path = tmp_path / "in.jsonl"
+    path.write_text("\n\n".join(map(json.dumps, ROWS[:3])), "utf-8")
+    asked = [Request(messages=(Message.user(row["prompt"]),)) for row in ROWS[:3]]
+    texts = []
+    with path.open("rb") as file:
+        for rows in (str(path), path, ROWS[:3], iter(ROWS[:3]), later(), asked, file):
+            found = results(style, rows, concurrent=2)
+            texts.append(sorted(each.reply.text for each in found if each.reply is not None))
+    assert texts == [texts[0]] * 7
+    assert len(texts[0]) == 3
+
+
+def test_a_line_that_is_too_long_is_a_dead_letter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
+    path = tmp_path / "in.jsonl"
+    path.write_text(f'"a"\n"{"b" * 500}"\n\n"{"c" * 97}"\n"{"d" * 300}"', "utf-8")
+    found = {each.row: each for each in results("asyncio", path)}
+    assert sorted(found) == [1, 2, 4, 5]
+    assert [row for row, each in found.items() if each.error is None] == [1, 4]
+    assert str(found[2].error) == "the line has more than 100 bytes"
+
+
+@STYLES
+def test_a_row_that_fails_has_a_typed_error_and_the_others_go_on(style: str) -> None:
+    emulator = Emulator([{"match": {"text": "Question 7$"}, "fault": "500", "times": 0}])
+    rows = [*ROWS, {"id": "r3", "prompt": "again"}, "oops", {"promt": "a"}, {"prompt": ""}]
+    found = {each.row: each for each in results(style, rows, emulator)}
+    assert len(found) == 34
+    failed = {row: each.error for row, each in found.items() if each.error is not None}
+    assert {row: type(error) for row, error in failed.items()} == {
+        7: ServerError,
+        31: RuleError,
+        32: RuleError,
+        33: RuleError,
+    }
+    assert failed[31].message == "id: row 3 has the same: r3"
+    assert len(emulator.requests) == 31
+
+
+@STYLES
+def test_settings_of_a_row_replace_those_of_the_run(style: str) -> None:
+    emulator = Emulator()
+    rows = [{"prompt": "a"}, {"prompt": "b", "temperature": 0.5, "system": "Be brief."}]
+    results(style, rows, emulator, temperature=0, concurrent=1, system="Be kind.")
+    sent = [each["body"] for each in emulator.requests]
+    assert [body["generationConfig"]["temperature"] for body in sent] == [0, 0.5]
+    assert [body["systemInstruction"]["parts"][0]["text"] for body in sent] == [
+        "Be kind.",
+        "Be brief.",
+    ]
+
+
+class Tide(msgspec.Struct):
+    time: str
+
+
+@STYLES
+def test_output_is_read_and_asked_again(style: str, tmp_path: Path) -> None:
+    script = [{"say": "no JSON"}, {"say": '{"time": "05:12"}'}, {"say": "no"}, {"say": "no"}]
+    rows = [{"id": "a", "prompt": "a"}, {"id": "b", "prompt": "b"}]
+    path = tmp_path / "out.jsonl"
+    first, second = results(style, rows, Emulator(script), output=Tide, concurrent=1, to=path)
+    assert first.reply is not None
+    assert first.reply.output == Tide("05:12")
+    assert isinstance(second.error, OutputError)
+    assert lines(path)[1]["output"] == {"time": "05:12"}
+    assert lines(path)[0]["settings"]["output"]["schema"]["required"] == ["time"]
+
+
+@STYLES
+def test_the_figures(style: str) -> None:
+    progress = finished(style, [*ROWS, "oops"])
+    assert (progress.total, progress.done, progress.answered, progress.failed) == (31, 31, 30, 1)
+    assert (progress.running, progress.earlier, progress.unpriced) == (0, 0, 0)
+    assert progress.input_tokens == 30 * 3
+    assert progress.cost > Decimal("0.001")
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@STYLES
+def test_a_run_goes_on_where_it_was(style: str, tmp_path: Path) -> None:
+    source, path = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in ROWS), "utf-8")
+    assert finished(style, source, to=path).answered == 30
+    whole = path.read_bytes()
+    cut = whole[: len(whole) // 2]
+    path.write_bytes(cut)
+    left = 30 - (cut.count(b"\n") - 1)
+    emulator = Emulator()
+    progress = finished(style, source, emulator, to=path)
+    assert (progress.earlier, progress.answered) == (30 - left, left)
+    assert len(emulator.requests) == left
+    assert sorted(each["id"] for each in lines(path)[1:]) == sorted(row["id"] for row in ROWS)
+    with source.open("a") as file:
+        file.write('{"id": "new", "prompt": "more"}\n')
+    assert finished(style, source, to=path).answered == 1
+
+
+def test_errors_that_may_pass_are_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    dead = tmp_path / "out.jsonl.dead.jsonl"
+    script = [
+        {"match": {"text": "Question 7$"}, "fault": "503"},
+        {"match": {"text": "Question 8$"}, "fault": "400"},
+    ]
+    assert finished("asyncio", ROWS, Emulator(script), to=path).failed == 2
+    assert [(x["id"], x["error"]["type"], x["line"]["id"]) for x in bulk.read(dead)] == [
+        ("r7", "OverloadedError", "r7"),
+        ("r8", "BadRequestError", "r8"),
+    ]
+    progress = finished("asyncio", ROWS, to=path)
+    assert (progress.earlier, progress.answered) == (29, 1)
+    assert [each["id"] for each in bulk.read(dead)] == ["r8"]
+    assert len(list(bulk.read(path))) == 29
+
+
+def test_other_rows_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    source, path = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"a"\n"b"\n"c"\n', "utf-8")
+    assert finished("asyncio", source, to=path).answered == 3
+    for text, problem in (
+        ('"a"\n"x"\n"c"\n"d"\n', "row 2 was another one"),
+        ('"a"\n"b"\n', "row 3, and the input ends with row 2"),
+    ):
+        source.write_text(text, "utf-8")
+        emulator = Emulator()
+        with pytest.raises(ConfigurationError, match=problem):
+            finished("asyncio", source, emulator, to=path)
+        assert emulator.requests == []
+    assert len(lines(path)) == 4
+
+
+def test_a_line_has_all_of_the_reply(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    finished("asyncio", [{"id": "a", "prompt": "Hi", "metadata": {"n": 1}}], to=path)
+    header, line = lines(path)
+    assert header == {"format": "wire-bulk", "version": 1, "models": [MODEL], "settings": {}}
+    response = line.pop("response")
+    assert line.pop("digest")
+    assert Decimal(line.pop("cost")) > 0
+    assert line.pop("response_id") == response["responseId"]
+    text = response["candidates"][0]["content"]["parts"][0]["text"]
+    usage = line.pop("usage")
+    assert usage["total"] == response["usageMetadata"]["totalTokenCount"]
+    assert line == {
+        "id": "a",
+        "row": 1,
+        "metadata": {"n": 1},
+        "text": text,
+        "output": None,
+        "tool_calls": [],
+        "stop": "end",
+        "model": "gemini-3.8-flash",
+        "notes": [],
+    }
+
+
+def test_the_file_is_put_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    left, last = [1] * 29, anyio.Event()
+
+    class LastFirst(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if b'Question 2"' in request.content:
+                await last.wait()
+            elif not left.pop() or not left:
+                last.set()
+            return await AsyncEmulatorTransport().handle_async_request(request)
+
+    orders = []
+    for in_order in (False, True):
+        path.unlink(missing_ok=True)
+        left, last = [1] * 29, anyio.Event()
+        finished("asyncio", ROWS, http=LastFirst(), to=path, in_order=in_order)
+        orders.append([each["row"] for each in lines(path)[1:]])
+    assert orders[0] != orders[1] == list(range(1, 31))
+    assert [each["row"] for each in lines(path)[1:]] == list(range(1, 31))
+
+
+# --- the end of a run -----------------------------------------------------------------------------
+
+
+@STYLES
+def test_a_key_that_is_refused_ends_the_run(style: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    for run in (finished, results):
+        with pytest.raises(AuthenticationError):
+            run(style, ROWS, to=path, api_key="wrong-key")
+    assert len(lines(path)) == 1
+    assert not (tmp_path / "out.jsonl.dead.jsonl").exists()
+
+
+@STYLES
+def test_rows_that_fail_one_after_the_other_end_the_run(style: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    emulator = Emulator([{"fault": "503", "times": 0}])
+    with pytest.raises(WireError, match="stopped, because 5 rows in a row have failed; the last"):
+        finished(style, ROWS, emulator, to=path, stop_after=5, concurrent=1)
+    assert len(emulator.requests) == 5
+    assert finished(style, ROWS, to=path).answered == 30
+
+
+def test_broken_rows_do_not_end_the_run() -> None:
+    assert finished("asyncio", ["oops"] * 20, stop_after=3).failed == 20
+
+
+@STYLES
+def test_who_leaves_the_loop_cancels_what_is_in_flight(style: str) -> None:
+    closed = []
+
+    class Slow(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            if b'Question 1"' not in request.content:
+                try:
+                    await anyio.sleep_forever()
+                finally:
+                    closed.append(request)
+            return await AsyncEmulatorTransport().handle_async_request(request)
+
+    async def main() -> None:
+        run = made(ROWS, http=Slow(), concurrent=4)
+        stream = run.__aiter__()
+        first = await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        assert (first.id, len(closed)) == ("r1", 4)
+
+    anyio.run(main, backend=style)
+
+
+@STYLES
+def test_a_slow_caller_holds_up_the_run(style: str) -> None:
+    emulator = Emulator()
+
+    async def main() -> None:
+        rows = [{"prompt": "Hi"}] * 600
+        stream = made(rows, emulator, concurrent=4).__aiter__()
+        await anext(stream)
+        for _ in range(600):
+            await anyio.lowlevel.checkpoint()
+        assert len(emulator.requests) < 300
+        await stream.aclose()  # type: ignore[attr-defined]
+
+    anyio.run(main, backend=style)
+
+
+def test_a_run_is_used_once() -> None:
+    async def main() -> None:
+        run = made(ROWS[:1])
+        await run.finish()
+        with pytest.raises(ConfigurationError, match="used already"):
+            await run.finish()
+
+    anyio.run(main)
+
+
+# --- cache, fallback, limits ----------------------------------------------------------------------
+
+
+@STYLES
+def test_equal_requests_are_asked_once(style: str, tmp_path: Path) -> None:
+    rows = [{"id": f"r{number}", "prompt": f"Question {number % 3}"} for number in range(30)]
+    emulator = Emulator()
+    progress = finished(style, rows, emulator, cache=tmp_path / "cache")
+    assert (progress.answered, progress.cached, len(emulator.requests)) == (30, 27, 3)
+    once = finished(style, rows[:3], Emulator())
+    assert (progress.cost, progress.input_tokens) == (once.cost, once.input_tokens)
+    progress = finished(style, rows, emulator, cache=tmp_path / "cache")
+    assert (progress.answered, progress.cached, len(emulator.requests)) == (30, 30, 3)
+    assert progress.cost == 0
+
+
+@STYLES
+def test_another_model_is_asked_where_the_first_fails(style: str) -> None:
+    emulator = Emulator([{"match": {"model": "gemini-3.8-flash"}, "fault": "503", "times": 0}])
+    models = [MODEL, "anthropic:claude-sonnet-5"]
+    found = results(style, ROWS, emulator, model=models)
+    assert {each.reply.message.origin.provider for each in found if each.reply} == {"anthropic"}
+    assert len(found) == 30
+
+
+def test_no_more_rows_than_concurrent_run_at_the_same_time() -> None:
+    running: list[int] = []
+    most = 0
+
+    class Counted(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            nonlocal most
+            running.append(1)
+            most = max(most, len(running))
+            await anyio.sleep(0.001)
+            running.pop()
+            return await AsyncEmulatorTransport().handle_async_request(request)
+
+    finished("asyncio", ROWS, http=Counted(), concurrent=3)
+    assert most == 3
+
+
+# --- plans and bad input --------------------------------------------------------------------------
+
+
+def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    emulator, path = Emulator(), tmp_path / "out.jsonl"
+    rows = [*ROWS, "oops", {"id": "r1", "prompt": "again"}]
+    plan = made(rows, emulator, to=path, max_tokens=100, requests=15).plan()
+    assert (plan.rows, plan.broken, plan.output_tokens) == (30, 2, 3000)
+    assert plan.problems == (
+        "row 31: JSON is malformed: invalid character (byte 0)",
+        "row 32: id: row 1 has the same: r1",
+    )
+    assert plan.seconds == 120
+    assert plan.cost is not None
+    assert plan.input_cost is not None
+    assert plan.cost > plan.input_cost > 0
+    assert emulator.requests == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_leaves_out_what_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    finished("asyncio", ROWS[:10], to=path)
+    before = path.read_bytes()
+    plan = made(ROWS, to=path).plan()
+    assert (plan.rows, plan.earlier, plan.cost, plan.reason) == (
+        20,
+        10,
+        None,
+        "max_tokens is not set",
+    )
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"rows": 5}, "rows: expected the path of a file or an iterable of rows, not int"),
+        ({"rows": b"[]"}, "rows: expected the path"),
+        ({"rows": {"prompt": "a"}}, "rows: expected the path"),
+        ({"rows": "missing.jsonl"}, "missing.jsonl: cannot be read: No such file"),
+        ({"model": []}, "model: expected at least one"),
+        ({"model": [MODEL, 5]}, r"model\[1\]: expected a name"),
+        ({"model": "gemini"}, "model"),
+        ({"concurrent": 0}, "concurrent: "),
+        ({"stop_after": 1.5}, "stop_after: "),
+        ({"requests": -1}, "requests: "),
+        ({"dead": "d.jsonl"}, "dead: there is none without to"),
+        ({"to": 5}, "to: expected a path, not int"),
+        ({"cache": ""}, "cache: expected a path, not an empty text"),
+        ({"temprature": 1}, "temprature: no such option; did you mean 'temperature'"),
+        ({"api_key": None}, "no API key: give api_key= or set GEMINI_API_KEY"),
+        ({"output": 5}, "output: 5 cannot be the type of output"),
+    ],
+)
+def test_bad_input_is_named_before_a_row_is_read(
+    options: dict[str, Any], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def never() -> Any:
+        raise AssertionError
+        yield
+
+    with pytest.raises(WireError, match=problem):
+        made(**{"rows": never(), **options})

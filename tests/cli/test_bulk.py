@@ -1,0 +1,91 @@
+"""`wire bulk` asks the rows of a file, reports how far it is, and goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command, at
+from wire.testing.emulator import Emulator, Server, serve
+
+ROWS = '"Why is it?"\n{"id": "b", "prompt": "How is it?", "max_tokens": 90}\n'
+
+
+def test_rows_of_a_file(wire: Command, server: Server) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    done = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), "--json")
+    assert done.status == 0
+    assert done.err.startswith("done: 2 of 2 rows, ")
+    assert done.json["rows"] == done.json["answered"] == 2
+    ids = {json.loads(line)["id"] for line in Path("out.jsonl").read_text("utf-8").splitlines()[1:]}
+    assert ids == {"1", "b"}
+    again = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), "--json")
+    assert (again.status, again.json["earlier"], again.json["answered"]) == (0, 2, 0)
+
+
+def test_rows_of_stdin_some_of_them_broken(wire: Command, server: Server) -> None:
+    done = wire("bulk", "-", "out.jsonl", *at(server, "anthropic"), stdin=ROWS + "oops\n")
+    assert done.status == 1
+    assert done.err.splitlines()[1:] == ["1 rows failed: see out.jsonl.dead.jsonl"]
+
+
+def test_a_plan(wire: Command, server: Server) -> None:
+    Path("in.jsonl").write_text(ROWS + "oops\n", "utf-8")
+    options = ("--plan", "--max-tokens", 10, "--requests", 4)
+    shown = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), *options)
+    assert shown.status == 0
+    assert shown.out.startswith("2 rows, 1 that cannot be sent, about 4 input tokens, at most 100 ")
+    assert shown.out.endswith(" USD, 30 s at the given limits\n")
+    assert shown.err == "row 3: JSON is malformed: invalid character (byte 0)\n"
+    shown = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), *options, "--json")
+    assert (shown.json["rows"], shown.json["seconds"]) == (2, 30)
+    assert not Path("out.jsonl").exists()
+
+
+def test_settings_and_schema(wire: Command) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    Path("schema.json").write_text(json.dumps(schema), "utf-8")
+    Path("in.jsonl").write_text('"Hi"\n', "utf-8")
+    with serve(Emulator([{"say": '{"a": 5}'}])) as server:
+        options = ("--system", "Be brief.", "--output", "schema.json", "--concurrent", 1)
+        done = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), *options)
+        assert done.status == 0
+        assert server.requests[0]["body"]["systemInstruction"]["parts"] == [{"text": "Be brief."}]
+    assert json.loads(Path("out.jsonl").read_text("utf-8").splitlines()[1])["output"] == {"a": 5}
+
+
+def test_a_run_that_stops_says_how_to_go_on(wire: Command) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    with serve(Emulator([{"fault": "401", "times": 0}])) as server:
+        done = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "openai"))
+    assert done.status == 1
+    assert done.err.splitlines()[0].startswith("stopped: 0 of 2 rows")
+    assert done.err.splitlines()[0].endswith("give the command again to go on")
+    assert done.err.splitlines()[1].startswith("wire bulk: AuthenticationError: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--model", "gemini:gemini-3.8-flash", "--output", "no.json"), "--output: no.json: "),
+        ((), "--model: missing; give PROVIDER:MODEL, or set WIRE_MODEL"),
+        (("--model", "gemini"), "wire bulk: "),
+    ],
+)
+def test_bad_input(options: tuple[str, ...], problem: str, wire: Command) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    done = wire("bulk", "in.jsonl", "out.jsonl", *options)
+    assert done.status == 2
+    assert problem in done.err
+    assert not Path("out.jsonl").exists()
+
+
+def test_a_model_without_a_key_is_named_first(
+    wire: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY")
+    done = wire("bulk", "missing.jsonl", "out.jsonl", "--model", "gemini:gemini-3.8-flash")
+    assert done.status == 2
+    assert done.err == "wire bulk: no API key: set the environment variable GEMINI_API_KEY\n"

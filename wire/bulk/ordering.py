@@ -1,0 +1,62 @@
+"""Reads the lines of an output file in the order of their rows, with memory that does not grow."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from wire.bulk.output_files import FORMAT, Header, read_done
+from wire.core.arguments import checked_arguments
+from wire.core.decoders import decoder
+from wire.core.files import open_regular
+from wire.errors import ConfigurationError
+
+
+@checked_arguments(ConfigurationError)
+def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
+    """The lines of the results or of the dead letters as dicts, in the order of their rows.
+
+    A line that was cut, as the last one of a run that was killed, is left out. Raises
+    `ConfigurationError` for a file that no bulk run has written.
+    """
+    name = os.fsdecode(path)
+    return (value for value in map(msgspec.json.decode, lines_in_order(name)) if "row" in value)
+
+
+def is_header(line: bytes) -> bool:
+    """Whether a line is the first one of the results."""
+    try:
+        header: Header = decoder(Header).decode(line)
+        return header.format == FORMAT
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+
+
+def lines_in_order(name: str) -> Iterator[bytes]:
+    """The header if there is one, then all whole lines in the order of their rows."""
+    database = sqlite3.connect("", isolation_level=None)
+    try:
+        database.execute("PRAGMA journal_mode=OFF")
+        columns = "row INTEGER PRIMARY KEY, start INTEGER, size INTEGER"
+        database.execute(f"CREATE TABLE lines ({columns})")
+        database.execute("BEGIN")
+        with open_regular(name, ConfigurationError) as file:
+            start = 0
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                begins = number == 1 and is_header(line)
+                row = 0 if begins else read_done(name, number, line)[0].row
+                entry = (row, start, len(line))
+                database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
+                start += len(line)
+            query = "SELECT start, size FROM lines ORDER BY row"
+            for start, size in database.execute(query):
+                file.seek(start)
+                yield file.read(size)
+    finally:
+        database.close()
