@@ -1,6 +1,6 @@
 """One process of a bulk run, which may be killed: `python -m tests.bulk.driver IN OUT URL`.
 
-The options after these are JSON with keyword arguments of `wire.bulk.run`; `output` is the name of a
+The options after these are JSON with arguments of `wire.bulk.run`; `output` is the name of a
 type, as `module:name`. It prints the figures of the run as JSON.
 """
 
