@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Sequence
 from typing import Any, Unpack
 
@@ -172,6 +173,9 @@ def run(
             refuse_open_jobs(f"{results}{JOURNAL}")
         most = CONCURRENT if concurrent is None else concurrent
         pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=most)
+        if results is not None and os.path.exists(results):
+            # The limits may have been used up when an earlier process wrote last.
+            pace._resume(max(0.0, time.time() - os.path.getmtime(results)))
         executor = LocalExecutor(job.asker(pace), most)
     return Run(
         Source(rows),
