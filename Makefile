@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-export Q LIVE RECORD
+export Q LIVE RECORD ROWS
 
 .PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask faults soak check release-check docs examples bench bench-cassette clean
 
@@ -18,6 +18,7 @@ examples: .venv/.dev
 
 # What `wire` and other libraries cost, beside the goals; writes docs/performance.md. A part, which
 # writes nothing: `make bench ONLY=burst,1kb IMPL='raw,wire*' ROUNDS=2`. WRITE=1 keeps its figures.
+# `make bench ONLY=bulk ROWS=1000000` asks so many rows; 10,000 by default.
 bench: .venv/.run
 	@$(BIN)/python -m bench --only '$(ONLY)' --impl '$(IMPL)' $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(WRITE),--write)
 

@@ -14,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from bench.implementations import ROOT, python_of
 from bench.measuring import Figures, Report, environment, server
@@ -34,7 +34,7 @@ MEASURES = ("cpu", "rate", "memory")
 
 def rows_wanted() -> int:
     """The number of rows of a run."""
-    return int(os.environ.get("ROWS", "10000"))
+    return int(os.environ.get("ROWS") or "10000")
 
 
 def write_rows(path: Path, count: int) -> None:
@@ -49,67 +49,77 @@ def write_rows(path: Path, count: int) -> None:
 # --- programs -------------------------------------------------------------------------------------
 
 
-async def httpx_loop(rows: str, to: str, url: str) -> None:
+def httpx_loop(rows: str, to: str, url: str) -> None:
     """So many requests at the same time under a semaphore; no limits, no retries, no resume."""
+    with Path(rows).open(encoding="utf-8") as given, Path(to).open("w", encoding="utf-8") as file:
+        asyncio.run(_httpx_loop(given, file, url))
+
+
+async def _httpx_loop(given: TextIO, file: TextIO, url: str) -> None:
     import httpx
 
     semaphore = asyncio.Semaphore(CONCURRENT)
     tasks: set[asyncio.Task[None]] = set()
-    limits = httpx.Limits(max_connections=CONCURRENT)
     headers = {"authorization": "Bearer fake-key"}
-    with open(rows, encoding="utf-8") as given, open(to, "w", encoding="utf-8") as file:
-        async with httpx.AsyncClient(base_url=url, limits=limits, headers=headers) as client:
+    async with httpx.AsyncClient(base_url=url, headers=headers) as client:
 
-            async def ask(number: int, line: str) -> None:
-                try:
-                    row = json.loads(line)
-                    messages = [{"role": "user", "content": row["prompt"]}]
-                    body = {"model": MODEL, "messages": messages}
-                    response = await client.post("/chat/completions", json=body)
-                    response.raise_for_status()
-                    said = response.json()
-                    result = {
-                        "id": row["id"],
-                        "row": number,
-                        "text": said["choices"][0]["message"]["content"],
-                        "stop": said["choices"][0]["finish_reason"],
-                        "model": said["model"],
-                        "usage": said["usage"],
-                        "response": said,
-                    }
-                    file.write(json.dumps(result) + "\n")
-                finally:
-                    semaphore.release()
+        async def ask(number: int, line: str) -> None:
+            try:
+                row = json.loads(line)
+                messages = [{"role": "user", "content": row["prompt"]}]
+                body = {"model": MODEL, "messages": messages}
+                response = await client.post("/chat/completions", json=body)
+                response.raise_for_status()
+                said = response.json()
+                result = {
+                    "id": row["id"],
+                    "row": number,
+                    "text": said["choices"][0]["message"]["content"],
+                    "stop": said["choices"][0]["finish_reason"],
+                    "model": said["model"],
+                    "usage": said["usage"],
+                    "response": said,
+                }
+                file.write(json.dumps(result) + "\n")
+            finally:
+                semaphore.release()
 
-            for number, line in enumerate(given, 1):
-                await semaphore.acquire()
-                task = asyncio.create_task(ask(number, line))
-                tasks.add(task)
-                task.add_done_callback(tasks.discard)
-            await asyncio.gather(*tasks)
+        for number, line in enumerate(given, 1):
+            await semaphore.acquire()
+            task = asyncio.create_task(ask(number, line))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        await asyncio.gather(*tasks)
 
 
-async def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
+def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
     """`wire.bulk.run`, in this process or on the cluster of a scheduler."""
     from wire import bulk
 
     options: dict[str, Any] = {} if on is None else {"on": on}
-    run = bulk.run(
-        rows,
-        f"openai@chat:{MODEL}",
-        to=to,
-        concurrent=CONCURRENT,
-        base_url=url,
-        api_key="fake-key",
-        **options,
-    )
-    await run.finish()
+
+    async def ask() -> None:
+        run = bulk.run(
+            rows,
+            f"openai@chat:{MODEL}",
+            to=to,
+            concurrent=CONCURRENT,
+            base_url=url,
+            api_key="fake-key",
+            **options,
+        )
+        await run.finish()
+
+    asyncio.run(ask())
+
+
+_FUNCTIONS: dict[str, Callable[..., None]] = {BASE: httpx_loop, "wire.bulk": wire_bulk}
 
 
 def main() -> None:
     name, rows, to, url, *on = sys.argv[1:]
     began = time.perf_counter()
-    asyncio.run({BASE: httpx_loop}.get(name, wire_bulk)(rows, to, url, *on))
+    _FUNCTIONS[name](rows, to, url, *on)
     used = resource.getrusage(resource.RUSAGE_SELF)
     found = {
         "cpu": used.ru_utime + used.ru_stime,
@@ -140,7 +150,7 @@ class Bulk:
                 for name in taking:
                     to = Path(folder, f"{number} {name}.jsonl")
                     found = _measured(name, rows, to, f"{url}/v1", report)
-                    lines = _answered(to)
+                    lines = answered(to)
                     if found and lines != count:
                         report.fail(f"{name}: {lines} of {count} rows are answered")
                     values = {
@@ -166,7 +176,7 @@ def _measured(name: str, rows: Path, to: Path, url: str, report: Report) -> dict
     return found
 
 
-def _answered(path: Path) -> int:
+def answered(path: Path) -> int:
     """The lines with the text of an answer."""
     if not path.exists():
         return 0

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from bench import bodies, page
+from bench import bodies, bulk, page
 from bench.bars import Bar, svg
 from bench.client import Run
 from bench.figures import ratio
@@ -314,3 +314,16 @@ def test_each_case_is_timed_after_one_run_that_is_not():
         "10": 7
     }
     assert runs == [0, 1, 2]
+
+
+@pytest.mark.parametrize("program", [bulk.httpx_loop, bulk.wire_bulk])
+def test_each_program_answers_all_rows(program, base_url, tmp_path):
+    rows, to = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    bulk.write_rows(rows, 40)
+    assert {len(line) for line in rows.read_bytes().splitlines(keepends=True)} == {1000}
+    program(str(rows), str(to), f"{base_url}/v1")
+    lines = [json.loads(line) for line in to.read_bytes().splitlines()]
+    answers = [line for line in lines if "text" in line]
+    assert sorted(line["row"] for line in answers) == list(range(1, 41))
+    assert len({line["text"] for line in answers}) == 1
+    assert bulk.answered(to) == 40

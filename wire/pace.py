@@ -155,6 +155,10 @@ class Pace(Limiter[Place]):
         self._lock = threading.RLock()
         self._turns: dict[Place, Signal] = {}
 
+    def _resume(self, idle: float) -> None:
+        """Before the first call: an earlier process has used the limits until so long ago."""
+        self._pacing.resume(idle)
+
     @property
     def waiting(self) -> int:
         """Calls that wait for their turn."""
@@ -167,7 +171,7 @@ class Pace(Limiter[Place]):
 
     def _entered(self, key: str, estimate: Mapping[str, float]) -> Place:
         with self._lock:
-            return self._pacing.enter(key, estimate)
+            return self._pacing.enter(key, estimate, is_open=not estimate["output_tokens"])
 
     def _waited(self, place: Place) -> Generator[Wait, None, None]:
         """Wait until `place` is let through."""

@@ -32,6 +32,13 @@ def driver(rows: Path, to: Path, url: str, **options: Any) -> list[str]:
     return [*program, str(rows), str(to), url, json.dumps(options)]
 
 
+def command(rows: Path, to: Path, url: str, **options: Any) -> list[str]:
+    """The same with the command `wire bulk`; the key is in the environment."""
+    program = [sys.executable, "-m", "wire", "bulk", str(rows), str(to), "--json"]
+    given = [f"--{name}={value}" for name, value in options.items()]
+    return [*program, "--model=openai@chat:gpt-5.4", f"--base-url={url}", *given]
+
+
 @dataclass(frozen=True)
 class Killed:
     """What happened to a run."""

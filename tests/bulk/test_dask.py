@@ -273,8 +273,9 @@ def test_trio() -> None:
 def an_executor() -> Any:
     from wire.bulk.dask_executor import DaskExecutor
     from wire.bulk.job import Job
+    from wire.bulk.leases import Terms
 
-    return DaskExecutor("tcp://127.0.0.1:9", Job(models=(MODEL,)), {}, 60.0, 32)
+    return DaskExecutor("tcp://127.0.0.1:9", Job(models=(MODEL,)), Terms({}, 60.0, 32))
 
 
 class Killing:

@@ -11,21 +11,22 @@ import anyio
 import httpx
 import pytest
 
-from tests.bulk.killing import check_lines, driver, kill_and_go_on, points, write_rows
+from tests.bulk.killing import check_lines, command, driver, kill_and_go_on, points, write_rows
 from tests.bulk.quota_server import counts, quota_server
 from tests.property import sample
 from wire import bulk
 
 CONCURRENT = 32
+Program = Callable[..., list[str]]
 
 
-def killed_run(folder: Path, rows: int, kills: int, seed: int) -> None:
+def killed_run(program: Program, folder: Path, rows: int, kills: int, seed: int) -> None:
     """Kill a run at random points, and compare its file with its rows and with the server."""
     given, to = folder / "in.jsonl", folder / "out.jsonl"
     write_rows(given, rows)
     with quota_server(requests=60_000, latency=0.01) as url:
-        command = driver(given, to, f"{url}/v1", concurrent=CONCURRENT, requests=60_000)
-        killed = kill_and_go_on(command, to, points(seed, kills, rows))
+        started = program(given, to, f"{url}/v1", concurrent=CONCURRENT, requests=60_000)
+        killed = kill_and_go_on(started, to, points(seed, kills, rows))
         received = counts(url)
     check_lines(to, rows)
     assert killed.kills == kills
@@ -37,15 +38,19 @@ def killed_run(folder: Path, rows: int, kills: int, seed: int) -> None:
     assert received["refused"] <= 0.005 * received["answered"]
 
 
-def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
-    killed_run(tmp_path, 300, 2, seed=3)
+def test_a_run_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "fake-key")
+    killed_run(command, tmp_path, 300, 2, seed=3)
 
 
 @pytest.mark.bulk
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(2))
-def test_fifty_kills(tmp_path: Path, seed: int) -> None:
-    killed_run(tmp_path, 20_000, 50, seed)
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(("program", "seed"), [(driver, 0), (command, 1)])
+def test_fifty_kills(
+    program: Program, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "fake-key")
+    killed_run(program, tmp_path, 20_000, 50, seed)
 
 
 # --- each byte ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from wire.bulk.leases import Asked, Ended, Heard, Leases, Said, decode, encode
+from wire.bulk.leases import Asked, Ended, Heard, Leases, Said, Terms, decode, encode
 from wire.core.rate_limits import RateLimit
 
 ONE = {"requests": 1.0}
@@ -39,7 +39,7 @@ def test_what_is_said_travels_as_bytes() -> None:
 
 
 def test_attempts_go_in_their_order() -> None:
-    leases = Leases({"requests": 1000}, 60)
+    leases = Leases(Terms({"requests": 1000}, 60))
     leases.hear("a", [asked(1)], 0)
     leases.hear("b", [asked(1), asked(2)], 0)
     leases.hear("a", [asked(2)], 0)
@@ -48,7 +48,7 @@ def test_attempts_go_in_their_order() -> None:
 
 
 def test_no_more_run_together_than_may() -> None:
-    leases = Leases({"requests": 1000}, 60, concurrent=2)
+    leases = Leases(Terms({"requests": 1000}, 60, concurrent=2))
     leases.hear("a", [asked(n) for n in (1, 2, 3)], 0)
     leases.hear("b", [asked(1)], 0)
     assert leases.grant(0) == ({"a": [1, 2]}, None)
@@ -59,7 +59,7 @@ def test_no_more_run_together_than_may() -> None:
 
 
 def test_what_one_learns_holds_for_all() -> None:
-    leases = Leases({}, 60)
+    leases = Leases(Terms({}, 60))
     leases.hear("a", [asked(1)], 0)
     leases.hear("b", [asked(1)], 0)
     assert leases.grant(0) == ({"a": [1]}, None)  # it finds out whether there are limits
@@ -72,7 +72,7 @@ def test_what_one_learns_holds_for_all() -> None:
 
 
 def test_a_wish_to_wait_holds_for_all() -> None:
-    leases = Leases({"requests": 1000}, 60)
+    leases = Leases(Terms({"requests": 1000}, 60))
     leases.hear("a", [asked(1)], 0)
     leases.hear("b", [asked(1)], 0)
     leases.grant(0)
@@ -83,7 +83,7 @@ def test_a_wish_to_wait_holds_for_all() -> None:
 
 
 def test_a_busy_server_gets_fewer() -> None:
-    leases = Leases({"requests": 1000}, 60, concurrent=4)
+    leases = Leases(Terms({"requests": 1000}, 60, concurrent=4))
     leases.hear("a", [asked(n) for n in range(1, 5)], 0)
     leases.grant(0)
     leases.hear("a", [heard(1, is_busy=True), ended(1, {"requests": 0.0}, is_answered=False)], 0)
@@ -94,7 +94,7 @@ def test_a_busy_server_gets_fewer() -> None:
 
 
 def test_what_is_not_used_comes_back() -> None:
-    leases = Leases({"requests": 1}, 60)
+    leases = Leases(Terms({"requests": 1}, 60))
     leases.hear("a", [asked(1)], 0)
     leases.hear("b", [asked(1)], 0)
     assert leases.grant(0)[0] == {"a": [1]}
@@ -103,13 +103,25 @@ def test_what_is_not_used_comes_back() -> None:
 
 
 def test_who_waits_no_more_is_passed_over() -> None:
-    leases = Leases({"requests": 1}, 60)
+    leases = Leases(Terms({"requests": 1}, 60))
     leases.hear("a", [asked(1), ended(1), asked(2)], 0)
     assert leases.grant(0) == ({"a": [2]}, None)
 
 
+def test_what_an_earlier_run_has_used() -> None:
+    leases = Leases(Terms({"requests": 60}, 60, idle=0.0))
+    leases.hear("a", [asked(1), asked(2)], 0)
+    leases.hear("b", [asked(1)], 0)
+    assert leases.grant(0) == ({"a": [1]}, None)
+    leases.hear("a", [heard(1), ended(1)], 0)
+    granted, seconds = leases.grant(0)
+    assert granted == {}
+    assert seconds is not None
+    assert seconds > 0
+
+
 def test_a_holder_that_is_gone() -> None:
-    leases = Leases({"requests": 60}, 60, concurrent=2)
+    leases = Leases(Terms({"requests": 60}, 60, concurrent=2))
     leases.hear("a", [asked(n) for n in (1, 2, 3)], 0)
     leases.hear("b", [asked(1)], 0)
     assert leases.grant(0)[0] == {"a": [1, 2]}
@@ -121,7 +133,7 @@ def test_a_holder_that_is_gone() -> None:
 def test_a_limit_is_used_and_held() -> None:
     """Ten holders, whose calls take different times, and a server that counts as it is asked."""
     limit, window = 600, 60.0
-    leases = Leases({"requests": limit}, window, concurrent=40)
+    leases = Leases(Terms({"requests": limit}, window, concurrent=40))
     ids = itertools.count()
     events: list[tuple[float, int, str, int, str]] = []
 

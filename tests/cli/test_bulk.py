@@ -89,3 +89,16 @@ def test_a_model_without_a_key_is_named_first(
     done = wire("bulk", "missing.jsonl", "out.jsonl", "--model", "gemini:gemini-3.8-flash")
     assert done.status == 2
     assert done.err == "wire bulk: no API key: set the environment variable GEMINI_API_KEY\n"
+
+
+def test_rows_in_batches(wire: Command, server: Server) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    options = ("--batch", "--every", 0.01, "--json", *at(server, "anthropic"), "--max-tokens", 50)
+    done = wire("bulk", "in.jsonl", "out.jsonl", *options)
+    assert (done.status, done.json["answered"]) == (0, 2)
+    assert Path("out.jsonl.jobs.jsonl").exists()
+    refused = wire("bulk", "in.jsonl", "out.jsonl", *options, "--requests", 5)
+    assert (refused.status, refused.err) == (
+        2,
+        "wire bulk: --requests: does not apply to batch\n",
+    )

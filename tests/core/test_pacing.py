@@ -87,6 +87,35 @@ def test_concurrent_bounds_what_runs_at_once() -> None:
     assert pacer.running == 2
 
 
+# --- after another process ------------------------------------------------------------------------
+
+
+def test_what_came_back_since_another_process_may_be_used() -> None:
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(3.0)  # 2.94 of 58.8
+    first, second = pacer.enter("m", ONE), pacer.enter("m", ONE)
+    assert pacer.wait(first, 0.0) == 0
+    assert pacer.wait(second, 0.0) is None  # the first response may tell what is left
+    pacer.learn(first, [], EPOCH, 0.0)
+    assert pacer.wait(second, 0.0) == 0
+    assert wait_of(pacer, 0.0) == pytest.approx(0.06 * 60 / 58.8)
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(1000.0)
+    pacer.learn(let_through(pacer, 0.0), [], EPOCH, 0.0)
+    assert len(fill(pacer)) == 57
+
+
+def test_what_a_server_reports_replaces_what_came_back_since_another_process() -> None:
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(2.0)
+    pacer.learn(let_through(pacer, 0.0), [report(60, 40)], EPOCH, 0.0)
+    assert len(fill(pacer)) == 38  # 40 less the 2 % that are kept back
+    pacer = Pacing({"requests": 60}, 60)
+    pacer.resume(2.0)
+    pacer.learn(let_through(pacer, 0.0), [report(600, 590)], EPOCH, 0.0)
+    assert len(fill(pacer)) == 57  # of the named ones
+
+
 # --- a server that is busy ------------------------------------------------------------------------
 
 
@@ -231,6 +260,30 @@ def test_what_a_call_has_used_replaces_its_estimate_unit_by_unit(used: Any, left
     pacer.leave(let_through(pacer, 0.0, amounts(100, 0)), 0.0, used)
     assert wait_of(pacer, 0.0, amounts(left, 0)) == 0
     assert wait_of(pacer, 0.0, amounts(left + 1, 0)) == pytest.approx(60 / 980)
+
+
+def test_a_call_without_a_longest_output_is_expected_to_have_the_usual_one() -> None:
+    pacer = Pacing({"tokens": 1000}, 60)
+
+    def wait_of_open(use: Amounts) -> float | None:
+        place = pacer.enter("m", use, is_open=True)
+        seconds = pacer.wait(place, 0.0)
+        pacer.leave(place, 0.0, NOTHING)
+        return seconds
+
+    assert wait_of_open(amounts(980, 0)) == 0  # nothing is known
+    for output in (100, 300):
+        pacer.leave(let_through(pacer, 0.0, amounts(10, 0)), 0.0, amounts(10, output))
+    # 980 less 20 and 400 are left, and a reply has 200.
+    assert wait_of_open(amounts(360, 0)) == 0
+    assert wait_of_open(amounts(361, 0)) == pytest.approx(60 / 980)
+    assert wait_of(pacer, 0.0, amounts(560, 0)) == 0  # the request limits its output
+    # What is used is settled as ever.
+    place = pacer.enter("m", amounts(10, 0), is_open=True)
+    assert pacer.wait(place, 0.0) == 0
+    pacer.leave(place, 0.0, amounts(10, 50))
+    assert wait_of(pacer, 0.0, amounts(500, 0)) == 0
+    assert wait_of(pacer, 0.0, amounts(501, 0)) == pytest.approx(60 / 980)
 
 
 BODIES = (

@@ -11,7 +11,7 @@ import itertools
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
@@ -23,6 +23,7 @@ from wire.bulk.dask_scheduler import NAME, SchedulerSide
 from wire.bulk.dask_worker import Chunk, answer_rows, prepare
 from wire.bulk.executors import NextRow, Record
 from wire.bulk.job import Job
+from wire.bulk.leases import Terms
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row
 from wire.bulk.sealed_job import sealed_job
@@ -57,24 +58,16 @@ class DaskExecutor:
     Raises `ConfigurationError` for what is no address, and for a job that cannot be sent.
     """
 
-    def __init__(
-        self, address: Any, job: Job, limits: dict[str, int], window: float, concurrent: int
-    ) -> None:
+    def __init__(self, address: Any, job: Job, terms: Terms) -> None:
         if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
             raise ConfigurationError(
                 f"on: expected the address of a Dask scheduler such as tcp://scheduler:8786, not "
                 f"{quoted(address)}"
             )
         self._address = address
-        self._plan = {
-            "version": VERSION,
-            "job": sealed_job(job),
-            "limits": limits,
-            "window": window,
-            "concurrent": concurrent,
-        }
-        self._ahead = AHEAD * concurrent
-        self._chunk = max(1, min(CHUNK, concurrent // 4))
+        self._job, self._terms = sealed_job(job), terms
+        self._ahead = AHEAD * terms.concurrent
+        self._chunk = max(1, min(CHUNK, terms.concurrent // 4))
         self._session: _Session | None = None
         self._opening = anyio.Lock()
 
@@ -86,7 +79,7 @@ class DaskExecutor:
         if not _is_asyncio():
             raise ConfigurationError("on: Dask needs asyncio; this run is on trio")
         try:
-            self._session = await _Session.begin(self._address, self._plan)
+            self._session = await _Session.begin(self._address, self._job, self._terms)
         except OSError as cause:
             raise ConfigurationError(f"on: {self._address}: nobody answers: {cause}") from None
 
@@ -139,9 +132,10 @@ class DaskExecutor:
         """
         async with self._opening:
             deadline = time.monotonic() + PATIENCE
+            terms = msgspec.structs.replace(self._terms, idle=0.0)  # workers have asked until now
             while self._session is None:
                 try:
-                    self._session = await _Session.begin(self._address, self._plan)
+                    self._session = await _Session.begin(self._address, self._job, terms)
                 except OSError:
                     if time.monotonic() > deadline:
                         raise WireError(
@@ -191,7 +185,7 @@ class _Session:
         self._scopes: set[anyio.CancelScope] = set()
 
     @classmethod
-    async def begin(cls, address: str, plan: Mapping[str, Any]) -> _Session:
+    async def begin(cls, address: str, job: bytes, terms: Terms) -> _Session:
         """Connect, and make the scheduler and its workers ready.
 
         Raises `OSError` if nobody is there, and `ConfigurationError` if one of them cannot ask.
@@ -199,20 +193,26 @@ class _Session:
         made = Client(address, asynchronous=True, timeout=CONNECT, set_as_default=False, name=NAME)
         session = cls(await made)
         try:
-            await session._begin(plan)
+            await session._begin(job, terms)
         except BaseException:
             with anyio.CancelScope(shield=True):
                 await session.aclose()
             raise
         return session
 
-    async def _begin(self, plan: Mapping[str, Any]) -> None:
+    async def _begin(self, job: bytes, terms: Terms) -> None:
         client = self._client
         try:
             await client.register_plugin(SchedulerSide())
         except ImportError as cause:
             raise ConfigurationError(f"on: the scheduler cannot import wire: {cause}") from None
-        version = await client.scheduler.wire_bulk_begin(run=self._run, client=client.id, **plan)
+        version = await client.scheduler.wire_bulk_begin(
+            version=VERSION,
+            run=self._run,
+            client=client.id,
+            job=job,
+            terms=msgspec.msgpack.encode(terms),
+        )
         if version != VERSION:
             raise ConfigurationError(f"on: the scheduler has wire {version}, and this is {VERSION}")
         found = await client.run(prepare, self._run, on_error="return")

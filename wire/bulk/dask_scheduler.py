@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from distributed import SchedulerPlugin  # pyright: ignore[reportMissingImports]
 
-from wire.bulk.leases import Leases, decode
+from wire.bulk.leases import Leases, Terms, decode
 from wire.core.version import VERSION
 
 NAME = "wire-bulk"
@@ -55,16 +55,9 @@ class SchedulerSide(SchedulerPlugin):
             self._begin(**plan)
         return VERSION
 
-    def _begin(
-        self,
-        run: str,
-        client: str,
-        job: bytes,
-        limits: dict[str, float],
-        window: float,
-        concurrent: int,
-    ) -> None:
-        self._runs[run] = _Run(client, job, Leases(limits, window, concurrent))
+    def _begin(self, run: str, client: str, job: bytes, terms: bytes) -> None:
+        leases = Leases(msgspec.msgpack.decode(terms, type=Terms))
+        self._runs[run] = _Run(client, job, leases)
 
     async def job(self, run: str) -> tuple[str, bytes] | None:
         """The version of `wire` and the job of a run; `None` if there is no such run."""

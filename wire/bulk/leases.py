@@ -7,7 +7,7 @@ be sent now, some at a time. No clock and no I/O, as in `wire.core.pacing`, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 import msgspec
@@ -65,10 +65,23 @@ def decode(data: bytes) -> list[Said]:
     return _DECODER.decode(data)
 
 
+class Terms(msgspec.Struct, frozen=True):
+    """What a run may use."""
+
+    limits: dict[str, int]
+    """Of each unit in a window."""
+    window: float
+    """Seconds."""
+    concurrent: int = 32
+    """The most attempts at the same time."""
+    idle: float | None = None
+    """Seconds since an earlier process has used the limits; `None`: there was none."""
+
+
 class Leases:
     """Which of the attempts that wait may be sent, and when; first come first served.
 
-    >>> leases = Leases({"requests": 60}, window=60)
+    >>> leases = Leases(Terms({"requests": 60}, window=60))
     >>> leases.hear("a", [Asked(1, "model", {"requests": 59.0})], now=0)
     >>> leases.hear("b", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.grant(now=0)
@@ -77,10 +90,10 @@ class Leases:
     ({'b': [1]}, None)
     """
 
-    def __init__(
-        self, limits: Mapping[str, float], window: float, concurrent: int | None = None
-    ) -> None:
-        self._pacing = Pacing(limits, window, concurrent)
+    def __init__(self, terms: Terms) -> None:
+        self._pacing = Pacing(terms.limits, terms.window, terms.concurrent)
+        if terms.idle is not None:
+            self._pacing.resume(terms.idle)
         self._places: dict[str, dict[int, Place]] = {}
         self._owners: dict[Place, tuple[str, int]] = {}  # of the places that wait
 
@@ -89,7 +102,8 @@ class Leases:
         places = self._places.setdefault(holder, {})
         for each in said:
             if isinstance(each, Asked):
-                place = self._pacing.enter(each.key, each.amounts)
+                is_open = each.amounts.get("output_tokens") == 0
+                place = self._pacing.enter(each.key, each.amounts, is_open=is_open)
                 places[each.number] = place
                 self._owners[place] = holder, each.number
             elif (known := places.get(each.number)) is None:

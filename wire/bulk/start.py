@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
@@ -177,10 +178,16 @@ def run(
             refuse_open_jobs(f"{results}{JOURNAL}")
         most = CONCURRENT if concurrent is None else concurrent
         pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=most)
-        if on is None:
-            executor = LocalExecutor(job.asker(pace), most)
+        idle = None
+        if results is not None and os.path.exists(results):
+            # The limits may have been used up when an earlier process wrote last.
+            idle = max(0.0, time.time() - os.path.getmtime(results))
+        if on is not None:
+            executor = _on_dask(on, job, limits, window, most, idle)
         else:
-            executor = _on_dask(on, job, limits, window, most)
+            if idle is not None:
+                pace._resume(idle)
+            executor = LocalExecutor(job.asker(pace), most)
     return Run(
         Source(rows),
         executor,
@@ -201,10 +208,16 @@ def run(
 
 
 def _on_dask(
-    on: str, job: Job, limits: Mapping[str, int | None], window: float, concurrent: int
+    on: str,
+    job: Job,
+    limits: Mapping[str, int | None],
+    window: float,
+    concurrent: int,
+    idle: float | None,
 ) -> Executor:
     try:
         from wire.bulk.dask_executor import DaskExecutor
+        from wire.bulk.leases import Terms
     except ImportError as cause:
         if (cause.name or "").partition(".")[0] == "wire":
             raise
@@ -212,7 +225,7 @@ def _on_dask(
             "on: Dask is not installed: pip install 'wire-llm[dask]'"
         ) from None
     named = {unit: count for unit, count in limits.items() if count is not None}
-    return DaskExecutor(on, job, named, window, concurrent)
+    return DaskExecutor(on, job, Terms(named, window, concurrent, idle))
 
 
 def _path(name: str, path: Any) -> str | None:

@@ -22,6 +22,8 @@ VARIABLE = "WIRE_CATALOGUE"
 """The environment variable with the path of a catalogue that replaces the shipped one."""
 
 _SHIPPED = Path(__file__).with_name("models.json")
+_MOST_KEPT = 256
+"""Models whose facts are kept after the first reply of each."""
 
 Tokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -108,14 +110,12 @@ class Price(
         return (
             self.tier == tier
             and (tokens > self.above or not self.above)
-            and self.since <= at.strftime("%Y-%m-%d")
-            and self._in_hours(at.strftime("%H:%M"))
+            and (not self.since or self.since <= at.strftime("%Y-%m-%d"))
+            and (not self.hours or self._in_hours(at.strftime("%H:%M")))
         )
 
     def _in_hours(self, time: str) -> bool:
         start, _, end = self.hours.partition("-")
-        if not start:
-            return True
         return start <= time < end if start < end else time >= start or time < end
 
 
@@ -234,6 +234,7 @@ class Catalogue:
     ) -> None:
         self.rows, self.sources, self.date, self.path = rows, dict(sources), date, path
         self._index: dict[str, dict[str, Row]] = {}
+        self._kept: dict[str, Model] = {}
         for row in rows:
             names = self._index.setdefault(row.provider, {})
             names[row.id.lower()] = row
@@ -264,6 +265,19 @@ class Catalogue:
             if row is not None:
                 return self._model(row)
         return Model(provider=provider, id=model, reason=self._reason(provider, model))
+
+    def _known(self, name: str) -> Model:
+        """As `model`, and kept: replies name the same few models, and each looks for its price.
+
+        To find what is near to an unknown name takes longer than to read a reply. The value is
+        shared; nobody may change its `sources`.
+        """
+        found = self._kept.get(name)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:  # a server names another one each time
+                self._kept.clear()
+            found = self._kept[name] = self.model(name)
+        return found
 
     def _split(self, name: str) -> tuple[str, str]:
         """The provider, whose prices those are, and the model; a model may contain colons."""

@@ -278,10 +278,14 @@ def unpriced(name: str) -> str:
 
 
 def _first_known(provider: str, *models: str) -> Model:
-    known = [current().model(f"{provider}:{model}") for model in models if model.strip()]
-    if not known:
-        return Model(provider=provider, id="", reason="the reply does not name its model")
-    return next((facts for facts in known if not facts.reason), known[-1])
+    catalogue = current()
+    facts = None
+    for model in models:
+        if model.strip():
+            facts = catalogue._known(f"{provider}:{model}")
+            if not facts.reason:
+                return facts
+    return facts or Model(provider=provider, id="", reason="the reply does not name its model")
 
 
 def _priced(usage: Usage | None, model: Model, charges: Charges) -> Cost:
@@ -402,4 +406,6 @@ def _output_parts(usage: Usage, price: Price) -> dict[str, Decimal]:
 
 def _times(count: int, price: Decimal, exponent: int = -6) -> Decimal:
     """`count` times a price, which is for a million; for a thousand with the exponent -3."""
+    if not count:
+        return Decimal(0)
     return exact_sum([_EXACT.multiply(Decimal(count), price).scaleb(exponent, _EXACT)])

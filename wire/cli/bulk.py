@@ -52,7 +52,11 @@ def _options(command: argparse.ArgumentParser) -> None:
         command.add_argument(f"--{name}", metavar=metavar, help=text)
     for name, text in (
         ("max-tokens", "longest answer, in tokens"),
-        ("concurrent", "the most rows that are asked at the same time (default: 32)"),
+        (
+            "concurrent",
+            "the most rows that are asked at the same time (default: 32); with --batch, the "
+            "most jobs (default: 4)",
+        ),
         ("requests", "requests a minute (default: as many as the server reports)"),
         ("tokens", "tokens a minute, of requests and answers (default: likewise)"),
         ("stop-after", "end the run if so many rows in a row have failed (default: 100)"),
@@ -63,6 +67,17 @@ def _options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--in-order", action="store_true", help="put OUT in the order of IN when all rows are done"
+    )
+    command.add_argument(
+        "--batch",
+        action="store_true",
+        help="ask in batches of the vendor: at half the price, within 24 hours",
+    )
+    command.add_argument(
+        "--every",
+        type=seconds,
+        metavar="SECONDS",
+        help="time between two polls of a batch (default: 30)",
     )
     command.add_argument(
         "--plan",
@@ -85,6 +100,8 @@ _PARAMETERS = (
     "stop_after",
     "window",
     "on",
+    "every",
+    "batch",
 )
 
 

@@ -40,6 +40,9 @@ _USED = 0.5
 BUSY = frozenset({429, 503, 529})
 """Statuses of a server that has too much to do. Without a limit and without `Retry-After`, they say
 that too many calls run at the same time."""
+_OUTPUT_UNITS = frozenset({"tokens", "output_tokens"})
+_OUTPUTS = 32
+"""Replies whose lengths make the usual one."""
 _ROUNDS_BELOW = 32
 _ANSWERS_BELOW = 250
 """The rounds of answers, and the least number of answers, before as many calls run again as the
@@ -59,10 +62,13 @@ Amounts = Mapping[str, float]
 class Place:
     """The place of one attempt: first in the queue, then among the calls that run."""
 
-    __slots__ = ("amounts", "at", "model", "number", "reported", "responded", "sent")
+    __slots__ = (
+        "amounts", "at", "is_open", "model", "number", "reported", "responded", "sent"
+    )  # fmt: skip
 
-    def __init__(self, model: _Model, amounts: Amounts) -> None:
+    def __init__(self, model: _Model, amounts: Amounts, is_open: bool) -> None:
         self.model, self.amounts = model, amounts
+        self.is_open = is_open  # whether its output may have any length
         self.number = 0  # when it was let through; 0: not yet
         self.at = 0.0
         self.reported = False  # whether the server has responded
@@ -78,11 +84,22 @@ class _Model:
     """
 
     __slots__ = (
-        "is_known", "limits", "open", "pending", "responded", "running", "sent", "width"
-    )  # fmt: skip
+        "is_known",
+        "limits",
+        "open",
+        "outputs",
+        "pending",
+        "responded",
+        "running",
+        "sent",
+        "usual_output",
+        "width",
+    )
 
     def __init__(self, most: int | None) -> None:
         self.width = _Width(most)
+        self.usual_output = 0.0  # tokens of replies of late
+        self.outputs = 0  # how many replies it is the mean of
         self.running = 0
         self.limits: OrderedDict[tuple[str, str, float | None], _Limit] = OrderedDict()
         self.is_known = False  # whether a server has responded
@@ -90,6 +107,23 @@ class _Model:
         self.open: defaultdict[str, float] = defaultdict(int)  # what these use
         self.sent: defaultdict[str, float] = defaultdict(int)  # all that were ever let through
         self.responded: defaultdict[str, float] = defaultdict(int)  # of these, with a response
+
+    def expected(self, place: Place) -> Amounts:
+        """What a call may use, with an output of the usual length if it may have any.
+
+        Without it, many calls at once would be let through for the tokens of their requests alone,
+        and their replies would exceed the limit.
+        """
+        if not (place.is_open and self.outputs):
+            return place.amounts
+        amounts = dict(place.amounts)
+        for unit in _OUTPUT_UNITS & amounts.keys():
+            amounts[unit] += self.usual_output
+        return amounts
+
+    def has_output(self, tokens: float) -> None:
+        self.outputs = min(self.outputs + 1, _OUTPUTS)
+        self.usual_output += (tokens - self.usual_output) / self.outputs
 
     def let_through(self, place: Place) -> None:
         self.pending += 1
@@ -193,11 +227,21 @@ class Pacing:
     ) -> None:
         self._given, self._window, self._concurrent = dict(limits), window, concurrent
         self._own: dict[str, _Limit] = {}
+        self._idle: float | None = None  # seconds since an earlier process used the limits
         self._models: OrderedDict[str, _Model] = OrderedDict()  # the one asked last comes last
         self._queue: OrderedDict[Place, None] = OrderedDict()
         self._running: set[Place] = set()
         self._until = -math.inf
         self._count = 0
+
+    def resume(self, idle: float) -> None:
+        """Before the first call: an earlier process has used the named limits until `idle` seconds
+        ago.
+
+        They may have been used up then. One call goes alone: only if its response reports what is
+        left, nothing is missing of the named ones.
+        """
+        self._idle = idle
 
     @property
     def next(self) -> Place | None:
@@ -214,15 +258,18 @@ class Pacing:
         """How many calls run."""
         return len(self._running)
 
-    def enter(self, key: str, amounts: Amounts) -> Place:
-        """Join the queue at its end; `key` names the server and the model."""
+    def enter(self, key: str, amounts: Amounts, *, is_open: bool = False) -> Place:
+        """Join the queue at its end; `key` names the server and the model.
+
+        `is_open`: `amounts` has no output, since the request does not limit it.
+        """
         model = self._models.get(key)
         if model is None:
             model = self._models[key] = _Model(self._concurrent)
         self._models.move_to_end(key)
         if len(self._models) > _MOST_MODELS:
             self._models.popitem(last=False)
-        place = Place(model, amounts)
+        place = Place(model, amounts, is_open)
         self._queue[place] = None
         return place
 
@@ -238,16 +285,18 @@ class Pacing:
         model = place.model
         if model.width.is_full(model.running):
             return None
-        if not (self._given or model.is_known) and model.pending:
+        is_first = not model.is_known and (self._idle is not None or not self._given)
+        if is_first and model.pending:
             return None  # one call finds out whether the server reports limits
         limits = self._limits(place, now)
-        waits = [limit.wait(place.amounts[unit]) for unit, limit in limits]
+        expected = model.expected(place)
+        waits = [limit.wait(expected[unit]) for unit, limit in limits]
         longest = max([self._until - now, *waits])
         if longest > 0:
             return max(longest, _SHORTEST)
         del self._queue[place]
         self._count += 1
-        place.number, place.at = self._count, now
+        place.number, place.at, place.amounts = self._count, now, expected
         self._running.add(place)
         model.let_through(place)
         for unit, limit in limits:
@@ -261,6 +310,8 @@ class Pacing:
             return
         self._running.discard(place)
         place.model.running -= 1
+        if output := used.get("output_tokens"):
+            place.model.has_output(output)
         if not place.reported:
             place.model.ended(place)
         for unit, limit in self._limits(place, now):
@@ -292,6 +343,7 @@ class Pacing:
         model = place.model
         if not place.reported:
             model.has_response(place)
+        idle, self._idle = self._idle, None
         for report in reported:
             unit = report.unit
             if unit not in place.amounts:
@@ -310,6 +362,8 @@ class Pacing:
             model.limits.move_to_end(key)
             if len(model.limits) > _MOST_LIMITS:
                 model.limits.popitem(last=False)
+            if idle is not None and unit in self._own:
+                self._own[unit].left = self._own[unit].limit - place.amounts[unit]
             limit.latest = place.number
             limit.refill(now)
             limit.limit = report.limit * _SHARE
@@ -333,7 +387,9 @@ class Pacing:
         """The limits that count what `place` uses, as they are now, each with its unit."""
         for unit, most in self._given.items():
             if unit in place.amounts and unit not in self._own:
-                self._own[unit] = _Limit(most, self._window, now)
+                own = self._own[unit] = _Limit(most, self._window, now)
+                if self._idle is not None:
+                    own.left = min(own.limit, self._idle * own.limit / own.window)
         learned = [(unit, limit) for (unit, _, _), limit in place.model.limits.items()]
         found = [each for each in (*learned, *self._own.items()) if each[0] in place.amounts]
         for _, limit in found:

@@ -348,8 +348,8 @@ def _sealed_option(name: str, value: Any) -> Any:
         return sealed_object(value, *TRANSPORT_METHODS)
     if name == "around":
         if isinstance(value, list | tuple):
-            return [each if callable(each) else Secret.unchecked(each) for each in value]
-        return value if callable(value) else Secret.unchecked(value)
+            return [_sealed_function(each) for each in value]
+        return _sealed_function(value)
     if name == "token" and callable(value):
         return TokenSource(cast(Token, value))
     if name == "dialect":
@@ -364,6 +364,10 @@ def _sealed_option(name: str, value: Any) -> Any:
     if name in _NAMES:
         return sealed(value)
     return Secret.unchecked(value)
+
+
+def _sealed_function(value: Any) -> Any:
+    return value if callable(value) or isinstance(value, Secret) else Secret.unchecked(value)
 
 
 def target(name: str, options: Options) -> Target:
