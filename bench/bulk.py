@@ -1,6 +1,6 @@
 """Many rows from a file to a file: `wire.bulk`, and a loop as people write it with httpx.
 
-Each runs in a process of its own: `python -m bench.bulk NAME IN OUT URL [SCHEDULER]` asks all rows
+Each runs in a process of its own: `python -m bench.bulk NAME IN OUT URL` asks all rows
 and prints what it measured. `ROWS=1000000` in the environment sets the number of rows.
 """
 
@@ -27,8 +27,11 @@ ROW_BYTES = 1000
 MODEL = "gpt-5.4"
 
 BASE = "httpx loop"
-PROGRAMS = {BASE: "httpx", "wire.bulk": "wire-neutral-fast"}
+OURS, DASK = "wire.bulk", "wire.bulk on Dask"
+PROGRAMS = {BASE: "httpx", OURS: "wire-neutral-fast", DASK: "wire-neutral-fast"}
 """What is measured -> the client that it belongs to."""
+MOST_ROWS = 100_000
+"""Of the programs beside `wire.bulk`, which would take hours for a million."""
 MEASURES = ("cpu", "rate", "memory")
 
 
@@ -113,17 +116,27 @@ def wire_bulk(rows: str, to: str, url: str, on: str | None = None) -> None:
     asyncio.run(ask())
 
 
-_FUNCTIONS: dict[str, Callable[..., None]] = {BASE: httpx_loop, "wire.bulk": wire_bulk}
+def on_dask(rows: str, to: str, url: str) -> None:
+    """`wire.bulk.run` on a cluster of two workers on this machine."""
+    from tests.bulk.cluster import Cluster
+
+    with tempfile.TemporaryDirectory() as folder, Cluster(Path(folder)) as cluster:
+        wire_bulk(rows, to, url, on=cluster.address)
+
+
+_FUNCTIONS: dict[str, Callable[..., None]] = {BASE: httpx_loop, OURS: wire_bulk, DASK: on_dask}
 
 
 def main() -> None:
-    name, rows, to, url, *on = sys.argv[1:]
+    name, rows, to, url = sys.argv[1:]
     began = time.perf_counter()
-    _FUNCTIONS[name](rows, to, url, *on)
+    _FUNCTIONS[name](rows, to, url)
+    wall = time.perf_counter() - began
     used = resource.getrusage(resource.RUSAGE_SELF)
+    workers = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = {
-        "cpu": used.ru_utime + used.ru_stime,
-        "wall": time.perf_counter() - began,
+        "cpu": used.ru_utime + used.ru_stime + workers.ru_utime + workers.ru_stime,
+        "wall": wall,
         "memory": used.ru_maxrss * 1024,
     }
     print(json.dumps(found))
@@ -139,23 +152,26 @@ class Bulk:
     rounds: int = 3
 
     def run(self, clients: Sequence[str], most_rounds: int | None, report: Report) -> Figures:
-        """The figures of these clients. CPU is that of the program for a row, with its start."""
+        """The figures of these clients. CPU is that of the program for a row, with its start, and
+        with the processes of a cluster; memory is that of the driver."""
         taking = [name for name, client in PROGRAMS.items() if client in clients]
         count = rows_wanted()
         figures: Figures = {"": {measure: {} for measure in MEASURES}}
         with tempfile.TemporaryDirectory() as folder, server() as url:
-            rows = Path(folder, "in.jsonl")
-            write_rows(rows, count)
+            files = {name: Path(folder, f"{name}.in.jsonl") for name in taking}
+            counts = {name: count if name == OURS else min(count, MOST_ROWS) for name in taking}
+            for name, rows in files.items():
+                write_rows(rows, counts[name])
             for number in range(min(self.rounds, most_rounds or self.rounds)):
                 for name in taking:
                     to = Path(folder, f"{number} {name}.jsonl")
-                    found = _measured(name, rows, to, f"{url}/v1", report)
-                    lines = answered(to)
-                    if found and lines != count:
-                        report.fail(f"{name}: {lines} of {count} rows are answered")
+                    found = _measured(name, files[name], to, f"{url}/v1", report)
+                    lines, own = answered(to), counts[name]
+                    if found and lines != own:
+                        report.fail(f"{name}: {lines} of {own} rows are answered")
                     values = {
-                        "cpu": found["cpu"] / count if found else None,
-                        "rate": count / found["wall"] if found else None,
+                        "cpu": found["cpu"] / own if found else None,
+                        "rate": own / found["wall"] if found else None,
                         "memory": found.get("memory"),
                     }
                     for measure, value in values.items():
@@ -165,7 +181,8 @@ class Bulk:
 
 
 def _measured(name: str, rows: Path, to: Path, url: str, report: Report) -> dict[str, float]:
-    command = [python_of("wire"), "-m", "bench.bulk", name, str(rows), str(to), url]
+    python = python_of("dask" if name == DASK else "wire")
+    command = [python, "-m", "bench.bulk", name, str(rows), str(to), url]
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )

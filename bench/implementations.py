@@ -14,6 +14,7 @@ ENVIRONMENTS = ROOT / ".venv-bench"
 
 REQUIREMENTS = {
     "wire": ["-e", f"{ROOT}[fast]", "httpx-sse==0.4.3"],
+    "dask": ["-e", f"{ROOT}[fast,dask]"],
     "google-genai": ["google-genai==3.4.0"],
     "openai": ["openai==3.54.0"],
     "anthropic": ["anthropic==2.12.0"],
@@ -22,6 +23,8 @@ REQUIREMENTS = {
     "pydantic-ai": ["pydantic-ai-slim[google,openai,anthropic]==2.31.1", "anthropic==0.125.0"],
 }
 """Name of an environment to what pip installs there."""
+OWN = ("wire", "dask")
+"""Environments with this library."""
 
 LIMIT = "raw"
 
@@ -79,7 +82,7 @@ IMPLEMENTATIONS = {
         *(
             Implementation(name, f"the library {name}", name, name.replace("-", "_"), "Sdk")
             for name in REQUIREMENTS
-            if name != "wire"
+            if name not in OWN
         ),
     ]
 }
@@ -103,7 +106,7 @@ def python_of(environment: str) -> str:
     python, ready = folder / "bin" / "python", folder / ".ready"
     requirements = REQUIREMENTS[environment]
     wanted = "\n".join(requirements)
-    if environment == "wire":
+    if environment in OWN:
         wanted += (ROOT / "pyproject.toml").read_text("utf-8")  # its dependencies
     if not ready.exists() or ready.read_text("utf-8") != wanted:
         print(f"Installing {' '.join(requirements)}", file=sys.stderr)

@@ -183,7 +183,8 @@ SUITES = {
     "bulk": Suite(
         "Bulk",
         "Rows of 1 kB from a file to a file, 32 at a time, each with an answer of 1 kB; "
-        "`wire.bulk` has the direct transport, keeps limits and can be resumed",
+        "`wire.bulk` has the direct transport, keeps limits and can be resumed. On Dask, a driver, "
+        "a scheduler and two workers share the cores with the server",
         "a row",
         Bulk().run,
         BULK_BASE,
