@@ -286,7 +286,7 @@ def test_broken_rows_do_not_end_the_run() -> None:
 
 
 @STYLES
-def test_who_leaves_the_loop_cancels_what_is_in_flight(style: str) -> None:
+def test_who_leaves_the_block_cancels_what_is_in_flight(style: str, tmp_path: Path) -> None:
     closed = []
 
     class Slow(httpx.AsyncBaseTransport):
@@ -299,11 +299,13 @@ def test_who_leaves_the_loop_cancels_what_is_in_flight(style: str) -> None:
             return await AsyncEmulatorTransport().handle_async_request(request)
 
     async def main() -> None:
-        run = made(ROWS, http=Slow(), concurrent=4)
-        stream = run.__aiter__()
-        first = await anext(stream)
-        await stream.aclose()  # type: ignore[attr-defined]
-        assert (first.id, len(closed)) == ("r1", 4)
+        path = tmp_path / "out.jsonl"
+        async with made(ROWS, http=Slow(), concurrent=4, to=path) as run:
+            async for result in run:
+                first = result.id
+                break
+        assert (first, len(closed)) == ("r1", 4)
+        assert (await made(ROWS, to=path).finish()).answered == 29
 
     anyio.run(main, backend=style)
 

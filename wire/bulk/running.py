@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
+from typing import Self
 
 import anyio
 import msgspec
@@ -30,7 +31,9 @@ class Run:
     """Many rows that are asked; `wire.bulk.run` makes one.
 
     Iterate over it for the results, in the order in which they arrive; or `await run.finish()` if
-    the file is enough. A run can be used once.
+    the file is enough. Who leaves the loop early does it in a block `async with run:`, whose end
+    cancels what is in flight; without the block, that waits for the garbage collector. A run can be
+    used once.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class Run:
         self._failures = 0
         self._results: deque[Result] = deque()
         self._changed = anyio.Event()
-        self._is_used = False
+        self._is_used = self._is_closed = False
+        self._stream: AsyncGenerator[Result, None] | None = None
 
     def __repr__(self) -> str:
         return f"Run({', '.join(self._header.models)})"
@@ -114,12 +118,15 @@ class Run:
         except BaseExceptionGroup as group:
             raise ungrouped(group) from None
         finally:
-            with anyio.CancelScope(shield=True):
-                await self._close()
+            await self.aclose()
         return self.progress
 
-    async def __aiter__(self) -> AsyncIterator[Result]:
+    def __aiter__(self) -> AsyncIterator[Result]:
         self._begin_use()
+        self._stream = self._iterate()
+        return self._stream
+
+    async def _iterate(self) -> AsyncGenerator[Result, None]:
         background = Background(self._ask_in_background)
         try:
             await self._executor.open()
@@ -138,6 +145,20 @@ class Run:
             with anyio.CancelScope(shield=True):
                 await background.stop()
                 await self._close()
+
+    async def aclose(self) -> None:
+        """Cancel what is in flight and close the files. Closing twice has no effect."""
+        self._is_used = True
+        with anyio.CancelScope(shield=True):
+            if self._stream is not None:
+                await self._stream.aclose()
+            await self._close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     def _begin_use(self) -> None:
         if self._is_used:
@@ -246,6 +267,9 @@ class Run:
                 ) from error
 
     async def _close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
         await self._executor.aclose()
         if self._async_rows is not None:
             await self._async_rows.aclose()  # type: ignore[attr-defined]
