@@ -74,7 +74,7 @@ def planned(
     *,
     model: str,
     settings: Mapping[str, Any],
-    limits: Mapping[str, int | None],
+    limits: Mapping[str, int],
     window: float,
     tier: str = "",
 ) -> Plan:
@@ -114,7 +114,7 @@ def planned(
         reason = reason or price.reason
         total = _sum(total, price.total)
     used = {"requests": count, "tokens": input_tokens + (output_tokens or 0)}
-    waits = [used[unit] / most * window for unit, most in limits.items() if most]
+    waits = [used[unit] / most * window for unit, most in limits.items()]
     return Plan(
         rows=count,
         earlier=earlier,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from wire.batches import EVERY_SECONDS
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
+from wire.bulk.leases import Terms
 from wire.bulk.output_files import Header
 from wire.bulk.plan import planned
 from wire.bulk.rows import settings_json
@@ -137,57 +138,28 @@ def run(
     for name in options:
         if name not in BulkOptions.__annotations__:
             raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
-    if concurrent is not None:
-        whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
-    models = (model,) if isinstance(model, str) else items_of("model", model)
-    for position, each in enumerate(models):
-        if not isinstance(each, str):
-            expected = f"a name such as gemini:gemini-3.8-flash, not {type_name(each)}"
-            raise ConfigurationError(f"model[{position}]: expected {expected}")
-    if not models:
-        raise ConfigurationError("model: expected at least one")
     if not isinstance(batch, bool):
         raise ConfigurationError(f"batch: expected True or False, not {type_name(batch)}")
     PollPolicy(every, every)  # raises for a number that is not positive
+    models, results = _models(model), _path("to", to)
     if batch:
         _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens, on=on)
-    job = Job(
-        models=models,
-        options=options,
-        output=output,
-        cache=_path("cache", cache),
-        http=http,
-    )
-    limits = {"requests": requests, "tokens": tokens}
+    job = Job(models=models, options=options, output=output, cache=_path("cache", cache), http=http)
+    terms = _terms(requests, tokens, window, concurrent, results)
     settings = job.settings()
     header = Header(models=list(models), settings=settings_json(settings))
-    results = _path("to", to)
-    executor: Executor  # made before a row is read: a model may have no key
+    # Made before a row is read: a model may have no key.
+    executor: Executor
     if batch:
-        from wire.bulk.batch_executor import JOBS, BatchExecutor
-
-        [chat] = job.chats()
-        journal = f"{results}{JOURNAL}"
-        jobs = JOBS if concurrent is None else concurrent
-        executor = BatchExecutor(chat, output, header, journal, jobs=jobs, every=every)
+        jobs = None if concurrent is None else terms.concurrent
+        executor = _in_batches(job, header, f"{results}{JOURNAL}", jobs, every)
     else:
         if results is not None:
             refuse_open_jobs(f"{results}{JOURNAL}")
-        most = CONCURRENT if concurrent is None else concurrent
-        pace = Pace(requests=requests, tokens=tokens, window=window, concurrent=most)
-        idle = None
-        if results is not None and os.path.exists(results):
-            # The limits may have been used up when an earlier process wrote last.
-            idle = max(0.0, time.time() - os.path.getmtime(results))
-        if on is not None:
-            executor = _on_dask(on, job, limits, window, most, idle)
-        else:
-            if idle is not None:
-                pace._resume(idle)
-            executor = LocalExecutor(job.asker(pace), most)
+        executor = _local(job, terms) if on is None else _on_dask(on, job, terms)
     return Run(
         Source(rows),
         executor,
@@ -200,32 +172,72 @@ def run(
             planned,
             model=models[0],
             settings=settings,
-            limits=limits,
+            limits=terms.limits,
             window=window,
             tier="batch" if batch else "",
         ),
     )
 
 
-def _on_dask(
-    on: str,
-    job: Job,
-    limits: Mapping[str, int | None],
+def _models(model: Any) -> tuple[str, ...]:
+    models = (model,) if isinstance(model, str) else items_of("model", model)
+    for position, each in enumerate(models):
+        if not isinstance(each, str):
+            expected = f"a name such as gemini:gemini-3.8-flash, not {type_name(each)}"
+            raise ConfigurationError(f"model[{position}]: expected {expected}")
+    if not models:
+        raise ConfigurationError("model: expected at least one")
+    return models
+
+
+# --- executors ------------------------------------------------------------------------------------
+
+
+def _terms(
+    requests: int | None,
+    tokens: int | None,
     window: float,
-    concurrent: int,
-    idle: float | None,
-) -> Executor:
+    concurrent: int | None,
+    results: str | None,
+) -> Terms:
+    """What the run may use. Raises `ConfigurationError` that names the one that is wrong."""
+    if concurrent is not None:
+        whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
+    Pace(requests=requests, tokens=tokens, window=window)
+    given = {"requests": requests, "tokens": tokens}
+    limits = {unit: count for unit, count in given.items() if count is not None}
+    idle = None
+    if results is not None and os.path.exists(results):
+        # The limits may have been used up when an earlier process wrote last.
+        idle = max(0.0, time.time() - os.path.getmtime(results))
+    return Terms(limits, window, CONCURRENT if concurrent is None else concurrent, idle)
+
+
+def _local(job: Job, terms: Terms) -> Executor:
+    pace = Pace(**terms.limits, window=terms.window, concurrent=terms.concurrent)
+    if terms.idle is not None:
+        pace._resume(terms.idle)
+    return LocalExecutor(job.asker(pace), terms.concurrent)
+
+
+def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every: float) -> Executor:
+    from wire.bulk.batch_executor import JOBS, BatchExecutor  # most runs ask at once
+
+    [chat] = job.chats()
+    most = JOBS if jobs is None else jobs
+    return BatchExecutor(chat, job.output, header, journal, jobs=most, every=every)
+
+
+def _on_dask(on: str, job: Job, terms: Terms) -> Executor:
     try:
         from wire.bulk.dask_executor import DaskExecutor
-        from wire.bulk.leases import Terms
     except ImportError as cause:
         if (cause.name or "").partition(".")[0] == "wire":
             raise
         raise ConfigurationError(
             "on: Dask is not installed: pip install 'wire-llm[dask]'"
         ) from None
-    named = {unit: count for unit, count in limits.items() if count is not None}
-    return DaskExecutor(on, job, Terms(named, window, concurrent, idle))
+    return DaskExecutor(on, job, terms)
 
 
 def _path(name: str, path: Any) -> str | None:
