@@ -203,7 +203,7 @@ def _terms(
     """What the run may use. Raises `ConfigurationError` that names the one that is wrong."""
     if concurrent is not None:
         whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
-    Pace(requests=requests, tokens=tokens, window=window)
+    Pace(requests=requests, tokens=tokens, window=window)  # raises for a value that is wrong
     given = {"requests": requests, "tokens": tokens}
     limits = {unit: count for unit, count in given.items() if count is not None}
     idle = None

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from wire.cli import FAILED
-from wire.cli.options import Command, client_options, json_option, seconds, whole
+from wire.cli.options import (
+    Command,
+    address_and_timeout,
+    client_options,
+    json_option,
+    seconds,
+    whole,
+)
 from wire.cli.terminal import is_terminal, read_object, report, write, write_json
 
 if TYPE_CHECKING:
@@ -32,15 +39,7 @@ def _options(command: argparse.ArgumentParser) -> None:
         help="such as gemini:gemini-3.8-flash; if repeated, the next is asked where one fails "
         "(default: the environment variable WIRE_MODEL)",
     )
-    command.add_argument(
-        "--base-url", metavar="URL", help="another address of the provider, such as a gateway"
-    )
-    command.add_argument(
-        "--timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="longest wait for a response, and between two pieces of it (default: 300 and 120)",
-    )
+    address_and_timeout(command)
     for name, metavar, text in (
         ("system", "TEXT", "the system prompt of rows that have none"),
         ("effort", "LEVEL", "reasoning: none, low, medium, high"),

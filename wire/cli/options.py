@@ -84,8 +84,8 @@ def model_options(command: argparse.ArgumentParser) -> None:
     host_options(command)
 
 
-def host_options(command: argparse.ArgumentParser) -> None:
-    """How to reach a provider."""
+def address_and_timeout(command: argparse.ArgumentParser) -> None:
+    """Where a provider is, and how long to wait for it."""
     command.add_argument(
         "--base-url", metavar="URL", help="another address of the provider, such as a gateway"
     )
@@ -95,6 +95,11 @@ def host_options(command: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="longest wait for the response, and between two pieces of it (default: 300 and 120)",
     )
+
+
+def host_options(command: argparse.ArgumentParser) -> None:
+    """How to reach a provider, or a recording of it."""
+    address_and_timeout(command)
     command.add_argument(
         "--cassette", metavar="FILE", help="replay the calls from a file, or record them to it"
     )
