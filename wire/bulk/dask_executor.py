@@ -211,7 +211,7 @@ class _Session:
             run=self._run,
             client=client.id,
             job=job,
-            terms=msgspec.msgpack.encode(terms),
+            terms=msgspec.json.encode(terms),
         )
         if version != VERSION:
             raise ConfigurationError(f"on: the scheduler has wire {version}, and this is {VERSION}")
@@ -228,7 +228,7 @@ class _Session:
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
             future = self._client.submit(
-                answer_rows, self._run, msgspec.msgpack.encode(rows), replies, key=key, pure=False
+                answer_rows, self._run, msgspec.json.encode(rows), replies, key=key, pure=False
             )
             try:
                 chunk = await future

@@ -12,6 +12,7 @@ import msgspec
 from distributed import SchedulerPlugin  # pyright: ignore[reportMissingImports]
 
 from wire.bulk.leases import Leases, Terms, decode
+from wire.core.decoders import decoder
 from wire.core.version import VERSION
 
 NAME = "wire-bulk"
@@ -56,7 +57,7 @@ class SchedulerSide(SchedulerPlugin):
         return VERSION
 
     def _begin(self, run: str, client: str, job: bytes, terms: bytes) -> None:
-        leases = Leases(msgspec.msgpack.decode(terms, type=Terms))
+        leases = Leases(decoder(Terms).decode(terms))
         self._runs[run] = _Run(client, job, leases)
 
     async def job(self, run: str) -> tuple[str, bytes] | None:

@@ -24,12 +24,12 @@ from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
 from wire.bulk.sealed_job import opened_job
 from wire.core.account import Account
+from wire.core.decoders import decoder
 from wire.core.version import VERSION
 from wire.errors import ConfigurationError, WireError
 from wire.pace import Limiter, is_busy
 
 _LOG = logging.getLogger(__name__)
-_ROWS = msgspec.msgpack.Decoder(list[Row])
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -58,7 +58,7 @@ def answer_rows(run: str, rows: bytes, replies: bool) -> Chunk:
     """
     worker: Any = get_worker()
     secede()
-    answered = _answer(worker, run, _ROWS.decode(rows), replies)
+    answered = _answer(worker, run, decoder(list[Row]).decode(rows), replies)
     return asyncio.run_coroutine_threadsafe(answered, worker.loop.asyncio_loop).result()
 
 

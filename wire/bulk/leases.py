@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from wire.core.decoders import decoder
 from wire.core.pacing import Pacing, Place
 from wire.core.rate_limits import RateLimit
 
@@ -52,17 +53,17 @@ class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
 
 
 Said: TypeAlias = Asked | Heard | Ended
-_DECODER = msgspec.msgpack.Decoder(list[Said])
 
 
 def encode(said: Iterable[Said]) -> bytes:
     """The bytes of what a holder says."""
-    return msgspec.msgpack.encode(list(said))
+    return msgspec.json.encode(list(said))
 
 
 def decode(data: bytes) -> list[Said]:
     """What `encode` was given."""
-    return _DECODER.decode(data)
+    read: list[Said] = decoder(list[Said]).decode(data)
+    return read
 
 
 class Terms(msgspec.Struct, frozen=True):
