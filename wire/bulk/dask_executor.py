@@ -17,7 +17,11 @@ from typing import Any
 import anyio
 import msgspec
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from distributed import CancelledError, Client, KilledWorker  # pyright: ignore[reportMissingImports]
+from distributed import (  # pyright: ignore[reportMissingImports]
+    CancelledError,
+    Client,
+    KilledWorker,
+)
 
 from wire.bulk.dask_scheduler import NAME, SchedulerSide
 from wire.bulk.dask_worker import Chunk, answer_rows, prepare

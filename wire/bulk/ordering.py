@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import msgspec
 
+from wire.bulk.index import private_database
 from wire.bulk.output_files import FORMAT, Header, read_done
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
@@ -27,7 +28,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     return (value for value in map(msgspec.json.decode, lines_in_order(name)) if "row" in value)
 
 
-def is_header(line: bytes) -> bool:
+def _is_header(line: bytes) -> bool:
     """Whether a line is the first one of the results."""
     try:
         header: Header = decoder(Header).decode(line)
@@ -38,18 +39,14 @@ def is_header(line: bytes) -> bool:
 
 def lines_in_order(name: str) -> Iterator[bytes]:
     """The header if there is one, then all whole lines in the order of their rows."""
-    database = sqlite3.connect("", isolation_level=None)
-    try:
-        database.execute("PRAGMA journal_mode=OFF")
-        columns = "row INTEGER PRIMARY KEY, start INTEGER, size INTEGER"
-        database.execute(f"CREATE TABLE lines ({columns})")
-        database.execute("BEGIN")
+    table = "lines (row INTEGER PRIMARY KEY, start INTEGER, size INTEGER)"
+    with closing(private_database(table)) as database:
         with open_regular(name, ConfigurationError) as file:
             start = 0
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
-                begins = number == 1 and is_header(line)
+                begins = number == 1 and _is_header(line)
                 row = 0 if begins else read_done(name, number, line)[0].row
                 entry = (row, start, len(line))
                 database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
@@ -58,5 +55,3 @@ def lines_in_order(name: str) -> Iterator[bytes]:
             for start, size in database.execute(query):
                 file.seek(start)
                 yield file.read(size)
-    finally:
-        database.close()
