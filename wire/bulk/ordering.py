@@ -40,18 +40,20 @@ def _is_header(line: bytes) -> bool:
 def lines_in_order(name: str) -> Iterator[bytes]:
     """The header if there is one, then all whole lines in the order of their rows."""
     table = "lines (row INTEGER PRIMARY KEY, start INTEGER, size INTEGER)"
-    with closing(private_database(table)) as database:
-        with open_regular(name, ConfigurationError) as file:
-            start = 0
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    break
-                begins = number == 1 and _is_header(line)
-                row = 0 if begins else read_done(name, number, line)[0].row
-                entry = (row, start, len(line))
-                database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
-                start += len(line)
-            query = "SELECT start, size FROM lines ORDER BY row"
-            for start, size in database.execute(query):
-                file.seek(start)
-                yield file.read(size)
+    with (
+        closing(private_database(table)) as database,
+        open_regular(name, ConfigurationError) as file,
+    ):
+        start = 0
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            begins = number == 1 and _is_header(line)
+            row = 0 if begins else read_done(name, number, line)[0].row
+            entry = (row, start, len(line))
+            database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
+            start += len(line)
+        query = "SELECT start, size FROM lines ORDER BY row"
+        for start, size in database.execute(query):
+            file.seek(start)
+            yield file.read(size)
