@@ -12,6 +12,7 @@ import pytest
 from tests.joined import joined
 from wire.bulk import read
 from wire.bulk.index import Index
+from wire.bulk.ordering import put_in_order
 from wire.bulk.output_files import Done, Header, OutputFiles, header_line
 from wire.bulk.rows import Row
 from wire.errors import ConfigurationError
@@ -135,7 +136,8 @@ def test_lines_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:
     assert [each["row"] for each in read(path)] == [1, 2, 3]
     files = OutputFiles(str(path), f"{tmp_path}/dead")
     assert sorted(each.row for each in files.done(HEADER)) == [1, 2, 3]
-    files.put_in_order()
+    files.sync()
+    put_in_order(str(path))
     files.close()
     assert path.read_bytes() == header_line(HEADER) + line(1) + line(2) + line(3)
     path.write_bytes(b"notes\n")

@@ -13,7 +13,7 @@ from wire.bulk.index import private_database
 from wire.bulk.output_files import FORMAT, Header, read_done
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
-from wire.core.files import open_regular
+from wire.core.files import open_regular, replace_file
 from wire.errors import ConfigurationError
 
 
@@ -35,6 +35,18 @@ def _is_header(line: bytes) -> bool:
         return header.format == FORMAT
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def put_in_order(name: str) -> None:
+    """Write the results anew in the order of their rows, completely or not at all.
+
+    Raises `ConfigurationError` if that is not possible.
+    """
+    try:
+        replace_file(name, lines_in_order(name))
+    except OSError as cause:
+        reason = f"cannot be put in order: {cause.strerror}"
+        raise ConfigurationError(f"to: {name}: {reason}") from cause
 
 
 def lines_in_order(name: str) -> Iterator[bytes]:

@@ -235,16 +235,10 @@ class OutputFiles:
         assert file is not None
         file.append(line)
 
-    def put_in_order(self) -> None:
-        """Write the results anew in the order of their rows, completely or not at all."""
-        from wire.bulk.ordering import lines_in_order  # most runs leave them as they came
-
-        self._results.sync()
-        try:
-            replace_file(self._results.path, lines_in_order(self._results.path))
-        except OSError as cause:
-            reason = f"cannot be put in order: {cause.strerror}"
-            raise ConfigurationError(f"to: {self._results.path}: {reason}") from cause
+    def sync(self) -> None:
+        """Put all lines on the disk. Raises `OSError`."""
+        for file in filter(None, (self._results, self._dead)):
+            file.sync()
 
     def close(self) -> None:
         """Put all lines on the disk and close the files."""
