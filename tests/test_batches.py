@@ -15,7 +15,7 @@ import pytest
 
 from tests.joined import joined
 from wire import AsyncChat, Batch, Chat, Media, Message, Pause, Request, openai, tool
-from wire.batches import batching_of, wait_flow
+from wire.chat.batches import batching_of, wait_flow
 from wire.errors import (
     APIError,
     BadRequestError,

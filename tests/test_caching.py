@@ -20,10 +20,10 @@ from tests.history.histories import conversation
 from tests.joined import joined
 from wire import history
 from wire.agent import Agent, CachePolicy, LLMAgent, RunState, dump_run, load_run
+from wire.agent.config import LLMConfig
 from wire.anthropic import parse_reply, render_request
 from wire.anthropic.reader import parse_message
-from wire.chat import AsyncChat, Chat
-from wire.config import LLMConfig
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import encode
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, RuleError, WireError

@@ -16,7 +16,7 @@ import pytest
 
 from tests.joined import joined
 from wire import AsyncClient, Client, answer_account, notes
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import PARTIAL
 from wire.core.retry import NONE, Retry
 from wire.errors import (

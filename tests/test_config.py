@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from tests.joined import joined
 from wire.agent import LLMAgent
-from wire.chat import AsyncChat
-from wire.config import Config, LLMConfig, load_config
+from wire.agent.config import Config, LLMConfig, load_config
+from wire.chat.chat import AsyncChat
 from wire.core.memory import Note, notes
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError

@@ -15,7 +15,7 @@ from wire.history import check, estimate_tokens, hand_over, prune, repair
 from wire.neutral.display import reply_html
 from wire.neutral.request import Request
 from wire.sessions import dump_session, export, load_session
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 WORDS = "I can't help with that."
 REFUSED = Message.assistant(Text(WORDS, refusal=True))

@@ -15,7 +15,7 @@ from tests.joined import joined
 from tests.test_chat import Door
 from tests.test_chat import door as door
 from wire.agent import Agent, LLMAgent
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.errors import RuleError
 from wire.neutral.messages import (
     Citation,

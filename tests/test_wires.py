@@ -28,7 +28,7 @@ from wire.neutral.messages import Done, Message, TextDelta
 from wire.neutral.request import Request
 from wire.openai import responses
 from wire.providers import PROVIDERS, family_of, owner_of
-from wire.wires import WIRES, Wire, unlisted
+from wire.wires.contract import WIRES, Wire, unlisted
 
 ROOT = Path(__file__).parent.parent
 KEY = "fake-key-4711"

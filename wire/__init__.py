@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wire.core.lazy import lazy_names
+from wire.core.lazy import lazy_names, public_modules
 
 if TYPE_CHECKING:
     from wire import anthropic as anthropic
     from wire import around as around
     from wire import bulk as bulk
     from wire import catalogue as catalogue
-    from wire import errors as errors
     from wire import gemini as gemini
     from wire import history as history
     from wire import openai as openai
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from wire.agent import GeminiAgent as GeminiAgent
     from wire.agent import Guard as Guard
     from wire.agent import LLMAgent as LLMAgent
+    from wire.agent.config import LLMConfig as LLMConfig
+    from wire.agent.config import load_config as load_config
     from wire.agent.provider import ChatProvider as ChatProvider
     from wire.agent.provider import FunctionCall as FunctionCall
     from wire.agent.provider import FunctionResponse as FunctionResponse
@@ -34,16 +35,22 @@ if TYPE_CHECKING:
     from wire.agent.provider import ToolSchema as ToolSchema
     from wire.agent.provider import create_provider as create_provider
     from wire.agent.provider import register_provider as register_provider
-    from wire.batches import AsyncBatches as AsyncBatches
-    from wire.batches import Batches as Batches
+    from wire.around.pace import Pace as Pace
     from wire.catalogue.catalogue import Model as Model
     from wire.catalogue.cost import Cost as Cost
-    from wire.chat import AsyncChat as AsyncChat
-    from wire.chat import Chat as Chat
-    from wire.chats import AsyncChats as AsyncChats
-    from wire.chats import Chats as Chats
-    from wire.config import LLMConfig as LLMConfig
-    from wire.config import load_config as load_config
+    from wire.chat.batches import AsyncBatches as AsyncBatches
+    from wire.chat.batches import Batches as Batches
+    from wire.chat.chat import AsyncChat as AsyncChat
+    from wire.chat.chat import Chat as Chat
+    from wire.chat.chats import AsyncChats as AsyncChats
+    from wire.chat.chats import Chats as Chats
+    from wire.chat.embedding import embed as embed
+    from wire.chat.fallback import AsyncFallbackChat as AsyncFallbackChat
+    from wire.chat.fallback import FallbackChat as FallbackChat
+    from wire.chat.fallback import fallback as fallback
+    from wire.chat.models import cost as cost
+    from wire.chat.models import model as model
+    from wire.core import errors as errors
     from wire.core import retry as retry
     from wire.core.account import Account as Account
     from wire.core.account import answer_account as answer_account
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
     from wire.core.call import StreamCall as StreamCall
     from wire.core.call import Timeouts as Timeouts
     from wire.core.circuits import Circuit as Circuit
+    from wire.core.errors import WireError as WireError
     from wire.core.exchange import Pause as Pause
     from wire.core.extra_keys import with_extra as with_extra
     from wire.core.flow import Flow as Flow
@@ -62,18 +70,11 @@ if TYPE_CHECKING:
     from wire.core.rate_limits import RateLimit as RateLimit
     from wire.core.retry import Retry as Retry
     from wire.core.secret import Secret as Secret
-    from wire.embedding import embed as embed
-    from wire.errors import WireError as WireError
-    from wire.fallback_chat import AsyncFallbackChat as AsyncFallbackChat
-    from wire.fallback_chat import FallbackChat as FallbackChat
-    from wire.fallback_chat import fallback as fallback
     from wire.history import HistoryManager as HistoryManager
     from wire.http.aio import AsyncClient as AsyncClient
     from wire.http.async_lanes import AsyncLanes as AsyncLanes
     from wire.http.client import Client as Client
     from wire.http.lanes import Lanes as Lanes
-    from wire.models import cost as cost
-    from wire.models import model as model
     from wire.neutral.batches import Batch as Batch
     from wire.neutral.embeddings import Embeddings as Embeddings
     from wire.neutral.messages import Citation as Citation
@@ -109,7 +110,6 @@ if TYPE_CHECKING:
     from wire.neutral.server_tools import file_search as file_search
     from wire.neutral.server_tools import url_context as url_context
     from wire.neutral.server_tools import web_search as web_search
-    from wire.pace import Pace as Pace
     from wire.testing.cassette.transports import record as record
     from wire.tools import ToolContext as ToolContext
     from wire.tools import tool as tool
@@ -128,12 +128,12 @@ _NAMES = {
         "create_provider",
         "register_provider",
     ),
-    "wire.batches": ("AsyncBatches", "Batches"),
+    "wire.chat.batches": ("AsyncBatches", "Batches"),
     "wire.catalogue.catalogue": ("Model",),
     "wire.catalogue.cost": ("Cost",),
-    "wire.chat": ("AsyncChat", "Chat"),
-    "wire.chats": ("AsyncChats", "Chats"),
-    "wire.config": ("LLMConfig", "load_config"),
+    "wire.chat.chat": ("AsyncChat", "Chat"),
+    "wire.chat.chats": ("AsyncChats", "Chats"),
+    "wire.agent.config": ("LLMConfig", "load_config"),
     "wire.core.account": ("Account", "answer_account"),
     "wire.core.call": ("Call", "StreamCall", "Timeouts"),
     "wire.core.circuits": ("Circuit",),
@@ -146,15 +146,15 @@ _NAMES = {
     "wire.core.rate_limits": ("RateLimit",),
     "wire.core.retry": ("Retry",),
     "wire.core.secret": ("Secret",),
-    "wire.embedding": ("embed",),
-    "wire.errors": ("WireError",),
-    "wire.fallback_chat": ("AsyncFallbackChat", "FallbackChat", "fallback"),
+    "wire.chat.embedding": ("embed",),
+    "wire.core.errors": ("WireError",),
+    "wire.chat.fallback": ("AsyncFallbackChat", "FallbackChat", "fallback"),
     "wire.history": ("HistoryManager",),
     "wire.http.aio": ("AsyncClient",),
     "wire.http.client": ("Client",),
     "wire.http.async_lanes": ("AsyncLanes",),
     "wire.http.lanes": ("Lanes",),
-    "wire.models": ("cost", "model"),
+    "wire.chat.models": ("cost", "model"),
     "wire.neutral.batches": ("Batch",),
     "wire.neutral.embeddings": ("Embeddings",),
     "wire.neutral.messages": (
@@ -184,7 +184,7 @@ _NAMES = {
     "wire.neutral.models": ("ListedModel",),
     "wire.neutral.request": ("Location", "Output", "Request", "ServerTool", "TokenCount", "Tool"),
     "wire.neutral.server_tools": ("code", "file_search", "url_context", "web_search"),
-    "wire.pace": ("Pace",),
+    "wire.around.pace": ("Pace",),
     "wire.testing.cassette.transports": ("record",),
     "wire.tools": ("ToolContext", "tool"),
 }
@@ -193,12 +193,24 @@ _MODULES = {
     "around": "wire.around",
     "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
-    "errors": "wire.errors",
+    "errors": "wire.core.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",
     "openai": "wire.openai",
     "retry": "wire.core.retry",
 }
+public_modules(
+    "wire",
+    {
+        "errors": "wire.core.errors",
+        "gateway": "wire.serving",
+        "otel": "wire.around.otel",
+        "pace": "wire.around.pace",
+        "providers": "wire.wires.providers",
+        "retry": "wire.core.retry",
+        "sse": "wire.core.sse",
+    },
+)
 
 if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
     __getattr__, __dir__ = lazy_names("wire", _NAMES, modules=_MODULES)

@@ -47,7 +47,7 @@ from wire import (
     WireError,
     errors,
 )
-from wire.chat import AsyncChatStream
+from wire.chat.chat import AsyncChatStream
 from wire.sessions import deserialize_message, serialize_message
 
 RECEIVED = "wire_message"

@@ -13,7 +13,7 @@ import anyio
 
 from wire.agent import Agent, LLMAgent, RunResult
 from wire.agent.provider import LLMResponse, StreamDelta
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.retry import NONE
 from wire.neutral.messages import Message
 from wire.neutral.request import Tool

@@ -30,7 +30,7 @@ from wire.agent import (
     load_run,
 )
 from wire.agent.provider import LLMResponse, StreamDelta
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.retry import NONE, Retry
 from wire.errors import (
     BadRequestError,

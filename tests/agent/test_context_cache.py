@@ -15,7 +15,7 @@ import pytest
 from tests.joined import joined
 from wire import AsyncClient, gemini
 from wire.agent import Agent, CacheKeeper, CachePolicy, LLMAgent, keep
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import Note
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, RuleError

@@ -27,7 +27,7 @@ from tests.property import ALL, sample
 from wire.agent import Agent, Guard, LLMAgent, RunState, dump_run, load_run, read_session
 from wire.agent.provider import LLMResponse, StreamDelta
 from wire.agent.tool_calls import run_calls
-from wire.chat import Chat
+from wire.chat.chat import Chat
 from wire.core.retry import NONE, Retry
 from wire.errors import ToolError
 from wire.history import HistoryManager, check

@@ -111,7 +111,7 @@ def resumed(style: str) -> tuple[RunResult, RunResult, list[Any]]:
     import anyio
 
     from wire.agent import Agent, LLMAgent
-    from wire.chat import AsyncChat, Chat
+    from wire.chat.chat import AsyncChat, Chat
     from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
     script: list[Any] = [paused(SEARCH), {"say": "At six."}]

@@ -13,7 +13,7 @@ from tests.http.loopback import LAST, STREAM, Script, Step, event, head, loopbac
 from tests.joined import joined
 from wire.agent import Agent, LLMAgent
 from wire.agent.provider import LLMResponse
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.retry import Retry, off
 from wire.errors import ConnectionLost, OverloadedError, StreamIncomplete, WireError
 from wire.neutral.messages import Restart, TextDelta, ToolCallEnd

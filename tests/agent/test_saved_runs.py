@@ -16,7 +16,7 @@ import wire.http.aio
 import wire.http.client
 from tests.agent.agents import MODEL, talk
 from wire.agent import Agent, AgentEvent, LLMAgent, RunResult, RunState
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, ServerError
 from wire.neutral.messages import Done, ToolResult

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tests.agent.agents import MODEL, on, talk
 from tests.telemetry import Telemetry
 from wire import Agent, AsyncChat, Chat, FallbackChat, LLMAgent, Tool, ToolResult, errors
-from wire.config import LLMConfig
+from wire.agent.config import LLMConfig
 from wire.otel import tracing
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 from wire.tools import tool

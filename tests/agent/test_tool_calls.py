@@ -499,7 +499,7 @@ def test_functions_that_never_return_do_not_keep_the_others_waiting(run: Run) ->
 TOOL_THAT_NEVER_RETURNS = """
 import sys, threading, anyio
 from wire.agent import Agent, LLMAgent
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 from wire.tools import tool
 

@@ -19,7 +19,7 @@ import httpx
 from tests.conformance.compare import identical
 from tests.conformance.records import Record, body_of, lines, path_of, row_of
 from tests.conformance.result import Mismatch, Result
-from wire.chat import Chat
+from wire.chat.chat import Chat
 from wire.core.provider import Provider
 from wire.core.retry import NONE
 from wire.neutral.messages import Message, Reply, ServerToolCall, ServerToolResult

@@ -13,11 +13,11 @@ from tests.gateway.running import ECHO, MODELS, chat, gateway, posted
 from tests.gateway.test_requests import CLIENTS, PARSERS, PNG, full
 from tests.joined import joined
 from wire import Citation, Media, Message, ServerTool, Text
-from wire.gateway.endpoints import GENERATING
 from wire.neutral.events import events_of
 from wire.neutral.messages import Reply, Stop
 from wire.neutral.request import Location, Request
 from wire.neutral.serving import ReceivedRequest, ResponseHead, left_out
+from wire.serving.endpoints import GENERATING
 from wire.testing.emulator import Emulator
 
 BREST = {"type": "approximate", "city": "Brest"}

@@ -11,11 +11,11 @@ import pytest
 
 from tests.joined import joined
 from wire.core.memory import Note
-from wire.gateway.state import Remembered, packed, restored, state_of, unpacked
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import parse_response
 from wire.neutral.messages import Message, Other, ServerToolCall, Text, Thought, ToolCall
 from wire.neutral.serving import NO_STATE
+from wire.serving.state import Remembered, packed, restored, state_of, unpacked
 
 CALL = {"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": "c2ln"}
 RECEIVED = {

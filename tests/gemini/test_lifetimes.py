@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.joined import joined
-from wire.config import LLMConfig
+from wire.agent.config import LLMConfig
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF, LIFETIMES, NEWEST, is_shut_down, lifetime
 from wire.testing.emulator import Answer, Emulator

@@ -49,7 +49,7 @@ from wire import (
     openai,
 )
 from wire.agent import Agent, LLMAgent
-from wire.config import LLMConfig, load_config
+from wire.agent.config import LLMConfig, load_config
 from wire.core.masking import in_base64
 from wire.http.lanes import Lanes
 from wire.http.target import target

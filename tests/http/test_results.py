@@ -26,7 +26,7 @@ from tests.http.loopback import LAST, STREAM, Loopback, Step, chunked, loopback,
 from tests.http.loopback import text as gemini_text
 from tests.joined import joined
 from wire import AsyncClient, Client, Timeouts, anthropic, errors, gemini, notes, openai
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import PARTIAL
 from wire.core.retry import NONE
 from wire.neutral.messages import Done, Message, Stop, TextDelta, ToolResult

@@ -28,7 +28,7 @@ from wire.openai.chat import parts as chat_parts
 from wire.openai.chat import turns as chat_turns
 from wire.openai.responses import parts as responses_parts
 from wire.providers import PROVIDERS
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 ROWS = ("gemini", "gemini@vertex", "openai@chat", "deepseek", "openai@responses", "anthropic")
 SHORT_WAYS = (

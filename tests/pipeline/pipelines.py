@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from wire.chat import AsyncChat
+from wire.chat.chat import AsyncChat
 from wire.core.retry import NONE
 from wire.pipeline.checkpoint import Checkpoint
 from wire.pipeline.dot import parse

@@ -15,7 +15,7 @@ from wire import Agent, Chat, Message, Tool, ToolCall, tool
 from wire.errors import RuleError, ToolError
 from wire.neutral.request import Request
 from wire.tools import Toolbox, ToolContext
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 GRAMMAR = "SELECT .+"
 SQL = Tool("run_sql", "Runs a query.", kind="custom", grammar=GRAMMAR, syntax="regex")

@@ -44,7 +44,7 @@ from wire import (
     tool,
 )
 from wire.agent import AgentEvent, AsyncModel, Model, RunResult, dump_session, load_session
-from wire.chat import AsyncChatStream, ChatStream
+from wire.chat.chat import AsyncChatStream, ChatStream
 from wire.core.memory import Noted
 from wire.http.aio import AsyncStream
 from wire.http.client import Stream

@@ -10,7 +10,7 @@ from wire import anthropic, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
-from wire.wires import WIRES, Wire
+from wire.wires.contract import WIRES, Wire
 
 GEMINI: Wire = gemini
 OPENAI: Wire = openai

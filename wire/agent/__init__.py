@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from wire.agent.agent import GeminiAgent as GeminiAgent
     from wire.agent.agent import LLMAgent as LLMAgent
     from wire.agent.agent import RunStream as RunStream
+    from wire.agent.config import Config as Config
+    from wire.agent.config import LLMConfig as LLMConfig
+    from wire.agent.config import load_config as load_config
     from wire.agent.context_cache import AsyncCachedChat as AsyncCachedChat
     from wire.agent.context_cache import CachedChat as CachedChat
     from wire.agent.context_cache import CacheKeeper as CacheKeeper
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
     from wire.agent.steps import StepRecord as StepRecord
     from wire.agent.steps import Steps as Steps
     from wire.agent.tool_calls import run_calls as run_calls
-    from wire.config import Config as Config
-    from wire.config import LLMConfig as LLMConfig
-    from wire.config import load_config as load_config
     from wire.sessions.session_file import Session as Session
     from wire.sessions.session_file import deserialize_message as deserialize_message
     from wire.sessions.session_file import dump_session as dump_session
@@ -61,7 +61,7 @@ _NAMES = {
     "wire.agent.saved_runs": ("dump_run", "load_run", "read_run", "save_run"),
     "wire.agent.steps": ("RunResult", "RunState", "StepRecord", "Steps"),
     "wire.agent.tool_calls": ("run_calls",),
-    "wire.config": ("Config", "LLMConfig", "load_config"),
+    "wire.agent.config": ("Config", "LLMConfig", "load_config"),
     "wire.sessions.transcript": ("export", "save_export"),
     "wire.sessions.session_file": (
         "Session",

@@ -25,6 +25,7 @@ from typing import Any, Self, cast
 
 import anyio
 
+from wire.agent.config import LLMConfig
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop
@@ -47,20 +48,19 @@ from wire.agent.spans import Spans
 from wire.agent.state import MAX_STEPS, AgentState, agent_options, seal_agent, without_groups
 from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, Verdict
 from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
-from wire.chat import AsyncChat, Chat
-from wire.config import LLMConfig
+from wire.chat.chat import AsyncChat, Chat
 from wire.core.arguments import checked_arguments, checked_names
+from wire.core.errors import ConfigurationError, StreamIncomplete
 from wire.core.exchange import Pause
 from wire.core.retry import RESUME_AGENT, Retry
 from wire.core.secret import Headers, sealed_object, type_name, unsealed
 from wire.core.stream_block import async_stream_block, stream_block
-from wire.errors import ConfigurationError, StreamIncomplete
 from wire.history import HistoryManager
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
-from wire.providers import FACTORIES
 from wire.tools import ToolRun
+from wire.wires.providers import FACTORIES
 
 OnDelta = Callable[[StreamDelta], Awaitable[None] | None]
 

@@ -22,12 +22,12 @@ from typing import Any, TypeVar, Unpack
 
 import anyio
 
-from wire.chat import AsyncChat, Chat, RequestOptions
+from wire.chat.chat import AsyncChat, Chat, RequestOptions
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.flow import Flow
 from wire.core.memory import with_notes
-from wire.errors import ConfigurationError, WireError
 from wire.gemini.context_cache import (
     MIN_CACHED_TOKENS,
     ContextCache,

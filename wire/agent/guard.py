@@ -8,8 +8,8 @@ from typing import Literal
 import msgspec
 
 from wire.core.arguments import check_fields, checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, seal_fields
-from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall
 from wire.tools import Toolbox
 

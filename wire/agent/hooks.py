@@ -12,7 +12,7 @@ from typing import Any, Self
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.tools.signature import is_async
 
 MAX_WAIT_SECONDS = 0.5

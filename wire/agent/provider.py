@@ -20,14 +20,14 @@ import anyio
 import msgspec
 
 from wire.agent.model import AsyncModel, close_model, is_async_model
-from wire.chat import AsyncChat, RequestOptions, Settings, seal_settings
+from wire.chat.chat import AsyncChat, RequestOptions, Settings, seal_settings
 from wire.core import retry
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
 from wire.core.memory import MetadataStruct
 from wire.core.provider import base_url_variable_of, key_variable_of
 from wire.core.secret import Secret, quoted, sealed, type_name, unsealed
-from wire.errors import ConfigurationError, RuleError, StreamIncomplete, Violation
 from wire.neutral.events import events_of
 from wire.neutral.messages import (
     Done,
@@ -52,7 +52,7 @@ from wire.neutral.messages import (
     Usage,
 )
 from wire.neutral.request import ServerTool, Tool
-from wire.providers import FACTORIES, PROVIDERS, family_of, unknown_provider
+from wire.wires.providers import FACTORIES, PROVIDERS, family_of, unknown_provider
 
 AnyValue = TypeVar("AnyValue")
 

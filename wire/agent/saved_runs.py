@@ -18,9 +18,9 @@ import msgspec
 from wire.agent.steps import Reason, RunState
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
+from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import with_notes
-from wire.errors import ConfigurationError
 from wire.neutral.messages import Usage
 from wire.sessions.session_file import Session, dump_session, load_session, violation
 

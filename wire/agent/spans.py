@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wire.agent.model import model_name
 from wire.agent.steps import Steps
+from wire.core.errors import ConfigurationError
 from wire.core.secret import type_name
-from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall, ToolResult, Usage
 
 if TYPE_CHECKING:
-    from wire.around import Around, Outgoing
+    from wire.around.seam import Around, Outgoing
 
 T = TypeVar("T")
 

@@ -26,12 +26,12 @@ from wire.agent.steps import (
     resumed,
 )
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
-from wire.chat import AsyncChat, Chat
+from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
+from wire.core.errors import ConfigurationError, ToolError, ungrouped
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
-from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult

@@ -20,11 +20,7 @@ from wire.agent.guard import Guard
 from wire.core import retry as presets
 from wire.core.account import answer_account
 from wire.core.arguments import checked_arguments, items_of
-from wire.core.exchange import Pause
-from wire.core.memory import MetadataStruct
-from wire.core.retry import Retry
-from wire.core.secret import Headers, quoted
-from wire.errors import (
+from wire.core.errors import (
     ConfigurationError,
     HistoryError,
     RuleError,
@@ -35,6 +31,10 @@ from wire.errors import (
     refuse,
     ungrouped,
 )
+from wire.core.exchange import Pause
+from wire.core.memory import MetadataStruct
+from wire.core.retry import Retry
+from wire.core.secret import Headers, quoted
 from wire.history import check
 from wire.history.order import last_calls, listed, unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage

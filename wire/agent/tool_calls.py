@@ -27,8 +27,8 @@ from wire.agent.spans import Span, Spans, run_inside
 from wire.agent.steps import INTERRUPTED, Verdict, check_verdict, checked_count, refused
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError, ToolError, ungrouped
 from wire.core.logs import logger
-from wire.errors import ConfigurationError, ToolError, ungrouped
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Ready, Toolbox, ToolContext, ToolRun
 from wire.tools.signature import is_async

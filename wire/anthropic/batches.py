@@ -23,8 +23,8 @@ from wire.anthropic.types import (
 from wire.core.arguments import checked_arguments, path_segment
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.errors import Violation, refuse
 from wire.core.provider import Provider
-from wire.errors import Violation, refuse
 
 CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Matches the ids of requests that the server accepts."""

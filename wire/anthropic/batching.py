@@ -11,10 +11,10 @@ from wire.anthropic.parts import IMAGE_TYPES, PDF, is_text
 from wire.anthropic.rendering import reply_call as reply_call
 from wire.anthropic.types import MessageBatch, MessageBatchResult
 from wire.core.call import Call
+from wire.core.errors import RuleError, StreamInvalid, Violation
 from wire.core.flow import Flow, ask
 from wire.core.memory import encode
 from wire.core.provider import Provider
-from wire.errors import RuleError, StreamInvalid, Violation
 from wire.neutral.batches import (
     CANCELLED,
     EXPIRED,

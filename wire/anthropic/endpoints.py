@@ -33,11 +33,11 @@ from wire.anthropic.types import (
 from wire.core.arguments import checked_arguments, path_segment
 from wire.core.bodies import checked_body, texts_only, wrong_type
 from wire.core.call import Call, StreamCall
+from wire.core.errors import ConfigurationError, RuleError, Violation, refuse
 from wire.core.extra_keys import narrowed
 from wire.core.memory import WireStruct, notes, raw_of
 from wire.core.provider import Provider
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, Violation, refuse
 
 W = TypeVar("W", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])

@@ -13,8 +13,8 @@ from typing import ClassVar
 from wire.anthropic.types import ErrorObject
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader, Words
+from wire.core.errors import APIError, ContextLengthError, QuotaError
 from wire.core.lazy import lazy_pattern
-from wire.errors import APIError, ContextLengthError, QuotaError
 
 _CONTEXT = lazy_pattern(
     r"prompt is too long|maximum context length|context "

@@ -16,8 +16,8 @@ from wire.anthropic.error_body import parse_error
 from wire.anthropic.types import DeletedFile, FileList, FileMetadata
 from wire.core.arguments import checked_arguments, path_segment, whole_number
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.multipart import FormFile, Multipart, form_parts
-from wire.errors import ConfigurationError
 from wire.neutral.data_source import Readable, form_file
 
 _BETAS = (FILES_BETA,)

@@ -9,9 +9,9 @@ from wire.anthropic.types import ModelList
 from wire.anthropic.types import TokenCount as WireTokenCount
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError, StreamInvalid
 from wire.core.flow import Flow
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError, StreamInvalid
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.models import ListedModel, ModelPage, moment

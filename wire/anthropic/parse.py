@@ -19,9 +19,9 @@ from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import check_inside, checked_arguments
+from wire.core.errors import WireError
 from wire.core.lenient import Halves, odd_text, plain, portable, portable_json, well_formed
 from wire.core.memory import PARTIAL, encode, notes
-from wire.errors import WireError
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Citation,

@@ -19,8 +19,8 @@ from wire.anthropic.types import (
 )
 from wire.anthropic.types import Message as WireMessage
 from wire.core.decoders import from_base64
+from wire.core.errors import RuleError, Violation
 from wire.core.memory import Note
-from wire.errors import RuleError, Violation
 from wire.neutral.messages import Media, Message, Part, Role, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function

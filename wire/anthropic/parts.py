@@ -21,10 +21,10 @@ from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
 from wire.anthropic.types import CacheControl, ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import checked_arguments
+from wire.core.errors import HistoryError, LimitError, RuleError, Violation
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, raw_of, remember
 from wire.core.provider import Provider
-from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.neutral.ids import CallIds, LegalIds
 from wire.neutral.messages import (
     Media,

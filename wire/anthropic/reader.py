@@ -19,12 +19,12 @@ from wire.anthropic.fold import fold, keep_bytes
 from wire.anthropic.types import MessageBatchResult, MessageResponse, MessageStreamEvent
 from wire.core import reading
 from wire.core.error_words import ErrorReader
+from wire.core.errors import StreamInvalid
 from wire.core.json_lines import numbered_lines
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.limits import Limits
 from wire.core.memory import WireStruct, remember
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.errors import StreamInvalid
 
 W = TypeVar("W", bound=WireStruct)
 

@@ -43,10 +43,10 @@ from wire.anthropic.types import (
 from wire.anthropic.types import Tool as WireTool
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
+from wire.core.errors import Violation
 from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.errors import Violation
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (

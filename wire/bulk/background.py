@@ -12,7 +12,7 @@ from typing import Any
 
 import anyio
 
-from wire.errors import ungrouped
+from wire.core.errors import ungrouped
 
 
 class Background:

@@ -21,7 +21,6 @@ import anyio
 import msgspec
 from anyio.abc import TaskGroup
 
-from wire.batches import batching_of, get_flow
 from wire.bulk.batch_rows import LINE_BYTES, BatchRows, JobResults, id_of
 from wire.bulk.executors import NextRow, Record
 from wire.bulk.journal import BatchJob, JobsByRow, Journal, ranges_of
@@ -29,11 +28,12 @@ from wire.bulk.output_files import Header
 from wire.bulk.results import Outcome
 from wire.bulk.rows import Row
 from wire.bulk.waiting import Waiting
-from wire.chat import AsyncChat
+from wire.chat.batches import batching_of, get_flow
+from wire.chat.chat import AsyncChat
 from wire.core.call import Call
+from wire.core.errors import BadRequestError, NotFoundError, RateLimitError, WireError
 from wire.core.flow import Flow
 from wire.core.retry import NONE
-from wire.errors import BadRequestError, NotFoundError, RateLimitError, WireError
 from wire.neutral.batches import Batch
 from wire.neutral.messages import Reply
 

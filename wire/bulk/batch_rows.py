@@ -12,14 +12,14 @@ from typing import Any
 
 import msgspec
 
-from wire.batches import batching_of, read_result
 from wire.bulk.journal import BatchJob
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Question, Row, question_of
-from wire.chat import AsyncChat
+from wire.chat.batches import batching_of, read_result
+from wire.chat.chat import AsyncChat
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError, RuleError, Violation, WireError
 from wire.core.memory import with_notes
-from wire.errors import ConfigurationError, RuleError, Violation, WireError
 from wire.neutral.batches import CANCELLED, EXPIRED, Batch, ResultLine, without_answer
 from wire.neutral.messages import Reply
 from wire.neutral.output import OutputType

@@ -31,9 +31,9 @@ from wire.bulk.leases import Terms
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row
 from wire.bulk.sealed_job import sealed_job
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.secret import quoted
 from wire.core.version import VERSION
-from wire.errors import ConfigurationError, WireError
 
 CONNECT = 10.0
 """Seconds for the first connection to the scheduler."""

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 from distributed import WorkerPlugin, get_worker, secede  # pyright: ignore[reportMissingImports]
 
-from wire.around import Signal, Wait
+from wire.around.pace import Limiter, is_busy
+from wire.around.seam import Signal, Wait
 from wire.bulk.dask_scheduler import END, GO, NAME, SAID, SLICE
 from wire.bulk.job import Asker
 from wire.bulk.leases import Asked, Ended, Heard, Said, encode
@@ -25,9 +26,8 @@ from wire.bulk.rows import Row
 from wire.bulk.sealed_job import opened_job
 from wire.core.account import Account
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.version import VERSION
-from wire.errors import ConfigurationError, WireError
-from wire.pace import Limiter, is_busy
 
 _LOG = logging.getLogger(__name__)
 

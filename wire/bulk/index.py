@@ -13,8 +13,8 @@ from collections.abc import Iterable
 
 from wire.bulk.output_files import Done
 from wire.bulk.rows import Row
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 
 _CACHE_KIB = 4096
 

@@ -11,16 +11,16 @@ import anyio
 import httpx
 import msgspec
 
+from wire.around.pace import Limiter
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row, given_settings, question_of, request_json
-from wire.chat import AsyncChat, RequestOptions
+from wire.chat.chat import AsyncChat, RequestOptions
+from wire.chat.fallback import AsyncFallbackChat
+from wire.core.errors import AuthenticationError, FallbackError, WireError
 from wire.core.memory import with_notes
-from wire.errors import AuthenticationError, FallbackError, WireError
-from wire.fallback_chat import AsyncFallbackChat
 from wire.neutral.messages import Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request
-from wire.pace import Limiter
 
 AnyChat = AsyncChat | AsyncFallbackChat
 

@@ -23,8 +23,8 @@ import msgspec
 
 from wire.bulk.output_files import Header, LinesFile, header_line, refuse_other_run
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular
-from wire.errors import ConfigurationError
 
 JOURNAL = ".jobs.jsonl"
 """Follows the name of the results."""

@@ -13,8 +13,8 @@ from wire.bulk.index import private_database
 from wire.bulk.output_files import FORMAT, Header, read_done
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular, replace_file
-from wire.errors import ConfigurationError
 
 
 @checked_arguments(ConfigurationError)

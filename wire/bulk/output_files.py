@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular, replace_file
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 
 FORMAT = "wire-bulk"
 VERSION = 1

@@ -10,10 +10,10 @@ import msgspec
 
 from wire.bulk.progress import duration, usd
 from wire.bulk.rows import Row, question_of
+from wire.chat.models import cost
 from wire.core.arguments import whole_number
-from wire.errors import WireError
+from wire.core.errors import WireError
 from wire.history.tokens import estimate_request
-from wire.models import cost
 from wire.neutral.messages import Usage
 from wire.neutral.request import Request
 

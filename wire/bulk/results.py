@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from wire.bulk.rows import Row
+from wire.core.errors import RuleError, WireError
 from wire.core.memory import encode
-from wire.errors import RuleError, WireError
 from wire.neutral.messages import Reply
 from wire.neutral.reply_json import reply_json
 

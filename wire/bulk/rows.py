@@ -23,11 +23,11 @@ import msgspec
 from wire.core.arguments import suggestion
 from wire.core.bodies import wrong_type
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation
 from wire.core.json_lines import one_line_of
 from wire.core.json_values import checked
 from wire.core.memory import Note, encode, notes, with_notes
 from wire.core.secret import quoted, type_name
-from wire.errors import RuleError, Violation
 from wire.neutral.messages import Message
 from wire.neutral.request import Location, Output, Request, ServerTool, Tool
 from wire.sessions import deserialize_message, serialize_message

@@ -21,7 +21,7 @@ from wire.bulk.progress import Counter, Progress
 from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
 from wire.bulk.source import Source
-from wire.errors import ConfigurationError, WireError, ungrouped
+from wire.core.errors import ConfigurationError, WireError, ungrouped
 
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not

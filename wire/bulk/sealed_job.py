@@ -14,8 +14,8 @@ from typing import Any
 import cloudpickle  # pyright: ignore[reportMissingImports]
 
 from wire.bulk.job import Job
+from wire.core.errors import ConfigurationError
 from wire.core.secret import Secret, type_name
-from wire.errors import ConfigurationError
 
 
 class _Pickler(cloudpickle.Pickler):

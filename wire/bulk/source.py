@@ -7,9 +7,9 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from typing import Any, TypeAlias
 
 from wire.bulk.rows import Row, read_row
+from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular
 from wire.core.secret import type_name
-from wire.errors import ConfigurationError
 from wire.neutral.request import Request
 
 MAX_LINE_BYTES = 64 * 1024 * 1024

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from wire.batches import EVERY_SECONDS
+from wire.around.pace import Pace
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
@@ -18,13 +18,13 @@ from wire.bulk.plan import planned
 from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
-from wire.chat import Settings, seal_settings
+from wire.chat.batches import EVERY_SECONDS
+from wire.chat.chat import Settings, seal_settings
 from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
+from wire.core.errors import ConfigurationError
 from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
-from wire.errors import ConfigurationError
 from wire.http.target import Options
-from wire.pace import Pace
 
 CONCURRENT = 32
 STOP_AFTER = 100

@@ -20,8 +20,8 @@ import msgspec
 
 from wire.catalogue.catalogue import Catalogue, Price, Row, Source, current, facts_of
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole
-from wire.errors import ConfigurationError
 
 LICENSE = "MIT"
 

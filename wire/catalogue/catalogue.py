@@ -14,9 +14,9 @@ import msgspec
 
 from wire.core.arguments import checked_arguments, suggestion
 from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 
 VARIABLE = "WIRE_CATALOGUE"
 """The environment variable with the path of a catalogue that replaces the shipped one."""

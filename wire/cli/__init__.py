@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _status_of(error: Exception, chosen: argparse.Namespace) -> int:
     """Report the error of a subcommand in one line, and return the exit status."""
     from wire.cli.terminal import report
-    from wire.errors import CassetteError, ConfigurationError, RuleError, ToolError, WireError
+    from wire.core.errors import CassetteError, ConfigurationError, RuleError, ToolError, WireError
 
     if isinstance(error, ConfigurationError | RuleError | ToolError | CassetteError):
         report(f"wire {chosen.command}: {_as_options(error.message, chosen)}")

@@ -18,7 +18,7 @@ from wire.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from wire.chat import Chat
+    from wire.chat.chat import Chat
     from wire.neutral.messages import Event, Media, Reply
 
 _MEDIA = ("image/", "audio/", "video/", "application/pdf")
@@ -66,7 +66,7 @@ def _prompt(chosen: argparse.Namespace) -> list[str | Media]:
 
     Raises `ConfigurationError` if there is nothing to send.
     """
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     # A terminal would wait for a person who does not know that something is expected.
     piped = "" if sys.stdin is None or is_terminal(sys.stdin) else stdin_text().strip()
@@ -78,8 +78,8 @@ def _prompt(chosen: argparse.Namespace) -> list[str | Media]:
 
 
 def _file(path: str) -> str | Media:
+    from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
-    from wire.errors import ConfigurationError
     from wire.neutral.media_types import HEAD_BYTES, media_type_of
     from wire.neutral.messages import Media
 
@@ -98,7 +98,7 @@ def _file(path: str) -> str | Media:
 
 
 def _schema(chosen: argparse.Namespace) -> dict[str, Any] | None:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     if chosen.output is None:
         return None
@@ -122,7 +122,7 @@ def _ask_options(command: argparse.ArgumentParser) -> None:
 
 
 def _ask(chosen: argparse.Namespace) -> int:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.neutral.reply_json import reply_json
 
     schema = _schema(chosen)
@@ -229,7 +229,7 @@ def _count_options(command: argparse.ArgumentParser) -> None:
 
 
 def _count(chosen: argparse.Namespace) -> int:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.history.tokens import estimate_request
 
     with _chat(chosen) as chat:

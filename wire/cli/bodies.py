@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wire.core.call import Call, StreamCall
+    from wire.core.errors import Violation
     from wire.core.provider import Provider
-    from wire.errors import Violation
     from wire.neutral.request import Request
 
 
@@ -35,7 +35,7 @@ def _check_options(command: argparse.ArgumentParser) -> None:
 
 
 def _check(chosen: argparse.Namespace) -> int:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.http.target import target
 
     provider, model = model_given(chosen)
@@ -62,7 +62,7 @@ def _check(chosen: argparse.Namespace) -> int:
 
 def row_of_body(row: Provider, body: Mapping[str, Any], model: str) -> Provider:
     """The row of the wire that a body is of. Clients of OpenAI's API send bodies of both wires."""
-    from wire.providers import PROVIDERS, row_of_model
+    from wire.wires.providers import PROVIDERS, row_of_model
 
     if is_neutral(body):
         return row_of_model(row, model)
@@ -78,8 +78,8 @@ def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) 
     """What the rules of a provider say about a body of its wire, or about a neutral request."""
     from wire import anthropic
     from wire.core.bodies import decoded_body
-    from wire.errors import RuleError
-    from wire.wires import WIRES
+    from wire.core.errors import RuleError
+    from wire.wires.contract import WIRES
 
     wire: Any = WIRES[row.wire]
     # A client too applies the rules of the version that it sends.
@@ -115,7 +115,7 @@ def neutral(body: Mapping[str, Any]) -> Request:
     Raises `ConfigurationError` with the JSON path of what cannot be read, and `RuleError`.
     """
     from wire.core.arguments import suggestion
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.neutral.request import Output, Request, Tool
     from wire.sessions import deserialize_message
 
@@ -144,7 +144,7 @@ def neutral(body: Mapping[str, Any]) -> Request:
 
 
 def _made(name: str, kind: Any, value: Any) -> Any:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     items = value if isinstance(value, list) else [value]
     made = []
@@ -171,8 +171,8 @@ def _send_options(command: argparse.ArgumentParser) -> None:
 
 def _send(chosen: argparse.Namespace) -> int:
     from wire.core.call import StreamCall
+    from wire.core.errors import ConfigurationError, refuse
     from wire.core.memory import encode
-    from wire.errors import ConfigurationError, refuse
 
     provider, model = model_given(chosen)
     data, body = read_object(chosen.file)

@@ -105,7 +105,7 @@ _PARAMETERS = (
 
 
 def _bulk(chosen: argparse.Namespace) -> int:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     run = _run(chosen)
     if chosen.plan:
@@ -136,7 +136,7 @@ def _run(chosen: argparse.Namespace) -> Run:
     import os
 
     from wire.bulk import run
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     models = chosen.model or [os.environ.get("WIRE_MODEL", "")]
     if not all(models):
@@ -172,7 +172,7 @@ def _finish(run: Run) -> Progress:
     try:
         return anyio.run(main)
     except BaseExceptionGroup as group:
-        from wire.errors import ungrouped
+        from wire.core.errors import ungrouped
 
         raise ungrouped(group) from None
 

@@ -22,7 +22,7 @@ def _show_options(command: argparse.ArgumentParser) -> None:
 
 
 def _show(chosen: argparse.Namespace) -> int:
-    from wire.models import model
+    from wire.chat.models import model
 
     found = model(chosen.model)
     if chosen.json:
@@ -108,7 +108,7 @@ def _update_options(command: argparse.ArgumentParser) -> None:
 def _update(chosen: argparse.Namespace) -> int:
     from wire.catalogue.build import update
     from wire.catalogue.catalogue import VARIABLE, load, shipped
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     path = chosen.to or os.environ.get(VARIABLE, "").strip()
     if not path:

@@ -76,7 +76,7 @@ def _chat(chosen: argparse.Namespace) -> int:
 
 
 def _saved(path: str | None) -> Iterable[Message]:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.sessions import read_session
 
     if path is None:
@@ -92,7 +92,7 @@ def load_tool(name: str) -> Any:
 
     Raises `ConfigurationError` that names the tool.
     """
-    from wire.errors import ConfigurationError, WireError, one_line
+    from wire.core.errors import ConfigurationError, WireError, one_line
     from wire.tools import Toolbox
 
     module, _, function = name.partition(":")
@@ -137,7 +137,7 @@ class Conversation:
         A person goes on after an error. A program at a pipe gets the error of the first answer that
         failed, and so the exit status.
         """
-        from wire.errors import ConfigurationError, WireError
+        from wire.core.errors import ConfigurationError, WireError
 
         while (line := self._prompt()) is not None and line.strip() not in ("/quit", "/exit"):
             try:
@@ -204,7 +204,7 @@ class Conversation:
 
     def _command(self, line: str) -> None:
         """Run a line that begins with a slash. Raises `ConfigurationError` that names it."""
-        from wire.errors import ConfigurationError
+        from wire.core.errors import ConfigurationError
         from wire.sessions import save_session
 
         name, _, rest = line.strip().partition(" ")
@@ -238,7 +238,7 @@ def read_prompt() -> str | None:
 
 def read_line(question: str) -> str | None:
     """A line of the input; `None` at its end. Raises `ConfigurationError` if it is not UTF-8."""
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     try:
         if question:

@@ -28,8 +28,8 @@ def _models_options(command: argparse.ArgumentParser) -> None:
 
 
 def _models(chosen: argparse.Namespace) -> int:
+    from wire.core.errors import ConfigurationError
     from wire.core.memory import encode
-    from wire.errors import ConfigurationError
 
     provider = chosen.provider or os.environ.get("WIRE_MODEL", "").partition(":")[0]
     if not provider:
@@ -53,8 +53,8 @@ def _providers_options(command: argparse.ArgumentParser) -> None:
 
 def _providers(chosen: argparse.Namespace) -> int:
     from wire.core.arguments import suggestion
-    from wire.errors import ConfigurationError
-    from wire.providers import PROVIDERS
+    from wire.core.errors import ConfigurationError
+    from wire.wires.providers import PROVIDERS
 
     if chosen.name is None:
         if chosen.json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wire.cli import FAILED
 
 if TYPE_CHECKING:
-    from wire.chat import Chat
+    from wire.chat.chat import Chat
     from wire.http.client import Client
 
 
@@ -152,8 +152,8 @@ def model_of(chosen: argparse.Namespace) -> tuple[str, str]:
 
     Raises `ConfigurationError` that names the one that is wrong.
     """
-    from wire import providers
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
+    from wire.wires import providers
 
     given = chosen.model or os.environ.get("WIRE_MODEL", "")
     if not given:
@@ -186,7 +186,7 @@ def with_cassette(chosen: argparse.Namespace) -> int:
 def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:
     """A chat with the model of the options, and with settings of all its requests."""
     model = ":".join(model_of(chosen))  # first: loading what a chat needs takes most of a second
-    from wire.chat import Chat
+    from wire.chat.chat import Chat
 
     options: dict[str, Any] = {**client_options(chosen), **settings}
     return Chat(model, **options)

@@ -151,7 +151,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _probe(chosen: argparse.Namespace) -> int:
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.http.client import Client
 
     if not chosen.base_url:
@@ -196,7 +196,7 @@ def default_name(base_url: str) -> str:
 
 def first_model(client: Client) -> str:
     """The first model of the host's list. Raises `ConfigurationError` if it has none."""
-    from wire.errors import ConfigurationError, NotFoundError
+    from wire.core.errors import ConfigurationError, NotFoundError
 
     try:
         first = next(client.models(), None)
@@ -215,7 +215,7 @@ def ask(client: Client, model: str, probe: Probe, slots: list[str]) -> Finding:
     import msgspec
 
     from wire.cli.bodies import raw_call
-    from wire.errors import APIError, AuthError, RateLimitError, StreamError
+    from wire.core.errors import APIError, AuthError, RateLimitError, StreamError
 
     body = {"model": model, "messages": [_USER], **probe.fields}
     data = msgspec.json.encode(body)

@@ -111,8 +111,8 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
 
 def _quota(text: str | None) -> Quota | None:
     """The rate limits of `--quota`."""
+    from wire.core.errors import ConfigurationError
     from wire.core.secret import quoted
-    from wire.errors import ConfigurationError
     from wire.testing.emulator import Quota
 
     if text is None:
@@ -184,7 +184,7 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
 
 def _serve(chosen: argparse.Namespace) -> int:
     from wire import AsyncChat
-    from wire.gateway import Gateway, serve
+    from wire.serving import Gateway, serve
 
     key = chosen.key or os.environ.get("WIRE_GATEWAY_KEY") or None
     backend = AsyncChat(chosen.backend, retry=None, **client_options(chosen))

@@ -52,7 +52,7 @@ def is_terminal(stream: TextIO | None = None) -> bool:
 
 def stdin_text() -> str:
     """All text of stdin. Raises `ConfigurationError` if it is not UTF-8."""
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     data = sys.stdin.buffer.read()
     try:
@@ -66,9 +66,9 @@ def read_json(path: str) -> tuple[bytes, Any]:
 
     Raises `ConfigurationError` that names the file and the place in it.
     """
+    from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
     from wire.core.json_values import json_of_file
-    from wire.errors import ConfigurationError
 
     data = sys.stdin.buffer.read() if path == "-" else read_whole(path, ConfigurationError)
     return data, json_of_file(data, "stdin" if path == "-" else path, ConfigurationError)
@@ -76,7 +76,7 @@ def read_json(path: str) -> tuple[bytes, Any]:
 
 def read_object(path: str) -> tuple[bytes, dict[str, Any]]:
     """As `read_json`, for a file that holds a JSON object."""
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     data, value = read_json(path)
     if not isinstance(value, dict):

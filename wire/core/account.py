@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from wire.core.errors import WireError
 from wire.core.memory import ACCOUNT
 from wire.core.printable import printable_line
-from wire.errors import WireError
 
 if TYPE_CHECKING:
     from wire.core.masking import Mask

@@ -23,9 +23,9 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import msgspec
 
 from wire.core.credentials import hidden
+from wire.core.errors import ConfigurationError, RuleError, Violation, WireError, one_line
 from wire.core.lazy import lazy_pattern
 from wire.core.secret import hide_arguments, quoted, sealed_headers
-from wire.errors import ConfigurationError, RuleError, Violation, WireError, one_line
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import convert, decoder
+from wire.core.errors import RuleError, Violation
 from wire.core.json_values import checked, expands, is_deep
 from wire.core.memory import WireStruct, encode, remember, unknown
-from wire.errors import RuleError, Violation
 
 T = TypeVar("T", bound=WireStruct)
 

@@ -15,6 +15,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import TextChunk
 from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
+from wire.core.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 from wire.core.foreign import frameless
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
@@ -36,7 +37,6 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-from wire.errors import APIError, ConfigurationError, RuleError, Violation, WireError
 
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")

@@ -15,8 +15,8 @@ from collections.abc import Collection
 
 import msgspec
 
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, WireError
 
 
 class Circuit(msgspec.Struct, frozen=True):

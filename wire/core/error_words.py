@@ -20,11 +20,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 
 from wire.core.account import MAX_WAIT
-from wire.core.lazy import lazy_pattern
-from wire.core.lenient import fitted, plain
-from wire.core.limits import LARGE_JSON, Limits, check_json
-from wire.core.memory import PICKLED_DEPTH, WireStruct, well_formed_utf8
-from wire.errors import (
+from wire.core.errors import (
     APIError,
     AuthenticationError,
     BadRequestError,
@@ -36,6 +32,10 @@ from wire.errors import (
     one_line,
     retryable_status,
 )
+from wire.core.lazy import lazy_pattern
+from wire.core.lenient import fitted, plain
+from wire.core.limits import LARGE_JSON, Limits, check_json
+from wire.core.memory import PICKLED_DEPTH, WireStruct, well_formed_utf8
 
 E = TypeVar("E", bound=WireStruct)
 

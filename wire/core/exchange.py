@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from wire.core.errors import WireError
 from wire.core.retry import Retry, RetryBudget
-from wire.errors import WireError
 
 if TYPE_CHECKING:
     from random import Random

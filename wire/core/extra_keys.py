@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.json_values import checked
 from wire.core.memory import NOTES, RAW, S, WireStruct, extended, extra_of
-from wire.errors import ConfigurationError, RuleError, Violation
 
 
 @checked_arguments(ConfigurationError)

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, BinaryIO
 
+from wire.core.errors import WireError
 from wire.core.lazy import lazy_pattern
-from wire.errors import WireError
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """Size of the largest file that is read or written. Without a limit, a path such as /dev/zero would

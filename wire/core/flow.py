@@ -14,8 +14,8 @@ from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from wire.core.account import answer_account
 from wire.core.call import Call, Preview
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
-from wire.errors import ConfigurationError, WireError
 
 Answer = TypeVar("Answer")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 
-from wire.errors import StreamInvalid
+from wire.core.errors import StreamInvalid
 
 
 def invalid(cause: Exception, raw: bytes = b"") -> StreamInvalid:

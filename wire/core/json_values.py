@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation, WireError
 from wire.core.memory import EXTRA_KEY, RAW, MetadataStruct, encode, key_path
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation, WireError
 
 T = TypeVar("T")
 

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import re
 
+from wire.core.errors import LimitError
 from wire.core.sse import EVENT_LIMIT
-from wire.errors import LimitError
 
 _MARK = re.compile(rb'["\[\]{}]')
 _BEGIN = re.compile(rb"[\[\]{]|\Z")

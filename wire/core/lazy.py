@@ -1,6 +1,4 @@
-"""What an import leaves for the first use, so that it is fast: the modules of a package (PEP 562),
-and regular expressions.
-"""
+"""Loads modules and compiles patterns at their first use, so that an import is fast (PEP 562)."""
 
 from __future__ import annotations
 
@@ -9,6 +7,8 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, AnyStr
 
 
@@ -38,8 +38,10 @@ def lazy_names(
             home = types
         value = getattr(importlib.import_module(home), name, None) if home else None
         if value is None:
-            home = next((each for each in sorted({*homes.values()}) if _defines(each, name)), "")
-            hint = f"; {home} has it" if home else ""
+            owner = next(
+                filter(None, (_owner(each, name) for each in sorted({*homes.values()}))), ""
+            )
+            hint = f"; {owner} has it" if owner else ""
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
         setattr(sys.modules[package], name, value)
         return value
@@ -66,10 +68,49 @@ def _public_names(module: str) -> Sequence[str]:
     return names
 
 
-def _defines(module: str, name: str) -> bool:
-    """Whether a module that is imported already defines a public name, such as an error class."""
+def _owner(module: str, name: str) -> str:
+    """The public module of a name, such as an error class, that an imported module defines."""
     value = vars(sys.modules[module]).get(name) if module in sys.modules else None
-    return not name.startswith("_") and getattr(value, "__module__", "") == module
+    owner: str = getattr(value, "__module__", "")
+    same = owner in sys.modules and sys.modules[owner] is sys.modules[module]
+    return owner if same and not name.startswith("_") else ""
+
+
+def public_modules(package: str, modules: Mapping[str, str]) -> None:
+    """Make modules importable by public names, so that a module can move without breaking programs.
+
+    `modules` maps the last part of a public name to the module: with `{"sse": "wire.core.sse"}` for
+    the package `wire`, `import wire.sse` imports `wire.core.sse`. Both names are one module. Type
+    checkers do not run this; for them a stub such as `wire/sse.pyi` has the names.
+    """
+    homes = {f"{package}.{name}": home for name, home in modules.items()}
+    # First, since the finder of files would find the modules inside such a package a second time.
+    sys.meta_path.insert(0, _PublicModules(f"{package}.", homes))
+
+
+class _PublicModules:
+    """Finds and loads the modules of `public_modules`, and what is inside them."""
+
+    def __init__(self, prefix: str, homes: Mapping[str, str]) -> None:
+        self._prefix = prefix
+        self._homes = homes
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if not name.startswith(self._prefix):  # nearly every import of a program
+            return None
+        for public, home in self._homes.items():
+            if name == public or name.startswith(f"{public}."):
+                return ModuleSpec(name, self, loader_state=home + name[len(public) :])  # type: ignore[arg-type]
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(str(spec.loader_state))
+        self._own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import system has just put the spec of the public name in its place.
+        module.__spec__ = self._own_spec
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:

@@ -12,10 +12,10 @@ from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_orig
 import msgspec
 
 from wire.core.decoders import convert, decoder
+from wire.core.errors import LimitError
 from wire.core.json_values import are_sound
 from wire.core.limits import is_deeper
 from wire.core.memory import PICKLED_DEPTH, WireStruct, integer, remember, well_formed_utf8
-from wire.errors import LimitError
 
 S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)

@@ -14,9 +14,9 @@ from itertools import accumulate, chain
 
 import msgspec
 
+from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.core.secret import quoted, seal_fields
 from wire.core.sse import EVENT_LIMIT
-from wire.errors import ConfigurationError, LimitError, StreamInvalid
 
 MAX_FRAMING_BYTES = 100 * 1024
 """Bytes of a response head, or of a line of the chunked encoding, that may arrive without its end.

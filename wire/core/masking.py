@@ -18,9 +18,9 @@ from typing import Any
 import msgspec
 
 from wire.core.credentials import SHOWN
+from wire.core.errors import APIError, RuleError, WireError
 from wire.core.lazy import lazy_pattern
 from wire.core.secret import Secret
-from wire.errors import APIError, RuleError, WireError
 
 MIN_FRAGMENT = 12
 """Characters of a key in a row that are hidden."""

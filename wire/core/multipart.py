@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from wire.core.errors import RuleError, Violation
 from wire.core.lazy import lazy_pattern
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation
 
 _BOUNDARY = lazy_pattern(r"[A-Za-z0-9'+_.-]{1,70}")
 _MEDIA_TYPE = lazy_pattern(r"[\x20-\x7e]+")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
+from wire.core.errors import ConfigurationError, TotalClock
 from wire.core.exchange import Pause
 from wire.core.flow import Flow
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, TotalClock
 
 Job = TypeVar("Job")
 

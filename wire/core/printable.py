@@ -48,7 +48,7 @@ def printable(text: str) -> str:
     be printed one by one. Raises `ConfigurationError` for a value that is no text.
     """
     if not isinstance(text, str):
-        from wire.errors import ConfigurationError  # errors use this module
+        from wire.core.errors import ConfigurationError  # errors use this module
 
         raise ConfigurationError(f"text: expected a str, not {type(text).__name__}")
     return _IN_TEXT().sub(_in_text, text)

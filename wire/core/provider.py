@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.secret import type_name
-from wire.errors import ConfigurationError
 
 
 class Provider(msgspec.Struct, frozen=True):

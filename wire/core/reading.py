@@ -26,13 +26,7 @@ import msgspec
 from wire.core.chunk_bytes import DATA, ChunkBytes, RawValue
 from wire.core.decoders import decoder
 from wire.core.error_words import ErrorReader
-from wire.core.framing import BOM, Framing
-from wire.core.jsonstream import Cutter
-from wire.core.lenient import Unreadable, decoded, fields_of
-from wire.core.limits import Limits, check_json, over, unchecked_json
-from wire.core.memory import PARTIAL, Note, WireStruct, kept_bytes, with_notes
-from wire.core.sse import Decoder, Event, end_of_event, event_form
-from wire.errors import (
+from wire.core.errors import (
     Deferred,
     StreamError,
     StreamIncomplete,
@@ -40,6 +34,12 @@ from wire.errors import (
     WireError,
     one_line,
 )
+from wire.core.framing import BOM, Framing
+from wire.core.jsonstream import Cutter
+from wire.core.lenient import Unreadable, decoded, fields_of
+from wire.core.limits import Limits, check_json, over, unchecked_json
+from wire.core.memory import PARTIAL, Note, WireStruct, kept_bytes, with_notes
+from wire.core.sse import Decoder, Event, end_of_event, event_form
 
 C = TypeVar("C", bound=WireStruct)
 W = TypeVar("W", bound=WireStruct)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 
 from wire.core.credentials import hidden_in_url, without_known
+from wire.core.errors import one_line
 from wire.core.printable import printable_line
 from wire.core.secret import sealed_headers, shown_headers
-from wire.errors import one_line
 
 _RATE_LIMIT = re.compile(
     r".*ratelimit.*|x-tokenlimit-.*|retry-after|anthropic-(?:priority|fast)-\w+-tokens-.*",

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ClockError, ConfigurationError, WireError
 from wire.core.secret import quoted, seal_fields
-from wire.errors import ClockError, ConfigurationError, WireError
 
 if TYPE_CHECKING:
     from random import Random

@@ -27,9 +27,9 @@ from wire.core.credentials import (
     secret_name,
     secret_parameter,
 )
+from wire.core.errors import ConfigurationError, WireError, one_line
 from wire.core.foreign import frameless
 from wire.core.lazy import lazy_pattern
-from wire.errors import ConfigurationError, WireError, one_line
 
 _MAX_SEARCHED = 200
 """Bytes or items. A longer argument is no key in a wrong place but data."""

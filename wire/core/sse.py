@@ -1,4 +1,11 @@
-"""Decodes server-sent events (SSE) incrementally: `Decoder.feed(bytes) -> list[Event]`.
+r"""Decodes server-sent events (SSE) incrementally, without I/O.
+
+>>> from wire.sse import Decoder
+>>> decoder = Decoder()
+>>> [event.data for event in decoder.feed(b"data: 05:12\n\nda")]
+[b'05:12']
+>>> [event.data for event in decoder.feed(b"ta: 17:40\n\n")]
+[b'17:40']
 
 The decoder follows https://html.spec.whatwg.org/multipage/server-sent-events.html, on bytes:
 
@@ -35,8 +42,10 @@ from typing import NoReturn
 import msgspec
 
 from wire.core.arguments import refusal
+from wire.core.errors import LimitError, RuleError
 from wire.core.secret import type_name
-from wire.errors import LimitError, RuleError
+
+__all__ = ["Decoder", "Event"]
 
 EVENT_LIMIT = 32 * 1024 * 1024
 """Default limit of one event, in bytes. Inline images of several MiB are legal (R-10)."""

@@ -12,7 +12,7 @@ from contextlib import (
 )
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -12,13 +12,13 @@ from wire.core import json_values
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import LimitError, RuleError, StreamInvalid, Violation, violations_below
 from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines, numbered_lines
 from wire.core.lenient import Fields, Unreadable, decoded, fields_of, items_of
 from wire.core.memory import WireStruct, encode
 from wire.core.polling import PollPolicy, polled
 from wire.core.reading import shown
-from wire.errors import LimitError, RuleError, StreamInvalid, Violation, violations_below
 from wire.gemini.endpoints import generate_body
 from wire.gemini.failures import failed
 from wire.gemini.fold import keep_bytes

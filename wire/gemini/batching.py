@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wire.core.call import Call
+from wire.core.errors import StreamInvalid, retryable_status
 from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines
 from wire.core.memory import encode
 from wire.core.provider import Provider
-from wire.errors import StreamInvalid, retryable_status
 from wire.gemini import batches, files, uploads
 from wire.gemini.failures import failed
 from wire.gemini.paths import not_on_vertex, resource

@@ -10,9 +10,9 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import RuleError, Violation
 from wire.core.provider import Provider
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation
 from wire.gemini.paths import checked, named, page, plain, resource
 from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
 

@@ -21,10 +21,10 @@ from wire.core.arguments import checked_arguments, number
 from wire.core.bodies import wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
+from wire.core.errors import APIError, ConfigurationError, WireError
 from wire.core.flow import Flow, ask
 from wire.core.memory import Note, encode
 from wire.core.secret import quoted
-from wire.errors import APIError, ConfigurationError, WireError
 from wire.gemini.caches import (
     create_cached_content,
     delete_cached_content,

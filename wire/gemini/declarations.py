@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import RuleError, Violation
 from wire.core.json_values import checked
 from wire.core.memory import Note, Noted, encode, notes, unknown, with_notes
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.schema_values import fail
 from wire.gemini.schemas import schema

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation
 from wire.core.memory import WireStruct, remember, well_formed_utf8
-from wire.errors import RuleError, Violation
 
 S = TypeVar("S", bound=WireStruct)
 

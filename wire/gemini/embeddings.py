@@ -10,7 +10,7 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
-from wire.errors import RuleError, Violation
+from wire.core.errors import RuleError, Violation
 from wire.gemini.paths import checked, not_on_vertex, plain, resource
 from wire.gemini.types import (
     BatchEmbedContentsRequest,

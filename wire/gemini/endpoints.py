@@ -20,9 +20,9 @@ from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation, refuse
 from wire.core.memory import RAW, WireStruct, notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation, refuse
 from wire.gemini.error_body import parse_error
 from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import DAILY_QUOTA, ErrorReader, Words, quota_lines
+from wire.core.errors import APIError, AuthenticationError, ContextLengthError
 from wire.core.lazy import lazy_pattern
-from wire.errors import APIError, AuthenticationError, ContextLengthError
 from wire.gemini.types import ErrorDetail, Status
 
 _KEY = lazy_pattern(r"^reason: API_KEY_INVALID$", re.MULTILINE)

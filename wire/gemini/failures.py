@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wire.errors import APIError, class_of_status
+from wire.core.errors import APIError, class_of_status
 from wire.gemini.error_body import RPC_CODES
 from wire.gemini.types import Status
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import StreamInvalid
 from wire.core.flow import Flow, ask
 from wire.core.polling import PollPolicy, polled
-from wire.errors import StreamInvalid
 from wire.gemini.error_body import parse_error
 from wire.gemini.failures import failed
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain

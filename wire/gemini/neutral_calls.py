@@ -10,10 +10,10 @@ from msgspec import UNSET, Struct, ValidationError
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
 from wire.core.decoders import convert
+from wire.core.errors import ConfigurationError, StreamInvalid
 from wire.core.flow import Flow
 from wire.core.memory import Note
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError, StreamInvalid
 from wire.gemini.embeddings import MAX_BATCH_REQUESTS, batch_embed_contents, embed_content
 from wire.gemini.endpoints import count_tokens, list_models
 from wire.gemini.prediction import predict

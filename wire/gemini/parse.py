@@ -16,6 +16,7 @@ import msgspec
 
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
+from wire.core.errors import RuleError, WireError
 from wire.core.lenient import (
     NOT_STRICT,
     Halves,
@@ -27,7 +28,6 @@ from wire.core.lenient import (
     well_formed,
 )
 from wire.core.memory import PARTIAL, Note, encode, notes, with_notes
-from wire.errors import RuleError, WireError
 from wire.gemini.finish import reason_of
 from wire.gemini.fold import fold
 from wire.gemini.pairing import keys_of_call, keys_of_response

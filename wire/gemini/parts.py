@@ -13,10 +13,10 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import HistoryError, LimitError, RuleError, Violation
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note, WireStruct
 from wire.core.provider import Provider
-from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.gemini.families import Family
 from wire.gemini.fold import content_in, part_in
 from wire.gemini.parse import WIRE, parse_reply

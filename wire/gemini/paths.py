@@ -16,10 +16,10 @@ from wire.core.arguments import whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.credentials import known_credential
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, Violation
 from wire.gemini.error_body import parse_error
 from wire.gemini.reader import parse_plain
 

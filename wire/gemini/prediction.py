@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.gemini.paths import checked, not_on_vertex, only_on_vertex, plain, resource
 from wire.gemini.types import (
     ComputeTokensRequest,

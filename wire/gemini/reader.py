@@ -14,11 +14,11 @@ from typing import Any, ClassVar, TypeVar
 
 from wire.core import reading
 from wire.core.error_words import ErrorReader
+from wire.core.errors import StreamError, StreamInvalid
 from wire.core.lenient import decoded, fields_of
 from wire.core.limits import Limits
 from wire.core.memory import WireStruct
 from wire.core.reading import FramedReader, has_fields, parse_whole, shown
-from wire.errors import StreamError, StreamInvalid
 from wire.gemini.error_body import ERRORS
 from wire.gemini.fold import fold, keep_bytes
 from wire.gemini.types import GenerateContentResponse

@@ -16,9 +16,9 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import merged_options
 from wire.core.call import Call, StreamCall
+from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
-from wire.errors import SchemaError, Violation
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
+from wire.core.errors import RuleError, SchemaError, Violation
 from wire.core.json_values import checked
 from wire.core.secret import quoted
-from wire.errors import RuleError, SchemaError, Violation
 
 MAX_LEVELS = 16
 """Maximum number of levels of a schema, root included (G52). Google does not publish the limit: 5

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.gemini.paths import checked, named, not_on_vertex, page, plain
 from wire.gemini.types import (
     Document,

@@ -24,9 +24,9 @@ import msgspec
 from wire.core import json_values
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert, decoder
+from wire.core.errors import HistoryError, RuleError, Violation
 from wire.core.memory import Note, Noted, raw_of, unknown, with_notes
 from wire.core.secret import quoted
-from wire.errors import HistoryError, RuleError, Violation
 from wire.gemini.families import family, signs_calls
 from wire.gemini.pairing import keys_of_call, keys_of_response, unanswered
 from wire.gemini.types import (

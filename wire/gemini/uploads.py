@@ -21,12 +21,12 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, ask
 from wire.core.memory import WireStruct
 from wire.core.retry import DEFAULT, Retry
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, StreamInvalid, Violation, WireError
 from wire.gemini.error_body import parse_error
 from wire.gemini.paths import JSON, checked, named, not_on_vertex
 from wire.gemini.reader import parse_plain

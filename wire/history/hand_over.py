@@ -12,9 +12,9 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError, HistoryError, refuse
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, HistoryError, refuse
 from wire.history.order import listed, violations
 from wire.neutral.messages import (
     Media,

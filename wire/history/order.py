@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.errors import RuleError, Violation
+from wire.core.errors import RuleError, Violation
 from wire.neutral.messages import (
     Media,
     Message,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.history.order import listed
 from wire.history.tokens import Estimate, estimate_tokens
 from wire.neutral.messages import Message

@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias, get_args
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.history.order import ALLOWED, NAMES, listed
 from wire.neutral.messages import (
     Media,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import get_args
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, Violation
 from wire.history.order import listed, unanswered
 from wire.history.prune import (
     MAX_MESSAGES,

@@ -19,6 +19,7 @@ import httpx
 
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
@@ -26,7 +27,6 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import Block
-from wire.errors import ConfigurationError, WireError
 from wire.http.async_httpx_lane import async_send_in_time
 from wire.http.async_lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
@@ -41,7 +41,7 @@ from wire.http.sending import (
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
 if TYPE_CHECKING:
-    from wire.around import AroundFunction, Wait
+    from wire.around.seam import AroundFunction, Wait
     from wire.http.surrounding import Action, Steps
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeGuard
 import anyio
 import httpx
 
-from wire.errors import ungrouped
+from wire.core.errors import ungrouped
 from wire.http.async_httpx_lane import AsyncHttpxLane
 from wire.http.lanes import (
     BROKEN,

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 from wire.core.account import Account
 from wire.core.call import Call, Preview, StreamCall
 from wire.core.credentials import without_known
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.printable import printable_line
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, WireError
 
 if TYPE_CHECKING:
     from decimal import Decimal

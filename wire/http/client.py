@@ -17,6 +17,7 @@ import httpx
 
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
@@ -24,7 +25,6 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
 from wire.core.stream_block import stream_block
-from wire.errors import ConfigurationError, WireError
 from wire.http.httpx_lane import send_in_time
 from wire.http.lanes import Lanes
 from wire.http.network import HTTPClient, Style, Transport, opened
@@ -39,7 +39,7 @@ from wire.http.sending import (
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
 
 if TYPE_CHECKING:
-    from wire.around import AroundFunction, Wait
+    from wire.around.seam import AroundFunction, Wait
     from wire.http.surrounding import Action, Steps
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel

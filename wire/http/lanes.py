@@ -63,8 +63,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import httpx
 
 from wire.core.arguments import whole_number
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.http.httpx_lane import HttpxLane
 from wire.http.network import direct_problem, is_patched, proxy_for, proxy_option, tls
 from wire.http.prepared import Origin, request_origin

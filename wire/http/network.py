@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from wire.core.errors import ConfigurationError
 from wire.core.hosts import Origin, is_loopback
 from wire.core.secret import quoted, sealed_object, type_name, unsealed
-from wire.errors import ConfigurationError
 from wire.http.target import TRANSPORT_METHODS
 
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")

@@ -27,17 +27,7 @@ from wire.core.account import (
     request_id,
 )
 from wire.core.call import Answer, Call, Chunk, Preview, StreamCall, Timeouts
-from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
-from wire.core.foreign import frameless, invalid
-from wire.core.hosts import Origin, origin_of
-from wire.core.incoming import Incoming
-from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
-from wire.core.masking import MIN_FRAGMENT, Mask
-from wire.core.memory import change_notes
-from wire.core.provider import Provider
-from wire.core.retry import NONE, Retry, RetryBudgets
-from wire.core.secret import Secret, quoted
-from wire.errors import (
+from wire.core.errors import (
     APIError,
     ClockError,
     ConfigurationError,
@@ -52,6 +42,16 @@ from wire.errors import (
     class_of_status,
     retryable_status,
 )
+from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
+from wire.core.foreign import frameless, invalid
+from wire.core.hosts import Origin, origin_of
+from wire.core.incoming import Incoming
+from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
+from wire.core.masking import MIN_FRAGMENT, Mask
+from wire.core.memory import change_notes
+from wire.core.provider import Provider
+from wire.core.retry import NONE, Retry, RetryBudgets
+from wire.core.secret import Secret, quoted
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable
 from wire.http.lanes import LanesState
 from wire.http.network import shown_proxy
@@ -61,7 +61,7 @@ from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import ATTEMPT, Watch
 
 if TYPE_CHECKING:
-    from wire.around import AroundFunction
+    from wire.around.seam import AroundFunction
     from wire.core.flow import Flow
     from wire.http.surrounding import Steps, SurroundedCall
     from wire.neutral.embeddings import Embeddings
@@ -648,7 +648,7 @@ class ClientState:
     def _model_pages(self) -> ModelPages:
         """The list of models, one page after the other."""
         from wire.neutral.models import ModelPages
-        from wire.wires import WIRES
+        from wire.wires.contract import WIRES
 
         return ModelPages(functools.partial(WIRES[self.wire].models_call, provider=self.row))
 
@@ -657,7 +657,7 @@ class ClientState:
     ) -> Flow[Embeddings]:
         """The flow that embeds texts."""
         from wire.neutral.embeddings import EmbedRequest
-        from wire.wires import WIRES
+        from wire.wires.contract import WIRES
 
         if not isinstance(model, str) or not model.strip():
             raise ConfigurationError(

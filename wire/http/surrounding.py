@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from wire.around import (
+from wire.around.seam import (
     AttemptFailed,
     AttemptStarted,
     CallEnded,
@@ -24,10 +24,10 @@ from wire.around import (
     Wait,
 )
 from wire.core.call import Call, StreamCall
+from wire.core.errors import WireError
 from wire.core.exchange import Pause, Step
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
-from wire.errors import WireError
 from wire.http.sending import AnyCall, Attempt, ClientState
 from wire.neutral.events import events_of
 from wire.neutral.messages import Reply

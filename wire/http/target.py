@@ -19,6 +19,7 @@ from wire.core import retry as presets
 from wire.core.arguments import unknown_name
 from wire.core.call import Call, Preview, StreamCall, Timeouts, timeouts_of
 from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
+from wire.core.errors import ConfigurationError, RuleError, WireError
 from wire.core.hosts import Origin, origin_of
 from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
@@ -39,8 +40,8 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-from wire.errors import ConfigurationError, RuleError, WireError
-from wire.providers import (
+from wire.wires.contract import WIRES
+from wire.wires.providers import (
     PROVIDERS,
     Provider,
     owner_of,
@@ -48,10 +49,9 @@ from wire.providers import (
     unknown_provider,
     unlisted,
 )
-from wire.wires import WIRES
 
 if TYPE_CHECKING:
-    from wire.around import AroundFunction
+    from wire.around.seam import AroundFunction
 
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -463,7 +463,7 @@ def target(name: str, options: Options) -> Target:
 def _around(given: Any) -> tuple[AroundFunction, ...]:
     if given is None:
         return ()
-    from wire.around import checked_around  # most clients have none
+    from wire.around.seam import checked_around  # most clients have none
 
     return checked_around(given)
 

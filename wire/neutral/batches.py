@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from wire.core.call import Call
+from wire.core.errors import APIError, WireError
 from wire.core.flow import Flow
 from wire.core.memory import MetadataStruct, Note
 from wire.core.provider import Provider
-from wire.errors import APIError, WireError
 from wire.neutral.messages import Media, Reply
 
 BatchStatus: TypeAlias = Literal[

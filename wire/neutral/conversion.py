@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.call import Call
-from wire.errors import StreamInvalid
+from wire.core.errors import StreamInvalid
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from wire.core.bodies import wrong_type
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.files import open_regular
 from wire.core.multipart import FormFile
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 PIECE_BYTES = 64 * 1024

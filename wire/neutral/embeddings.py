@@ -19,10 +19,10 @@ from wire.core import json_values
 from wire.core.arguments import items_of, whole_number
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import RuleError, StreamInvalid, Violation, WireError
 from wire.core.flow import Flow, ask
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
-from wire.errors import RuleError, StreamInvalid, Violation, WireError
 from wire.neutral.conversion import converted
 from wire.neutral.messages import Usage
 

@@ -31,11 +31,11 @@ import msgspec
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
+from wire.core.errors import APIError, BlockedError, RuleError, Violation, WireError
 from wire.core.files import read_whole
 from wire.core.lenient import plain
 from wire.core.memory import TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.secret import quoted
-from wire.errors import APIError, BlockedError, RuleError, Violation, WireError
 from wire.neutral.display import reply_html, reply_line, short
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 

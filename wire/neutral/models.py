@@ -10,9 +10,9 @@ import msgspec
 
 from wire.core.call import Call
 from wire.core.decoders import convert
+from wire.core.errors import StreamInvalid
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
-from wire.errors import StreamInvalid
 
 
 class ListedModel(MetadataStruct, frozen=True, kw_only=True):

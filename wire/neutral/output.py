@@ -9,8 +9,8 @@ from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from wire.core.errors import OutputError, SchemaError, Violation, one_line
 from wire.core.secret import quoted
-from wire.errors import OutputError, SchemaError, Violation, one_line
 from wire.neutral.request import Output
 from wire.neutral.validation import (
     Mismatch,

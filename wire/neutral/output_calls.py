@@ -14,10 +14,10 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from wire.core.call import Call, EventSource, StreamCall
+from wire.core.errors import OutputError, WireError
 from wire.core.flow import Flow
 from wire.core.growing_json import Field, GrowingJSON
 from wire.core.memory import Note
-from wire.errors import OutputError, WireError
 from wire.neutral.messages import (
     Done,
     Event,

@@ -15,9 +15,9 @@ import msgspec
 
 from wire.core.bodies import merged_options, with_options
 from wire.core.call import Call, EventSource, StreamCall
+from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation, WireError, convert_partial, refuse
 from wire.neutral.messages import Event, Message, Reply, checked, with_answer
 from wire.neutral.request import Tool
 

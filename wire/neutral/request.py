@@ -14,10 +14,10 @@ import msgspec
 
 from wire.core.arguments import items_of, number, whole_number
 from wire.core.bodies import wrong_type
+from wire.core.errors import RuleError, Violation, WireError
 from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, checked
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
-from wire.errors import RuleError, Violation, WireError
 from wire.neutral.messages import (
     Message,
     OwnTexts,

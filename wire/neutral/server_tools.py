@@ -14,10 +14,10 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
+from wire.core.errors import RuleError, Violation
 from wire.core.extra_keys import with_extra
 from wire.core.lenient import plain
 from wire.core.memory import Note, S, encode
-from wire.errors import RuleError, Violation
 from wire.neutral.request import Location, Request, ServerTool, ServerToolKind
 
 Extra: TypeAlias = Mapping[str, Mapping[str, Any]]

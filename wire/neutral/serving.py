@@ -12,9 +12,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation
 from wire.core.lenient import fields_of
 from wire.core.memory import MetadataStruct, Note, WireStruct
-from wire.errors import RuleError, Violation
 from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
 from wire.neutral.request import Request, ServerTool, Tool
 

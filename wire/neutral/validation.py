@@ -18,8 +18,8 @@ from typing import Any, NoReturn, Protocol, TypeVar, get_args
 import msgspec
 
 from wire.core.decoders import converter, schema_components
+from wire.core.errors import ConfigurationError, WireError, one_line
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands
-from wire.errors import ConfigurationError, WireError, one_line
 
 REFS = "#/$defs/{name}"
 

@@ -12,8 +12,8 @@ from typing import Any
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
+from wire.core.errors import RuleError, Violation, violations_below
 from wire.core.json_lines import join_lines
-from wire.errors import RuleError, Violation, violations_below
 from wire.openai.chat.endpoints import chat_completions
 from wire.openai.chat.types import ChatCompletionRequest, EmbeddingRequest
 from wire.openai.common.batches import input_line

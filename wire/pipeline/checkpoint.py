@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.errors import PipelineError, RuleError
 from wire.core.files import read_whole, write_whole
 from wire.core.json_values import MAX_FILE_DEPTH, checked, json_of_file
-from wire.errors import PipelineError, RuleError
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
 from wire.core.credentials import hidden_in_arguments
+from wire.core.errors import ConfigurationError, PipelineError, WireError
 from wire.core.files import read_whole, write_output
 from wire.core.printable import printable, printable_json, printable_line
-from wire.errors import ConfigurationError, PipelineError, WireError
 from wire.pipeline.dot import parse
 from wire.pipeline.environment import without_secrets
 from wire.pipeline.graph import Graph

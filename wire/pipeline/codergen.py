@@ -10,18 +10,18 @@ from wire.agent import ATTRACTOR, AsyncModel, LLMAgent
 from wire.agent.model import AgentEvent, model_name
 from wire.agent.provider import ChatProvider, as_model, create_provider
 from wire.agent.spans import Spans
-from wire.around import AroundFunction
-from wire.chat import AsyncChat
+from wire.around.seam import AroundFunction
+from wire.chat.chat import AsyncChat
 from wire.core import retry
+from wire.core.errors import ConfigurationError, PipelineError
 from wire.core.logs import logger
-from wire.errors import ConfigurationError, PipelineError
 from wire.neutral.messages import Restart, TextDelta, ToolCallEnd
 from wire.pipeline.graph import Node, written
 from wire.pipeline.progress import Kind, shown
 from wire.pipeline.session import shortened
 from wire.pipeline.tools import workspace_tools
-from wire.providers import FACTORIES, model_of
 from wire.tools import ToolRun, format_call
+from wire.wires.providers import FACTORIES, model_of
 
 log: Logger = logger("wire.pipeline")
 

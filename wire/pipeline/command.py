@@ -13,7 +13,7 @@ from pathlib import Path
 
 from anyio import from_thread
 
-from wire.errors import ToolError
+from wire.core.errors import ToolError
 from wire.pipeline.environment import blank_start_block, without_secrets
 
 OUTPUT_HALF_BYTES = 15_000

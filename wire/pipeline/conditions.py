@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from wire.errors import PipelineError
+from wire.core.errors import PipelineError
 from wire.pipeline.graph import written
 
 FORMS: tuple[tuple[str, str], ...] = (

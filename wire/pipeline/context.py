@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
+from wire.core.errors import PipelineError, RuleError
 from wire.core.json_values import checked
 from wire.core.secret import quoted
-from wire.errors import PipelineError, RuleError
 
 GIVEN_KEYS: dict[str, str] = {
     "seed": "`--seed`, `--var-file`, `--var`, else the start node's attribute `seed`",

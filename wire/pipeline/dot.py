@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable
 
 from wire.core.arguments import checked_arguments
-from wire.errors import PipelineError
+from wire.core.errors import PipelineError
 from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, is_duration
 from wire.pipeline.node_types import NODE_TYPES
 

@@ -23,9 +23,9 @@ from wire.agent import AsyncModel
 from wire.agent.model import closing_model
 from wire.agent.provider import ChatProvider, as_model
 from wire.agent.spans import Spans, checked_spans, inside
-from wire.chat import AsyncChat
+from wire.chat.chat import AsyncChat
 from wire.core.arguments import checked_arguments
-from wire.errors import ConfigurationError, PipelineError, WireError, one_line
+from wire.core.errors import ConfigurationError, PipelineError, WireError, one_line
 from wire.pipeline.checkpoint import Checkpoint, write_checkpoint
 from wire.pipeline.codergen import connect as connect_by_environment
 from wire.pipeline.codergen import models_of

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
+from wire.core.errors import PipelineError
 from wire.core.secret import quoted
-from wire.errors import PipelineError
 
 DEFAULT_TYPE = "codergen"
 """The type of a node whose type, shape and id name none (P-20)."""

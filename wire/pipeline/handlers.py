@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wire.errors import PipelineError
+from wire.core.errors import PipelineError
 from wire.pipeline.context import Context
 from wire.pipeline.graph import Graph, Node, count, written
 from wire.pipeline.templates import render

@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from wire.core.arguments import checked_arguments, suggestion
-from wire.errors import ConfigurationError, PipelineError
+from wire.core.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
 from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
 from wire.pipeline.node_types import NODE_TYPES, TIMEOUT, LintRule, NodeType, NodeTypes
 from wire.pipeline.routing import RUN_KEYS, fan_ins
 from wire.pipeline.templates import keys_of
-from wire.providers import FACTORIES, PROVIDERS, model_of, nearest_provider
+from wire.wires.providers import FACTORIES, PROVIDERS, model_of, nearest_provider
 
 Severity: TypeAlias = Literal["error", "warning"]
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias, get_args
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import PipelineError
 from wire.core.secret import quoted
-from wire.errors import PipelineError
 from wire.pipeline import handlers
 from wire.pipeline.graph import Graph, Node, Value, count, seconds
 from wire.pipeline.handlers import Handler

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, TypeAlias, get_args
 
+from wire.core.errors import PipelineError, one_line
 from wire.core.printable import printable, printable_json, printable_line
-from wire.errors import PipelineError, one_line
 from wire.pipeline.graph import Node
 
 Kind: TypeAlias = Literal[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wire.errors import PipelineError, one_line
+from wire.core.errors import PipelineError, one_line
 from wire.pipeline.conditions import parse_condition, value_of
 from wire.pipeline.graph import Graph, written
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from wire.errors import PipelineError
+from wire.core.errors import PipelineError
 from wire.pipeline.graph import written
 
 _PLACEHOLDER = re.compile(r"\{\{(?P<inside>.*?)\}\}|\{\{|\$goal(?![A-Za-z0-9_])", re.DOTALL)

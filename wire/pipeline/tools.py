@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.errors import ToolError, one_line
 from wire.core.secret import quoted
-from wire.errors import ToolError, one_line
 from wire.pipeline.command import raise_if_cancelled, run_shell
 from wire.pipeline.workspace import Workspace
 from wire.tools import tool

@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.errors import ConfigurationError, ToolError, one_line
 from wire.core.files import replace_file
 from wire.core.printable import printable
-from wire.errors import ConfigurationError, ToolError, one_line
 
 _MAX_LINKS = 40  # as on Linux
 _MAX_PATH_SHOWN = 200  # bytes of a path in an error

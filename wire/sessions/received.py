@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from wire.core.errors import WireError
 from wire.core.lenient import Unreadable
 from wire.core.memory import Note
-from wire.errors import WireError
 from wire.neutral.messages import (
     Message,
     Origin,
@@ -23,7 +23,7 @@ from wire.neutral.messages import (
     ToolCall,
     with_origin,
 )
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 _OF_THE_CLIENT = ("id",)
 """Fields that are not compared. A call without an id gets one that is made from the request."""

@@ -16,10 +16,10 @@ from msgspec import UNSET
 
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import convert, decoder
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.files import read_whole, write_whole
 from wire.core.json_values import MAX_FILE_DEPTH, checked, json_of_file
 from wire.core.memory import MetadataStruct, Note, Noted, with_notes
-from wire.errors import ConfigurationError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.messages import Message, Origin, check_values, with_origin
 from wire.sessions import file_format, old_formats

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 from wire.core.arguments import checked_arguments, items_of
+from wire.core.errors import ConfigurationError, RuleError, Violation, one_line
 from wire.core.files import write_whole
 from wire.core.json_values import checked
 from wire.core.printable import printable, printable_json
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, RuleError, Violation, one_line
 from wire.neutral.messages import (
     Media,
     Message,

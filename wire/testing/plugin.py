@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from wire.chat import AsyncChat, Chat
+    from wire.chat.chat import AsyncChat, Chat
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
     from wire.testing.cassette.transports import AsyncCassette, Cassette

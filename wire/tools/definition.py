@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, get_origin, overload
 
 from wire.core.arguments import flag
+from wire.core.errors import ToolError
 from wire.core.secret import quoted
-from wire.errors import ToolError
 from wire.neutral.request import Syntax, Tool, ToolKind, text_parameters
 from wire.neutral.validation import Shape, shape_of
 from wire.tools.signature import (

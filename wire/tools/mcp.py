@@ -19,9 +19,9 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import from_base64
+from wire.core.errors import ToolError
 from wire.core.memory import Note
 from wire.core.secret import quoted
-from wire.errors import ToolError
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import Media, ToolResult
 from wire.neutral.rendering import ToolNames, safe_names

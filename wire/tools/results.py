@@ -10,9 +10,9 @@ import msgspec
 
 from wire.core import json_values
 from wire.core.arguments import checked_arguments
+from wire.core.errors import RuleError, ToolError
 from wire.core.memory import well_formed_utf8
 from wire.core.printable import printable_json, printable_line
-from wire.errors import RuleError, ToolError
 from wire.neutral.messages import Media, ToolCall, ToolResult
 from wire.neutral.validation import Mismatch, Shape
 

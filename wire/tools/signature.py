@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 
 import msgspec
 
-from wire.errors import ToolError
+from wire.core.errors import ToolError
 from wire.neutral.messages import Message, ToolCall
 from wire.neutral.validation import Mismatch, Shape, TypeShape, check_type_size, is_schema, shape_of
 

@@ -14,9 +14,9 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import checked_arguments, items_of
+from wire.core.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.core.logs import logger
 from wire.core.printable import printable_line
-from wire.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
 from wire.neutral.request import ServerTool, Tool
 from wire.neutral.validation import Mismatch, plain

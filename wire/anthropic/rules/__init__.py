@@ -22,9 +22,9 @@ from wire.anthropic.rules import settings, turns
 from wire.anthropic.rules.rule_input import BLOCKS, Body, RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.arguments import checked_arguments
+from wire.core.errors import Violation
 from wire.core.json_values import expands, too_large
 from wire.core.provider import Provider
-from wire.errors import Violation
 
 Rule = Callable[[RuleInput], Iterator[Violation]]
 

@@ -15,8 +15,8 @@ import msgspec
 from wire.anthropic.dialect import Dialect
 from wire.anthropic.families import Family, family
 from wire.anthropic.types import CountTokensRequest, Message, MessageRequest
+from wire.core.errors import Violation
 from wire.core.memory import kept_bytes, raw_of
-from wire.errors import Violation
 
 Plain = Mapping[str, Any]
 

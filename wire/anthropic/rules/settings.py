@@ -22,7 +22,7 @@ from wire.anthropic.families import (
 )
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
-from wire.errors import Violation
+from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
 """Of `thinking.budget_tokens` (A32)."""

@@ -22,7 +22,7 @@ from wire.anthropic.rules.rule_input import (
     server_path,
     violation,
 )
-from wire.errors import Violation
+from wire.core.errors import Violation
 
 CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 """Matches an id of a tool call that the server accepts (A12)."""

@@ -31,7 +31,7 @@ def allowed(chosen: argparse.Namespace) -> list[Allowed]:
 
     Raises `ConfigurationError` for a malformed value, and for a file that is not TOML.
     """
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
     from wire.testing.cassette.checks.scan import allowed_of
 
     listed = _listed()
@@ -42,8 +42,8 @@ def allowed(chosen: argparse.Namespace) -> list[Allowed]:
 
 def _listed() -> Any:
     """The list of the project; empty without the file or the key."""
+    from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
-    from wire.errors import ConfigurationError
 
     if not _PROJECT.is_file():
         return []

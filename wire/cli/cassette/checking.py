@@ -34,8 +34,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _check(chosen: argparse.Namespace) -> int:
     from wire.cli.cassette.paths import files_in
+    from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
-    from wire.errors import ConfigurationError
     from wire.testing.cassette.checks.checking import check, is_cassette
 
     found: list[Finding] = []

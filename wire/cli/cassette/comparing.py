@@ -31,8 +31,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     from wire.cli import FAILED
+    from wire.core.errors import CassetteError
     from wire.core.files import read_whole
-    from wire.errors import CassetteError
     from wire.testing.cassette.format.file import load
     from wire.testing.cassette.views.comparison import compare
     from wire.testing.cassette.views.text import comparison_text

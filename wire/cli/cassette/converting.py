@@ -55,7 +55,7 @@ class _Row(NamedTuple):
 
 
 def _convert(chosen: argparse.Namespace) -> int:
-    from wire.errors import CassetteError, ConfigurationError
+    from wire.core.errors import CassetteError, ConfigurationError
 
     if chosen.for_pytest and chosen.to != "wire":
         raise ConfigurationError(f"--for-pytest names cassettes, and --to {chosen.to} writes none")
@@ -76,7 +76,7 @@ def _convert(chosen: argparse.Namespace) -> int:
 
 
 def _folder(source: Path, target: Path, chosen: argparse.Namespace) -> Iterator[_Row]:
-    from wire.errors import CassetteError
+    from wire.core.errors import CassetteError
     from wire.testing.cassette.convert.conversion import NothingToConvert
 
     taken: dict[Path, str] = {}
@@ -103,8 +103,8 @@ def _folder(source: Path, target: Path, chosen: argparse.Namespace) -> Iterator[
 
 
 def _one(path: Path, name: str, target: Path, chosen: argparse.Namespace) -> Converted:
+    from wire.core.errors import CassetteError
     from wire.core.files import read_whole, write_whole
-    from wire.errors import CassetteError
     from wire.testing.cassette.convert.conversion import convert
     from wire.testing.cassette.format.file import block, save
 

@@ -13,7 +13,7 @@ def files_in(paths: Iterable[str]) -> Iterator[tuple[Path, bool]]:
     Folders whose name begins with a dot, such as `.git`, and symlinks inside folders are left out.
     Raises `ConfigurationError` for a path that does not exist.
     """
-    from wire.errors import ConfigurationError
+    from wire.core.errors import ConfigurationError
 
     seen: set[Path] = set()
     for name in paths:

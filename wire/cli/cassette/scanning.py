@@ -22,8 +22,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 def _scan(chosen: argparse.Namespace) -> int:
     from wire.cli.cassette.paths import files_in
+    from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
-    from wire.errors import ConfigurationError
     from wire.testing.cassette.checks.scan import scan, text_of
 
     found, count, known = [], 0, allowed(chosen)

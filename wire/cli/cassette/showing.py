@@ -18,8 +18,8 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    from wire.core.errors import CassetteError, ConfigurationError
     from wire.core.files import read_whole, write_whole
-    from wire.errors import CassetteError, ConfigurationError
     from wire.testing.cassette.format.file import load
     from wire.testing.cassette.views.conversation import conversation
     from wire.testing.cassette.views.text import conversation_text

@@ -26,10 +26,10 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
+from wire.core.errors import Violation
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.memory import RAW, WireStruct, kept_bytes, raw_of
 from wire.core.provider import Provider
-from wire.errors import Violation
 from wire.gemini.families import UNKNOWN, family
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import contents, generation, known, schemas, tools

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wire.core.errors import Violation
 from wire.core.memory import raw_of
-from wire.errors import Violation
 from wire.gemini.families import ends_with_user, is_of, signs_calls
 from wire.gemini.rules.fields import fields, one_of_groups, snake
 from wire.gemini.rules.rule_input import Plain, RuleInput

@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, REFUSED_LEVELS, UNLISTED_LEVELS, budget
 from wire.gemini.lifetimes import is_shut_down, lifetime
 from wire.gemini.rules.rule_input import Plain, RuleInput

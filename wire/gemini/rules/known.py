@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.core.errors import Violation
 from wire.core.memory import FINDINGS
-from wire.errors import Violation
 from wire.gemini.types import FunctionCallingConfig, GenerateContentRequest, Tool, ToolConfig
 
 Plain: TypeAlias = dict[str, Any]

@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.errors import Violation
 from wire.core.memory import EXTRA_KEY, WireStruct, raw_of
-from wire.errors import Violation
 from wire.gemini.rules.fields import Field, known_to, one_of_groups, server_name
 from wire.gemini.rules.words import WORDS, server_text
 from wire.gemini.schema_values import TYPES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 
 
 def error_response(

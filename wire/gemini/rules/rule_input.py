@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.errors import Violation
 from wire.core.memory import raw_of
-from wire.errors import Violation
 from wire.gemini.families import Family
 from wire.gemini.rules.fields import snake
 from wire.gemini.rules.turns import Conversation, read

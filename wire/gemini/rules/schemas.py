@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.gemini.rules.fields import snake
 from wire.gemini.rules.rule_input import RuleInput
 from wire.gemini.schema_values import MAX_LEVELS, TYPES

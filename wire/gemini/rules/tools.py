@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.gemini.rules.rule_input import RuleInput
 
 Violations = Iterator[Violation]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.openai.chat.types import ChatCompletionRequest, ContentPart, Message
 from wire.openai.common.dialect import Dialect, matches_model
 from wire.openai.common.schemas import MAY_BE_UNKNOWN, open_object, unknown_types

@@ -17,9 +17,9 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
+from wire.core.errors import RuleError, Violation, refuse
 from wire.core.memory import notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation, refuse
 from wire.openai.chat.fold import TextChunk, fold
 from wire.openai.chat.reader import ChunkReader, parse_completion
 from wire.openai.chat.rules import check_struct

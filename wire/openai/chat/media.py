@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterable
 
 from wire.core.decoders import from_base64
+from wire.core.errors import RuleError
 from wire.core.lenient import Halves, portable_json, well_formed
 from wire.core.memory import encode
-from wire.errors import RuleError
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import Media, Other, Part, Text
 from wire.openai.chat.types import Audio, ContentPart, ImageUrl

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from wire.core.arguments import check_inside, checked_arguments
+from wire.core.errors import StreamIncomplete, WireError
 from wire.core.lenient import Halves, odd_text, portable, well_formed
 from wire.core.memory import PARTIAL, RAW, notes
-from wire.errors import StreamIncomplete, WireError
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
     Citation,

@@ -15,11 +15,11 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
+from wire.core.errors import RuleError, Violation
 from wire.core.json_values import json_text
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, encode, freeze
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation
 from wire.neutral.messages import (
     Media,
     Message,

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import ErrorReader
+from wire.core.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.core.lenient import decoded
 from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.openai.chat.finish import finish_of, reason_of
 from wire.openai.chat.fold import fold, keep_bytes
 from wire.openai.chat.types import ChatCompletion, ChatCompletionChunk, Choice

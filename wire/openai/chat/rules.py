@@ -15,9 +15,9 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
+from wire.core.errors import Violation
 from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.provider import Provider
-from wire.errors import Violation
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
 from wire.openai.common.dialect import Dialect, matches_model

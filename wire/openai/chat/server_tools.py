@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from wire.core.decoders import convert
+from wire.core.errors import RuleError, Violation
 from wire.core.extra_keys import with_extra
 from wire.core.memory import Note, extra_of, notes, with_notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation
 from wire.neutral.server_tools import Form, Hosted, hosted, tool_struct
 from wire.openai.chat.types import ChatCompletionRequest, Tool
 from wire.openai.common.server_tools import FORMS, with_responses

@@ -17,11 +17,11 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import texts_only
 from wire.core.decoders import decoder
+from wire.core.errors import HistoryError, RuleError, Violation
 from wire.core.facts import facts_of
 from wire.core.json_values import checked, json_text
 from wire.core.lenient import decoded, portable
 from wire.core.memory import Note, Noted, encode, raw_of
-from wire.errors import HistoryError, RuleError, Violation
 from wire.neutral import messages as chat
 from wire.neutral.ids import LegalIds, made_id
 from wire.openai.chat.tool_calls import present

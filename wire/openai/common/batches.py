@@ -14,13 +14,13 @@ from wire.core import json_values
 from wire.core.arguments import checked_arguments, path_segment, whole_number
 from wire.core.bodies import checked_body
 from wire.core.call import Call
+from wire.core.errors import LimitError, RuleError, StreamInvalid, Violation
 from wire.core.flow import Flow, ask
 from wire.core.json_lines import numbered_lines
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import encode
 from wire.core.polling import PollPolicy, polled
 from wire.core.reading import shown
-from wire.errors import LimitError, RuleError, StreamInvalid, Violation
 from wire.openai.common.endpoints import JSON, page, plain
 from wire.openai.common.files import LEAST_EXPIRY_SECONDS, MOST_EXPIRY_SECONDS
 from wire.openai.common.types.batches import Batch, BatchCreateRequest, BatchList, BatchResult

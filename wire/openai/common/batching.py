@@ -7,12 +7,12 @@ from collections.abc import Mapping
 import msgspec
 
 from wire.core.call import Call
+from wire.core.errors import BadRequestError, ConfigurationError, RuleError, Violation, WireError
 from wire.core.flow import Flow, ask
 from wire.core.json_lines import join_lines
 from wire.core.lenient import fields_of
 from wire.core.memory import encode
 from wire.core.provider import Provider
-from wire.errors import BadRequestError, ConfigurationError, RuleError, Violation, WireError
 from wire.neutral.batches import (
     CANCELLED,
     EXPIRED,

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from wire.core.arguments import checked_arguments, whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.memory import WireStruct
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
 from wire.openai.common.types.embeddings import EmbeddingList, EmbeddingRequest

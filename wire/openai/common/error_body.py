@@ -12,9 +12,9 @@ from typing import ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import DAILY_QUOTA, ErrorReader, Words, quota_lines
+from wire.core.errors import APIError, ContextLengthError, NotFoundError, QuotaError
 from wire.core.lazy import lazy_pattern
 from wire.core.lenient import plain
-from wire.errors import APIError, ContextLengthError, NotFoundError, QuotaError
 from wire.openai.common.types.errors import ErrorObject
 
 _CONTEXT = lazy_pattern(

@@ -10,8 +10,8 @@ import os
 
 from wire.core.arguments import checked_arguments, path_segment, whole_number
 from wire.core.call import Call
+from wire.core.errors import RuleError, Violation
 from wire.core.multipart import FormFile, Multipart, form_parts
-from wire.errors import RuleError, Violation
 from wire.neutral.data_source import Readable, form_file
 from wire.openai.common.endpoints import page, plain
 from wire.openai.common.error_body import parse_error

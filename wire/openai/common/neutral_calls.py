@@ -7,10 +7,10 @@ from typing import Any
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.flow import Flow
 from wire.core.memory import Note
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError
 from wire.history.tokens import estimate_tokens
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import (

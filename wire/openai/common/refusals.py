@@ -6,8 +6,8 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from wire.core.errors import Violation
 from wire.core.memory import WireStruct
-from wire.errors import Violation
 from wire.openai.common.dialect import Refusal, matches_model
 
 

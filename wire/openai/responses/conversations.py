@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from wire.core.arguments import checked_arguments, path_segment
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.errors import RuleError, Violation
 from wire.core.memory import WireStruct, notes
-from wire.errors import RuleError, Violation
 from wire.openai.common.endpoints import page
 from wire.openai.responses.endpoints import included, needs_no_check, only_where_stored
 from wire.openai.responses.stored import plain

@@ -16,9 +16,9 @@ import msgspec
 from wire.core.arguments import checked_arguments, path_segment, whole_number
 from wire.core.bodies import checked_body, texts_only, wrong_type
 from wire.core.call import Call, StreamCall
+from wire.core.errors import ConfigurationError, RuleError, Violation, refuse
 from wire.core.memory import notes, raw_of
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError, RuleError, Violation, refuse
 from wire.openai.common.endpoints import JSON
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.fold import TextEvent, fold

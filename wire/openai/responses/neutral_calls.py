@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
+from wire.core.errors import ConfigurationError
 from wire.core.flow import Flow
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.request import Request, TokenCount

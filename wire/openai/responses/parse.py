@@ -17,9 +17,9 @@ import msgspec
 
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
+from wire.core.errors import RuleError, WireError
 from wire.core.lenient import Halves, portable_json, well_formed
 from wire.core.memory import PARTIAL, encode, notes
-from wire.errors import RuleError, WireError
 from wire.neutral.ids import ReplyIds
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import (

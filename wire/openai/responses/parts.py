@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import HistoryError, LimitError, RuleError, Violation
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.memory import Note, encode, freeze, remember
 from wire.core.provider import Provider
-from wire.errors import HistoryError, LimitError, RuleError, Violation
 from wire.neutral.ids import LegalIds, ReplyIds
 from wire.neutral.messages import (
     Media,

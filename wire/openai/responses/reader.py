@@ -21,10 +21,10 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import RawValue
 from wire.core.error_words import ErrorReader
+from wire.core.errors import APIError, StreamInvalid, WireError
 from wire.core.lenient import decoded, fields_of
 from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.errors import APIError, StreamInvalid, WireError
 from wire.openai.common.error_body import ERRORS
 from wire.openai.responses.fold import TERMINAL_EVENTS, fold, keep_bytes
 from wire.openai.responses.types import Response, StreamEvent

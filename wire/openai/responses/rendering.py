@@ -16,9 +16,9 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
+from wire.core.errors import RuleError, Violation, WireError
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.errors import RuleError, Violation, WireError
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import (

@@ -17,10 +17,10 @@ from wire.core import reading
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
+from wire.core.errors import RuleError, StreamInvalid, Violation
 from wire.core.extra_keys import narrowed
 from wire.core.lenient import NOT_STRICT, decoded, strict_json
 from wire.core.memory import WireStruct, notes
-from wire.errors import RuleError, StreamInvalid, Violation
 from wire.openai.common.endpoints import JSON, page
 from wire.openai.common.error_body import ERRORS, parse_error
 from wire.openai.responses.endpoints import (

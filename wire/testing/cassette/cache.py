@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.core.arguments import number, whole_number
+from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole
 from wire.core.secret import Secret, sealed_list
-from wire.errors import CassetteError, ConfigurationError
 from wire.testing.cassette.deck import Keep
 from wire.testing.cassette.format.bodies import body_chunks
 from wire.testing.cassette.format.file import End, load

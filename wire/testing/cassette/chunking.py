@@ -16,8 +16,8 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.testing.cassette.pieces import Pause
 
 _KINDS = ("recorded", "one", "bytes:N", "split:K", "seed:N")

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from wire.core.errors import CassetteError
 from wire.core.files import read_whole
 from wire.core.secret import Secret
-from wire.errors import CassetteError
 from wire.testing.cassette.format.file import End, Interaction, load
 from wire.testing.cassette.format.kept_headers import Headers
 from wire.testing.cassette.format.redaction import Redaction

@@ -32,8 +32,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.testing.cassette.pieces import Cut, Pause, Piece, Reset
 
 KINDS = ("cut", "end", "reset", "stall", "slow", "garbage", "repeat", "drop", "drop-finish")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette.chunking import as_received, chunking_of, paced
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
 from wire.testing.cassette.format.file import End

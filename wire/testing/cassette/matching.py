@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.file_position import Path, shown
 from wire.testing.cassette.format.json_paths import parsed, without

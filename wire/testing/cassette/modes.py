@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 
 Mode = Literal["none", "once", "new_episodes", "all", "rewrite", "verify"]
 """What a cassette does with a request:

@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wire.errors import CassetteError
+from wire.core.errors import CassetteError
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
 from wire.testing.cassette.format.file import End, Interaction
 from wire.testing.cassette.format.sent import Sent

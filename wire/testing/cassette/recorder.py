@@ -15,8 +15,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wire.core.errors import CassetteError
 from wire.core.secret import Secret, sealed_list, unsealed
-from wire.errors import CassetteError
 from wire.testing.cassette.format.bodies import body_chunks, read_body
 from wire.testing.cassette.format.content_coding import decode_content, refusal
 from wire.testing.cassette.format.file import (

@@ -13,8 +13,8 @@ import anyio
 import httpx
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import CassetteError, ConfigurationError, WireError
 from wire.core.files import read_whole
-from wire.errors import CassetteError, ConfigurationError, WireError
 from wire.testing.cassette.chunking import Chunking, chunking_of
 from wire.testing.cassette.faults import ENDING, Fault, fault_of
 from wire.testing.cassette.format.file import load

@@ -13,8 +13,8 @@ from typing import Any, Self
 import httpx
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.secret import Secret, sealed_list, sealed_object
-from wire.errors import CassetteError, ConfigurationError
 from wire.http.async_lanes import AsyncLanes
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import Lanes

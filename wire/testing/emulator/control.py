@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.script import Step, steps_of

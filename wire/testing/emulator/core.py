@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from wire.core.arguments import checked_arguments, items_of, whole_number
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, sealed, type_name
-from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import AS_OF
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes

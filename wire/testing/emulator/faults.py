@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette import faults as common
 from wire.testing.cassette.faults import ENDING, Fault, broken, error_response, events_of
 from wire.testing.cassette.pieces import Piece, Reset

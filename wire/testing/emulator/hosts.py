@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
-from wire.providers import PROVIDERS, family_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
+from wire.wires.providers import PROVIDERS, family_of
 
 _MODELS = {
     "deepseek": r"deepseek-(chat|reasoner|flash|v\d[\w.-]*)",

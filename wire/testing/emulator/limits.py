@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, seal_fields
-from wire.errors import ConfigurationError
 
 
 class EmulatorLimits(msgspec.Struct, frozen=True):

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from wire.core.arguments import items_of, whole_number
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, sealed
-from wire.errors import ConfigurationError
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.faults import fault_of
 

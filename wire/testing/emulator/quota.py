@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, seal_fields
-from wire.errors import ConfigurationError
 from wire.testing.emulator.answer import Answer
 
 _BYTES_PER_TOKEN = 4

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wire.core.credentials import SHOWN, secret_name
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits

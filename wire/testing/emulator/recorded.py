@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from wire.core.errors import CassetteError
 from wire.core.files import read_whole
-from wire.errors import CassetteError
 from wire.testing.cassette.faults import Fault
 from wire.testing.cassette.format.file import Interaction, load
 from wire.testing.cassette.format.sent import Sent

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.faults import fault_of
 from wire.testing.emulator.model import Output

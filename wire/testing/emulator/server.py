@@ -20,8 +20,8 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Protocol
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer, json_bytes

@@ -10,7 +10,7 @@ from __future__ import annotations
 import httpx
 
 from wire.core.arguments import checked_arguments
-from wire.errors import ConfigurationError
+from wire.core.errors import ConfigurationError
 from wire.testing.cassette.pieces import Cut, Piece, Reset
 from wire.testing.cassette.playing import Playing, Step
 from wire.testing.emulator.answer import Answer

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import Violation
 from wire.core.json_values import expands, too_large
 from wire.core.provider import Provider
-from wire.errors import Violation
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.rules import items, pairs, parts, settings
 from wire.openai.responses.rules.rule_input import Body, RuleInput, violation

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.openai.responses.rules.rule_input import (
     CALL_NAMES,
     OUTPUT_OF,

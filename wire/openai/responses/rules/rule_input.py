@@ -12,8 +12,8 @@ from typing import Any, cast
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import Violation
 from wire.core.memory import COMPLETE, WireStruct, kept_bytes, raw_of
-from wire.errors import Violation
 from wire.openai.common.dialect import matches_model
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.types import Item, ResponseRequest

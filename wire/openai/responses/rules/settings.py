@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.errors import Violation
+from wire.core.errors import Violation
 from wire.openai.common.dialect import matches_model
 from wire.openai.common.refusals import refused_fields
 from wire.openai.common.schemas import open_object

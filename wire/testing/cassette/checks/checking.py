@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.errors import CassetteError
+from wire.core.errors import CassetteError
 from wire.testing.cassette.checks.drift import drift
 from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.checks.scan import Allowed, scan

@@ -18,10 +18,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import wire
+from wire.core.errors import LimitError, RuleError
 from wire.core.lenient import Unreadable, decoded, plain
 from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
-from wire.errors import LimitError, RuleError
 from wire.testing.cassette.checks.endpoints import Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import Body, Interaction, Response

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wire.core.memory import WireStruct
-from wire.providers import owner_of
+from wire.wires.providers import owner_of
 
 
 class Endpoint(NamedTuple):

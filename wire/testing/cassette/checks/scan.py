@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.core.credentials import credentials_in, secret_name
+from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.core.limits import Inflater, Limits
-from wire.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.testing.cassette.format.file_position import Path, positions, shown
 from wire.testing.cassette.leaks import unescaped
 

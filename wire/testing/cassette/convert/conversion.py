@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from wire.core.credentials import looks_secret, secret_name
+from wire.core.errors import CassetteError, LimitError, StreamInvalid
 from wire.core.limits import Inflater, Limits, check_json
-from wire.errors import CassetteError, LimitError, StreamInvalid
 from wire.testing.cassette.convert.foreign import At, Exchange, FaultAt, Headers, Notes
 from wire.testing.cassette.convert.har import is_har, read_har, write_har
 from wire.testing.cassette.convert.vcr import is_vcr, read_vcr, write_vcr

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from wire.core.errors import CassetteError
 from wire.core.limits import Limits
-from wire.errors import CassetteError
 from wire.testing.cassette.format.file_position import Fault, Path, shown
 
 _LIMITS = Limits()

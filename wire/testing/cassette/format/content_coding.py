@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any, NamedTuple, Protocol
 
+from wire.core.errors import LimitError, StreamInvalid
 from wire.core.limits import Inflater, Limits
-from wire.errors import LimitError, StreamInvalid
 
 _PACKAGES = {
     "br": ("brotli", "brotlicffi"),

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from wire.core.decoders import decoder, json_schema
+from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole, write_whole
-from wire.errors import CassetteError, ConfigurationError
 from wire.testing.cassette.format.file_position import Fault, fault_of, repeated_key
 from wire.testing.cassette.format.json_paths import parsed
 from wire.testing.cassette.format.json_style import (

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError
 
 _STEP = re.compile(
     r"""(?P<deep>\.\.)?\.?(?:(?P<name>[^\W\d][\w-]*)|\[(?P<index>\d+)\]"""

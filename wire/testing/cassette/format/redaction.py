@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from wire.core.errors import CassetteError
 from wire.core.limits import is_deeper
-from wire.errors import CassetteError
 from wire.testing.cassette.format.file_position import Path
 from wire.testing.cassette.format.json_paths import matches, parsed
 

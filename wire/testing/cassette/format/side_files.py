@@ -17,8 +17,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
+from wire.core.errors import CassetteError
 from wire.core.files import MAX_FILE_BYTES, read_whole, write_whole
-from wire.errors import CassetteError
 
 INLINE_BYTES = 4 * 1024
 """Bytes of the largest binary content that stands in the cassette itself."""

@@ -18,8 +18,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wire.core.errors import WireError, one_line
 from wire.core.lenient import Unreadable
-from wire.errors import WireError, one_line
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
 from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from wire.core.errors import WireError
 from wire.core.lenient import Unreadable
 from wire.core.memory import encode
-from wire.errors import WireError
 from wire.neutral import messages as neutral
 
 PartKind = Literal["text", "thought", "call", "result", "file", "other"]

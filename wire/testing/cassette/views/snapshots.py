@@ -14,10 +14,10 @@ import msgspec
 from msgspec import UNSET
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole
 from wire.core.json_values import checked
 from wire.core.memory import encode
-from wire.errors import CassetteError, ConfigurationError
 from wire.testing.cassette.format.bodies import event_bytes
 from wire.testing.cassette.format.file import Body, Event, Interaction, load
 from wire.testing.cassette.views.conversation import conversation, readable

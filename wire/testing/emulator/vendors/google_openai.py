@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
-from wire.providers import PROVIDERS
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
@@ -24,6 +23,7 @@ from wire.testing.emulator.vendors.gemini.vendor import VERSION
 from wire.testing.emulator.vendors.openai.chat import Generation, decoded, prompt_of, wish_of
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
+from wire.wires.providers import PROVIDERS
 
 _PATHS = paths(
     ("google", rf"/{VERSION}/openai/chat/completions", {"POST": "chat.completions"}),

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.core.errors import RuleError, Violation
 from wire.core.memory import WireStruct
-from wire.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import WORDS, check, error_response, server_text

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.otel.names import CONVENTIONS as CONVENTIONS
-    from wire.otel.tracer import Tracing as Tracing
-    from wire.otel.tracer import tracing as tracing
+    from wire.around.otel.names import CONVENTIONS as CONVENTIONS
+    from wire.around.otel.tracer import Tracing as Tracing
+    from wire.around.otel.tracer import tracing as tracing
 
 _NAMES = {
-    "wire.otel.names": ("CONVENTIONS",),
-    "wire.otel.tracer": ("Tracing", "tracing"),
+    "wire.around.otel.names": ("CONVENTIONS",),
+    "wire.around.otel.tracer": ("Tracing", "tracing"),
 }
 
 if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
-    __getattr__, __dir__ = lazy_names("wire.otel", _NAMES)
+    __getattr__, __dir__ = lazy_names("wire.around.otel", _NAMES)

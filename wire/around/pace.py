@@ -16,7 +16,7 @@ from collections.abc import Generator, Mapping
 from time import monotonic
 from typing import Generic, TypeVar
 
-from wire.around import (
+from wire.around.seam import (
     Around,
     AttemptFailed,
     AttemptStarted,
@@ -30,9 +30,9 @@ from wire.around import (
     Wait,
 )
 from wire.core.account import Account
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.pacing import BUSY, LONGEST, Pacing, Place, amounts, estimated
 from wire.core.secret import quoted
-from wire.errors import ConfigurationError, WireError
 from wire.neutral.messages import Usage
 
 _NOTHING = amounts(0, 0)

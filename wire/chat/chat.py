@@ -24,9 +24,9 @@ from typing import (
 
 import msgspec
 
-from wire.chat_stream import AsyncChatStream as AsyncChatStream
-from wire.chat_stream import ChatStream as ChatStream
-from wire.chat_stream import async_stream_events, stream_events
+from wire.chat.stream import AsyncChatStream as AsyncChatStream
+from wire.chat.stream import ChatStream as ChatStream
+from wire.chat.stream import async_stream_events, stream_events
 from wire.core.arguments import checked_names, items_of, suggestion
 from wire.core.bodies import wrong_type
 from wire.core.call import (
@@ -38,20 +38,20 @@ from wire.core.call import (
     timeouts_of,
 )
 from wire.core.credentials import known_credential
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.limits import Limits
 from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
-from wire.errors import ConfigurationError, RuleError, Violation
 from wire.http.target import Options, Token, options_of, seal
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
 from wire.neutral.request import Request, ServerTool, TokenCount, Tool, check_caching
-from wire.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
+from wire.wires.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 
 if TYPE_CHECKING:
-    from wire.around import AroundFunction
-    from wire.batches import AsyncBatches, Batches
+    from wire.around.seam import AroundFunction
+    from wire.chat.batches import AsyncBatches, Batches
     from wire.core.flow import Flow
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
@@ -844,7 +844,7 @@ class Chat(ChatState["Client"]):
         """The stream of a call that `stream_call` made with `output`."""
         if output is None:
             return stream_events(self.client.stream(call))
-        from wire.output_stream import output_events
+        from wire.chat.output import output_events
 
         return output_events(self.client, call)
 
@@ -931,7 +931,7 @@ class Chat(ChatState["Client"]):
         Batches(openai@responses:gpt-5.4)
         >>> chat.close()
         """
-        from wire.batches import Batches  # few chats have one
+        from wire.chat.batches import Batches  # few chats have one
 
         return Batches(self)
 
@@ -960,14 +960,14 @@ class Chat(ChatState["Client"]):
         >>> report.media_type
         'application/pdf'
         """
-        from wire.batches import upload_flow
+        from wire.chat.batches import upload_flow
 
         flow = upload_flow(self, data, media_type=media_type, name=name, size=size)
         return self.client.run(flow)
 
     def delete_file(self, file: str | Media) -> None:
         """Delete a file that `upload` returned, by its media or its `url`."""
-        from wire.batches import delete_flow
+        from wire.chat.batches import delete_flow
 
         self.client.run(delete_flow(self, file))
 
@@ -1278,7 +1278,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         """The stream of a call that `stream_call` made with `output`."""
         if output is None:
             return async_stream_events(self.client.stream(call))
-        from wire.output_stream import async_output_events
+        from wire.chat.output import async_output_events
 
         return async_output_events(self.client, call)
 
@@ -1350,7 +1350,7 @@ class AsyncChat(ChatState["AsyncClient"]):
     @property
     def batches(self) -> AsyncBatches:
         """Batches of this model. As `Chat.batches`."""
-        from wire.batches import AsyncBatches
+        from wire.chat.batches import AsyncBatches
 
         return AsyncBatches(self)
 
@@ -1364,14 +1364,14 @@ class AsyncChat(ChatState["AsyncClient"]):
         size: int | None = None,
     ) -> Media:
         """Upload a file, and return media that refer to it. As `Chat.upload`."""
-        from wire.batches import upload_flow
+        from wire.chat.batches import upload_flow
 
         flow = upload_flow(self, data, media_type=media_type, name=name, size=size)
         return await self.client.run(flow)
 
     async def delete_file(self, file: str | Media) -> None:
         """Delete a file that `upload` returned. As `Chat.delete_file`."""
-        from wire.batches import delete_flow
+        from wire.chat.batches import delete_flow
 
         await self.client.run(delete_flow(self, file))
 

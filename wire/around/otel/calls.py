@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.around import (
+from wire.around.otel.names import UNKNOWN_ERROR, Names
+from wire.around.seam import (
     AttemptFailed,
     AttemptStarted,
     CallEnded,
@@ -20,9 +21,8 @@ from wire.around import (
     StreamLeft,
 )
 from wire.core.credentials import without_known
-from wire.errors import WireError
+from wire.core.errors import WireError
 from wire.neutral.messages import Media, Part, Reply, Text, Thought, ToolCall, ToolResult
-from wire.otel.names import UNKNOWN_ERROR, Names
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram

@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from wire.core.errors import WireError
 from wire.core.memory import Note
-from wire.errors import WireError
 from wire.neutral.messages import (
     Message,
     Other,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wire.errors import (
+from wire.core.errors import (
     APIError,
     AuthError,
     ClockError,

@@ -38,12 +38,12 @@ from wire.core.credentials import (
     secret_name,
 )
 from wire.core.decoders import convert
+from wire.core.errors import ConfigurationError
 from wire.core.hosts import origin_of
 from wire.core.memory import Note
 from wire.core.secret import Secret, TokenSource, quoted, sealed, type_name, unsealed
-from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
-from wire.providers import (
+from wire.wires.providers import (
     FACTORIES,
     PROVIDERS,
     Provider,

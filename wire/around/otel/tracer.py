@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wire.around import Around, CallEnded, CallFailed, Outgoing, StreamLeft
+from wire.around.otel.calls import TracedCall
+from wire.around.otel.names import CONVENTIONS, Names
+from wire.around.otel.spans import WorkSpan
+from wire.around.seam import Around, CallEnded, CallFailed, Outgoing, StreamLeft
 from wire.core.arguments import checked_arguments
 from wire.core.credentials import without_known
+from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted, type_name
 from wire.core.version import VERSION
-from wire.errors import ConfigurationError
 from wire.neutral.messages import ToolCall
-from wire.otel.calls import TracedCall
-from wire.otel.names import CONVENTIONS, Names
-from wire.otel.spans import WorkSpan
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram

@@ -19,22 +19,19 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.catalogue.catalogue import current
-from wire.chat import AsyncChat
+from wire.chat.chat import AsyncChat
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
-from wire.core.memory import Note
-from wire.core.printable import printable_line
-from wire.core.secret import Secret, sealed, type_name
-from wire.errors import (
+from wire.core.errors import (
     BlockedError,
     ConfigurationError,
     RuleError,
     Violation,
     WireError,
 )
-from wire.gateway.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
-from wire.gateway.failures import failure_of
-from wire.gateway.state import Remembered, packed, restored, state_of
+from wire.core.memory import Note
+from wire.core.printable import printable_line
+from wire.core.secret import Secret, sealed, type_name
 from wire.http.aio import AsyncStream
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Reply, Restart, ToolResult
@@ -46,13 +43,16 @@ from wire.neutral.serving import (
     encoded,
     left_out,
 )
+from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
+from wire.serving.failures import failure_of
+from wire.serving.state import Remembered, packed, restored, state_of
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Failure, Settings, Vendor, vendor_of
 from wire.testing.emulator.vendors import VENDORS
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 _LEAST_TOKENS = 16
 """OpenAI's least `max_output_tokens`; clients of Anthropic ask for 1 to see whether a key works."""

@@ -15,12 +15,12 @@ import msgspec
 from wire.catalogue.catalogue import Model, current
 from wire.catalogue.cost import Cost, cost_of_usage
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError, RuleError, SchemaError
 from wire.core.provider import Provider
-from wire.errors import ConfigurationError, RuleError, SchemaError
 from wire.neutral.messages import Media, Message, Usage
 from wire.neutral.request import Output, Request, Tool
-from wire.providers import PROVIDERS, row_of_model
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
+from wire.wires.providers import PROVIDERS, row_of_model
 
 _SCHEMA = {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"]}
 _PIXEL = base64.b64decode(

@@ -50,9 +50,9 @@ import msgspec
 
 from wire.core.account import Account
 from wire.core.call import Call, Preview, StreamCall
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.secret import type_name
-from wire.errors import ConfigurationError, WireError
 
 __all__ = [
     "Around",

@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from wire.core.arguments import checked_arguments
+from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider as Provider
 from wire.core.provider import family_of as family_of
 from wire.core.provider import with_regions
 from wire.core.secret import Secret, quoted
-from wire.errors import ConfigurationError
-from wire.wires import WIRES
-from wire.wires import unlisted as unlisted
+from wire.wires.contract import WIRES
+from wire.wires.contract import unlisted as unlisted
 
 __all__ = [
     "PROVIDERS",

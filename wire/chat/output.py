@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
-from wire.chat_stream import AsyncChatStream, ChatStream
+from wire.chat.stream import AsyncChatStream, ChatStream
 from wire.core.call import StreamCall
+from wire.core.errors import OutputError, WireError
 from wire.core.stream_block import async_stream_block, stream_block
-from wire.errors import OutputError, WireError
 from wire.neutral.messages import Done, Event, Reply, Restart
 from wire.neutral.output_calls import again, answered
 

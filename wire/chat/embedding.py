@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from wire.around import AroundFunction
-from wire.chat import model_name
+from wire.around.seam import AroundFunction
+from wire.chat.chat import model_name
 from wire.core.arguments import checked_names
 from wire.core.call import Timeouts
 from wire.core.limits import Limits
@@ -15,7 +15,7 @@ from wire.core.secret import Headers, Secret, sealed
 from wire.http.client import Client
 from wire.http.target import Token, options_of, seal
 from wire.neutral.embeddings import Embeddings
-from wire.providers import model_of
+from wire.wires.providers import model_of
 
 
 def _sealed(options: Any) -> None:

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING
 from wire.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from wire.gateway.gateway import Gateway as Gateway
-    from wire.gateway.server import GatewayServer as GatewayServer
-    from wire.gateway.server import serve as serve
+    from wire.serving.gateway import Gateway as Gateway
+    from wire.serving.server import GatewayServer as GatewayServer
+    from wire.serving.server import serve as serve
 
 _NAMES = {
-    "wire.gateway.gateway": ("Gateway",),
-    "wire.gateway.server": ("GatewayServer", "serve"),
+    "wire.serving.gateway": ("Gateway",),
+    "wire.serving.server": ("GatewayServer", "serve"),
 }
 
 if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
-    __getattr__, __dir__ = lazy_names("wire.gateway", _NAMES)
+    __getattr__, __dir__ = lazy_names("wire.serving", _NAMES)

@@ -17,7 +17,7 @@ from contextlib import (
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast, overload
 
-from wire.chat import (
+from wire.chat.chat import (
     AsyncChat,
     AsyncChatStream,
     Chat,
@@ -29,10 +29,10 @@ from wire.chat import (
 )
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.call import USE_CLIENT_DEFAULT, ClientDefault, Timeouts
+from wire.core.errors import ConfigurationError
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, sealed_object, unsealed
-from wire.errors import ConfigurationError
 from wire.http.aio import AsyncClient
 from wire.http.client import Client
 from wire.http.target import (
@@ -43,7 +43,7 @@ from wire.http.target import (
 )
 from wire.neutral.messages import Message, Parts, Reply
 from wire.neutral.request import ServerTool, Tool
-from wire.providers import PROVIDERS, Provider, model_of, unknown_provider
+from wire.wires.providers import PROVIDERS, Provider, model_of, unknown_provider
 
 T = TypeVar("T")
 AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-from wire.errors import ConfigurationError
-from wire.gateway.gateway import LOOPBACK, Gateway
+from wire.core.errors import ConfigurationError
+from wire.serving.gateway import LOOPBACK, Gateway
 from wire.testing.emulator.answer import Answer, LiveAnswer
 from wire.testing.emulator.server import Connection, HttpServer
 

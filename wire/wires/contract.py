@@ -16,9 +16,9 @@ from wire.openai import responses
 
 if TYPE_CHECKING:  # a client that sends no neutral request does without their modules
     from wire.core.call import Call, StreamCall
+    from wire.core.errors import APIError, Violation, WireError
     from wire.core.flow import Flow
     from wire.core.provider import Provider
-    from wire.errors import APIError, Violation, WireError
     from wire.neutral.batches import WireBatches
     from wire.neutral.embeddings import Embeddings, EmbedRequest
     from wire.neutral.messages import Event, Message, Reply

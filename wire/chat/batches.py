@@ -16,13 +16,7 @@ from wire.core import json_values
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import wrong_type
 from wire.core.call import Call
-from wire.core.flow import Flow
-from wire.core.foreign import invalid
-from wire.core.memory import Note, with_notes
-from wire.core.polling import PollPolicy, polled
-from wire.core.provider import Provider
-from wire.core.secret import quoted, type_name
-from wire.errors import (
+from wire.core.errors import (
     ConfigurationError,
     NotFoundError,
     RuleError,
@@ -30,15 +24,21 @@ from wire.errors import (
     WireError,
     violations_below,
 )
+from wire.core.flow import Flow
+from wire.core.foreign import invalid
+from wire.core.memory import Note, with_notes
+from wire.core.polling import PollPolicy, polled
+from wire.core.provider import Provider
+from wire.core.secret import quoted, type_name
 from wire.neutral.batches import Batch, ResultLine, Upload, WireBatches
 from wire.neutral.data_source import DataSource
 from wire.neutral.media_types import media_type_of
 from wire.neutral.messages import Media, Message, Parts, Reply, with_tier
 from wire.neutral.request import Request
-from wire.wires import WIRES
+from wire.wires.contract import WIRES
 
 if TYPE_CHECKING:
-    from wire.chat import AsyncChat, Chat, ChatState
+    from wire.chat.chat import AsyncChat, Chat, ChatState
     from wire.neutral.output import OutputType
 
 Line: TypeAlias = Parts | Message | Sequence[Message] | Request

@@ -17,7 +17,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
 
-from wire.chat import (
+from wire.chat.chat import (
     AsyncChat,
     AsyncChatStream,
     Chat,
@@ -29,10 +29,7 @@ from wire.chat import (
 from wire.core.arguments import checked_names, items_of
 from wire.core.call import Call, StreamCall
 from wire.core.circuits import Circuit, Circuits
-from wire.core.memory import Note, with_notes
-from wire.core.secret import quoted, sealed, type_name
-from wire.core.stream_block import async_stream_block, stream_block
-from wire.errors import (
+from wire.core.errors import (
     AuthError,
     ClockError,
     ConfigurationError,
@@ -47,6 +44,9 @@ from wire.errors import (
     StreamError,
     WireError,
 )
+from wire.core.memory import Note, with_notes
+from wire.core.secret import quoted, sealed, type_name
+from wire.core.stream_block import async_stream_block, stream_block
 from wire.neutral.messages import Event, Message, Parts, Reply
 from wire.neutral.request import ServerTool, Tool
 

@@ -1,0 +1,3 @@
+from wire.around.otel import CONVENTIONS as CONVENTIONS
+from wire.around.otel import Tracing as Tracing
+from wire.around.otel import tracing as tracing

@@ -1,0 +1,1 @@
+from wire.around.pace import Pace as Pace

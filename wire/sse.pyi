@@ -1,0 +1,2 @@
+from wire.core.sse import Decoder as Decoder
+from wire.core.sse import Event as Event
