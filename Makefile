@@ -104,7 +104,7 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/pyright
-	$(BIN)/lint-imports
+	@$(BIN)/python -m tests.house
 
 # Warnings are errors, and so is a link to nothing (-n). All pages are read anew (-E), since their text
 # comes from docstrings and conf.py too.

@@ -65,6 +65,7 @@ nitpick_ignore_regex = [
 ROOT_PAGES = {
     "CHANGELOG.md": "/project/changelog.md",
     "CONTRIBUTING.md": "/project/contributing.md",
+    "HOUSE.md": "/project/house.md",
     "README.md": "/index.md",
     "SECURITY.md": "/project/security.md",
 }
@@ -181,7 +182,6 @@ def links_to_the_root(app: Sphinx, page: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> None:
     """Connect the functions above; Sphinx calls this."""
     sys.modules.update(PACKAGES)
-    sys.modules["wire.retry"] = wire.retry
     facts_as_text()
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)

@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-CHAT, CHATS, AGENT = "wire/chat.py", "wire/chats.py", "wire/agent/agent.py"
-FALLBACK = "wire/fallback_chat.py"
+CHAT, STATE, CHATS = "wire/chat/chat.py", "wire/chat/state.py", "wire/chat/chats.py"
+FALLBACK, AGENT = "wire/chat/fallback.py", "wire/agent/agent.py"
 OPTIONS = {
     "wire/http/target.py": ("Options",),
-    CHAT: ("Settings", "RequestOptions"),
+    STATE: ("Settings", "RequestOptions"),
     "wire/agent/state.py": ("AgentOptions",),
 }
 """File to the `TypedDict`s whose fields are documented there."""
@@ -46,7 +46,8 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
     ),
     "chat": tuple((CHAT, name, ("Settings", "Options")) for name in ("Chat", "AsyncChat")),
     "request": (
-        *((CHAT, name, ("RequestOptions", "Settings")) for name in (*_ASK, *_CALL)),
+        *((CHAT, name, ("RequestOptions", "Settings")) for name in _ASK),
+        *((STATE, name, ("RequestOptions", "Settings")) for name in _CALL),
         *((CHATS, name, ("RequestOptions", "Settings")) for name in _CHATS),
         *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
     ),
@@ -55,7 +56,7 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("wire/http/client.py", "Client.embed", ()),
         ("wire/http/aio.py", "AsyncClient.embed", ()),
     ),
-    "wire.embed": (("wire/embedding.py", "embed", ("Options",)),),
+    "wire.embed": (("wire/chat/embedding.py", "embed", ("Options",)),),
     "chats": tuple((CHATS, name, ()) for name in ("Chats", "AsyncChats")),
     "from_env": tuple(
         (CHATS, f"{name}.from_env", ("Options",)) for name in ("Chats", "AsyncChats")

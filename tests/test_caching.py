@@ -23,22 +23,14 @@ from wire.agent import Agent, CachePolicy, LLMAgent, RunState, dump_run, load_ru
 from wire.agent.config import LLMConfig
 from wire.anthropic import parse_reply, render_request
 from wire.anthropic.reader import parse_message
+from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import encode
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, RuleError, WireError
 from wire.history import repair
 from wire.history.order import with_results
-from wire.neutral.messages import (
-    Message,
-    Reply,
-    Text,
-    Thought,
-    ToolCall,
-    ToolResult,
-    Usage,
-    with_origin,
-)
+from wire.neutral.messages import Message, Reply, Text, Thought, ToolCall, ToolResult, with_origin
 from wire.neutral.request import Request, Tool
 from wire.sessions import dump_session, load_session
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport

@@ -322,7 +322,7 @@ def test_the_key_shows_itself_nowhere() -> None:
     while trace is not None:
         frames.append(
             repr(trace.tb_frame.f_locals)
-            if trace.tb_frame.f_code.co_filename.endswith("wire/chat.py")
+            if trace.tb_frame.f_code.co_filename.endswith("wire/chat/state.py")
             else ""
         )
         trace = trace.tb_next

@@ -716,7 +716,7 @@ def test_no_error_and_no_frame_of_ours_shows_a_key(
     told_all = "".join(
         traceback.TracebackException.from_exception(caught.value, capture_locals=True).format()
     )
-    ours = told_all[told_all.index("wire/config.py") :]
+    ours = told_all[told_all.index("wire/agent/config.py") :]
     assert [key for key in ("fake-plain-key", *ENV.values()) if key in ours] == []
 
 
@@ -740,7 +740,7 @@ def test_no_frame_shows_a_key_of_a_mapping(source: dict[str, Any]):
         told = "".join(
             traceback.TracebackException.from_exception(error, capture_locals=True).format()
         )
-    ours = told[told.index("wire/config.py") :]
+    ours = told[told.index("wire/agent/config.py") :]
     assert [key for key in ("fake-plain-key", *ENV.values()) if key in ours] == []
 
 

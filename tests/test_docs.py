@@ -27,6 +27,7 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, 
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "HOUSE.md",
     ROOT / "CHANGELOG.md",
     ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").rglob("*.md")),

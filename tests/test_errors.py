@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.joined import joined
 from wire import errors
-from wire.core.account import completed
+from wire.core.exchange import completed
 from wire.core.masking import Mask
 from wire.core.secret import Secret
 from wire.errors import (

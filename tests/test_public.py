@@ -14,22 +14,9 @@ from typing import Any
 import pytest
 
 import wire
+from tests import faces
+from tests.faces import PACKAGES, ROOT, SECTIONS, module_of, names_of
 from tests.joined import joined
-
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "public.md").read_text("utf-8")
-SECTIONS = dict(re.findall(r"^## `([\w.]+)`\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-PACKAGES = sorted(
-    path.parent
-    for path in (ROOT / "wire").rglob("__init__.py")
-    if "lazy_names(" in path.read_text("utf-8")
-)
-
-
-def names_of(section: str) -> list[str]:
-    """The names of a section: all that stands in backquotes in the list below its text."""
-    listed = section.partition("\n- ")[2]
-    return re.findall(r"`([A-Za-z_]+)`", listed)
 
 
 def loaded(name: str) -> Any:
@@ -50,8 +37,18 @@ def test_the_page_names_what_the_module_offers(name: str):
 
 
 def test_every_package_with_public_names_is_on_the_page():
-    packages = {".".join(path.relative_to(ROOT).parts) for path in PACKAGES}
-    assert packages <= set(SECTIONS)
+    public = {home: f"wire.{name}" for name, home in wire.PUBLIC_MODULES.items()}
+    assert {public.get(each, each) for each in map(module_of, PACKAGES)} <= set(SECTIONS)
+
+
+def test_a_public_name_of_a_module_is_that_module():
+    for name, home in wire.PUBLIC_MODULES.items():
+        public, own = importlib.import_module(f"wire.{name}"), importlib.import_module(home)
+        assert public is own
+        assert own.__spec__.name == home
+    assert importlib.import_module("wire.otel.names") is importlib.import_module(
+        "wire.around.otel.names"
+    )
 
 
 @joined("path", PACKAGES)
@@ -59,25 +56,16 @@ def test_no_module_of_a_package_hides_a_public_name(path: Path):
     """The import of a module makes it an attribute of its package, in place of a function that is
     loaded on first use.
     """
-    package = importlib.import_module(".".join(path.relative_to(ROOT).parts))
+    package = importlib.import_module(module_of(path))
     modules = {each.name for each in pkgutil.iter_modules(package.__path__)}
     shared = modules.intersection(package.__all__)
     assert [each for each in shared if not isinstance(getattr(package, each), ModuleType)] == []
 
 
-@joined("path", PACKAGES, ids=lambda path: ".".join(path.relative_to(ROOT).parts))
-def test_type_checkers_see_the_names_that_are_loaded(path: Path):
-    """The block under TYPE_CHECKING is written from the table; both have to say the same."""
-    text = (path / "__init__.py").read_text("utf-8")
-    package = importlib.import_module(".".join(path.relative_to(ROOT).parts))
-    table = [(module, name) for module, names in package._NAMES.items() for name in names] + [
-        (module.rpartition(".")[0], name)
-        for name, module in getattr(package, "_MODULES", {}).items()
-    ]
-    seen = re.findall(
-        r"^    from ([\w.]+) import (?:\(\s+)?\w+ as (\w+)(?:,\s+\))?$", text, re.MULTILINE
-    )
-    assert sorted(seen) == sorted(table)
+def test_type_checkers_see_the_names_that_are_loaded():
+    """`python -m tests.faces` writes the stubs."""
+    written = {path: path.read_text("utf-8") for path in (ROOT / "wire").rglob("*.pyi")}
+    assert written == faces.stubs()
 
 
 def test_a_name_that_is_missing_is_told_with_the_module_that_has_it() -> None:

@@ -12,7 +12,6 @@ from tests.joined import joined
 from wire import Chat, Message, Reply, Text, TextDelta
 from wire.errors import BlockedError, OutputError
 from wire.history import check, estimate_tokens, hand_over, prune, repair
-from wire.neutral.display import reply_html
 from wire.neutral.request import Request
 from wire.sessions import dump_session, export, load_session
 from wire.wires.contract import WIRES
@@ -234,7 +233,7 @@ def test_a_session_keeps_a_refusal() -> None:
 
 def test_people_see_a_refusal() -> None:
     reply = chat("openai:gpt-4.1", ANSWERS["openai:gpt-4.1"]).ask("Hi")
-    html = reply_html(reply).replace("&#x27;", "'")
+    html = reply._repr_html_().replace("&#x27;", "'")
     assert (html.count(WORDS), f"Refusal: {WORDS}" in html) == (1, True)
     assert export([REFUSED], "text") == f"assistant:\n  [refusal]\n  {WORDS}\n"
     assert export([REFUSED]) == f"## Assistant\n\n**Refusal**\n\n{WORDS}\n"

@@ -4,7 +4,6 @@ asks the rules of its own host before it sends.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
 import pickle
@@ -19,10 +18,9 @@ import msgspec
 import pytest
 
 from tests import fourth_wire
-from tests.joined import joined
 from wire import AsyncChat, AsyncClient, Chat, Client, anthropic, gemini, notes, openai
 from wire.core.call import Call, StreamCall
-from wire.core.provider import Provider, with_regions
+from wire.core.provider import with_regions
 from wire.errors import ConfigurationError, NotFoundError, RuleError
 from wire.neutral.messages import Done, Message, TextDelta
 from wire.neutral.request import Request
@@ -520,57 +518,6 @@ def struct_of(wire: str, call: Call[Any]) -> Any:
     """What a call sends, as the struct that `check` takes."""
     kind = type(raw_request(wire))
     return msgspec.json.decode(call.body, type=kind)
-
-
-# --- no wire by name ------------------------------------------------------------------------------
-
-ABOVE = [
-    ROOT / "wire" / "providers.py",
-    ROOT / "wire" / "chat.py",
-    *sorted((ROOT / "wire" / "http").glob("*.py")),
-]
-
-
-def imported(source: str) -> set[str]:
-    """Every module that an import of a source names, those inside functions too."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
-
-
-def wires_in(names: set[str]) -> list[str]:
-    return sorted(
-        name for name in names for wire in WIRES if f"{name}.".startswith(f"wire.{wire}.")
-    )
-
-
-@joined("path", ABOVE, ids=lambda path: path.name)
-def test_rooms_above_the_wires_name_none(path: Path):
-    source = path.read_text("utf-8")
-    assert wires_in(imported(source)) == []
-    assert not re.search(r"import_module|__import__", source)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "import wire.gemini",
-        "from wire import openai",
-        "from wire.anthropic.rules import check",
-        "def f():\n    from wire.openai.common.rows import ROWS",
-    ],
-)
-def test_an_import_of_a_wire_is_seen(source: str):
-    assert len(wires_in(imported(source))) == 1
-
-
-def test_the_list_of_rooms_is_not_empty():
-    assert {path.name for path in ABOVE} >= {"providers.py", "chat.py", "client.py", "target.py"}
-    assert all(isinstance(row, Provider) for row in PROVIDERS.values())
 
 
 @pytest.mark.parametrize("name", ["gemini", "openai", "anthropic"])

@@ -1,7 +1,8 @@
-from wire.core.errors import AccessDeniedError as AccessDeniedError
+# Written by `python -m tests.faces`.
 from wire.core.errors import APIError as APIError
-from wire.core.errors import AuthenticationError as AuthenticationError
+from wire.core.errors import AccessDeniedError as AccessDeniedError
 from wire.core.errors import AuthError as AuthError
+from wire.core.errors import AuthenticationError as AuthenticationError
 from wire.core.errors import BadRequestError as BadRequestError
 from wire.core.errors import BlockedError as BlockedError
 from wire.core.errors import CassetteError as CassetteError

@@ -1,1 +1,2 @@
+# Written by `python -m tests.faces`.
 from wire.around.pace import Pace as Pace

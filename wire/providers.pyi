@@ -1,3 +1,4 @@
+# Written by `python -m tests.faces`.
 from wire.wires.providers import PROVIDERS as PROVIDERS
 from wire.wires.providers import Provider as Provider
 from wire.wires.providers import family_of as family_of

@@ -30,6 +30,7 @@ from wire.agent import (
     load_run,
 )
 from wire.agent.provider import LLMResponse, StreamDelta
+from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChat, Chat
 from wire.core.retry import NONE, Retry
 from wire.errors import (
@@ -51,7 +52,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     ToolResult,
-    Usage,
 )
 from wire.neutral.request import Tool
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport

@@ -40,6 +40,7 @@ from wire.agent.provider import (
     as_model,
     collect,
 )
+from wire.catalogue.usage import Usage
 from wire.errors import ConfigurationError, RuleError, StreamIncomplete
 from wire.neutral.messages import (
     Done,
@@ -57,7 +58,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     ToolResult,
-    Usage,
 )
 from wire.neutral.request import Tool
 from wire.pipeline.dot import parse

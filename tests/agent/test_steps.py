@@ -23,6 +23,7 @@ from wire.agent.steps import (
     refused,
     resumed,
 )
+from wire.catalogue.usage import Usage
 from wire.core.exchange import Pause
 from wire.core.retry import NONE, Retry
 from wire.errors import (
@@ -35,7 +36,7 @@ from wire.errors import (
     WireError,
 )
 from wire.history import check
-from wire.neutral.messages import Message, Reply, Stop, Text, Thought, ToolCall, ToolResult, Usage
+from wire.neutral.messages import Message, Reply, Stop, Text, Thought, ToolCall, ToolResult
 from wire.neutral.request import Tool
 from wire.tools import Toolbox, ToolRun, tool
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.joined import joined
 from wire.anthropic.error_body import ERRORS, parse_error
 from wire.anthropic.types import ErrorObject
-from wire.core.account import completed
+from wire.core.exchange import completed
 from wire.errors import (
     AccessDeniedError,
     APIError,

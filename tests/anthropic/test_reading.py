@@ -19,6 +19,7 @@ from wire.anthropic.fold import fold
 from wire.anthropic.parse import parse_reply, usage_of
 from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import Usage as WireUsage
+from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, StreamIncomplete
 from wire.neutral.messages import (
@@ -39,7 +40,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
 )
 
 from .neutral import HI, MODEL, SIGNED, TIDE, asked, received, reply_of, text, thinking, tool_use

@@ -10,15 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.joined import joined
-from wire.core.account import (
-    Account,
-    answer_account,
-    completed,
-    keep_account,
-    request_id,
-    retry_after,
-)
-from wire.core.memory import WireStruct
+from wire.core.account import Account
+from wire.core.exchange import completed, request_id, retry_after
+from wire.core.memory import WireStruct, answer_account, keep_account
 from wire.errors import WireError
 
 NOW = 784_111_777.0

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.joined import joined
 from wire.core.logs import logger
 from wire.core.memory import Note
-from wire.core.printable import UNSAFE, printable, printable_json, printable_line
+from wire.core.printable import UNSAFE, printable_json, printable_line
+from wire.core.terminal_text import printable
 from wire.errors import Violation, one_line
 from wire.neutral.messages import ToolCall
 from wire.tools import format_call

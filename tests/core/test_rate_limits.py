@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.joined import joined
-from wire.core.account import Account, ResponseHeaders, answer_account, error_limits
-from wire.core.masking import Mask
+from wire.core.account import Account
+from wire.core.exchange import error_limits
+from wire.core.masking import Mask, ResponseHeaders
+from wire.core.memory import answer_account
 from wire.core.rate_limits import RateLimit, body_limits, header_limits
 from wire.core.secret import Secret
 from wire.errors import RateLimitError

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.conformance.records import body_of, lines
 from tests.joined import joined
 from tests.property import sample
+from wire.catalogue.usage import Usage
 from wire.core.memory import Note, kept_bytes, unknown, with_notes
 from wire.errors import BlockedError, WireError
 from wire.gemini import (
@@ -47,7 +48,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
 )
 
 from .conversations import SECOND, SIGNATURE

@@ -16,6 +16,7 @@ import pytest
 import wire
 from tests.joined import joined
 from wire import AsyncChat, AsyncClient, Chat, Client, TokenCount, anthropic, gemini, openai
+from wire.catalogue.usage import Usage
 from wire.errors import (
     BadRequestError,
     ConfigurationError,
@@ -25,7 +26,7 @@ from wire.errors import (
     WireError,
 )
 from wire.neutral.embeddings import TASKS, batches
-from wire.neutral.messages import Message, Usage
+from wire.neutral.messages import Message
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 KEY = "fake-key"

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from tests.joined import joined
+from wire.catalogue.usage import Usage
 from wire.core.memory import Note, notes, with_notes
 from wire.errors import BlockedError, RuleError
 from wire.gemini import Content, GenerateContentResponse
@@ -27,7 +28,6 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     ToolResult,
-    Usage,
     checked,
     with_answer,
     with_origin,

@@ -16,6 +16,7 @@ from tests.conformance.quirks import Served, dialect_of_case, read
 from tests.conformance.test_quirks import CASES
 from tests.joined import joined
 from wire import AsyncClient, Client, notes, openai, retry
+from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, encode
 from wire.errors import BlockedError, StreamIncomplete, StreamInvalid, WireError
 from wire.neutral.messages import (
@@ -28,7 +29,6 @@ from wire.neutral.messages import (
     TextDelta,
     ThoughtDelta,
     ToolCallEnd,
-    Usage,
     with_origin,
 )
 from wire.neutral.request import Request

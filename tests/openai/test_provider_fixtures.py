@@ -21,6 +21,7 @@ import msgspec
 
 from tests.joined import joined
 from wire import AsyncClient, Client, notes, openai
+from wire.catalogue.usage import Usage
 from wire.neutral.messages import (
     Done,
     Event,
@@ -30,7 +31,6 @@ from wire.neutral.messages import (
     ThoughtDelta,
     ToolCall,
     ToolCallEnd,
-    Usage,
 )
 from wire.openai import (
     ChatCompletion,

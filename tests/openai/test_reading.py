@@ -12,6 +12,7 @@ import pytest
 
 import wire
 from tests.joined import joined
+from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
 from wire.neutral.messages import (
@@ -28,7 +29,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
 )
 from wire.openai import (
     ChatCompletion,

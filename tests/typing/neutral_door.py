@@ -44,11 +44,12 @@ from wire import (
     tool,
 )
 from wire.agent import AgentEvent, AsyncModel, Model, RunResult, dump_session, load_session
+from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChatStream, ChatStream
 from wire.core.memory import Noted
 from wire.http.aio import AsyncStream
 from wire.http.client import Stream
-from wire.neutral.messages import Event, Part, Usage
+from wire.neutral.messages import Event, Part
 from wire.pipeline import Ended, Engine, Finding, Graph, lint, parse
 from wire.tools import FunctionTool, mcp
 

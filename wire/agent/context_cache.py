@@ -22,7 +22,8 @@ from typing import Any, TypeVar, Unpack
 
 import anyio
 
-from wire.chat.chat import AsyncChat, Chat, RequestOptions
+from wire.chat.chat import AsyncChat, Chat
+from wire.chat.state import RequestOptions
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import ConfigurationError, WireError

@@ -20,7 +20,9 @@ import anyio
 import msgspec
 
 from wire.agent.model import AsyncModel, close_model, is_async_model
-from wire.chat.chat import AsyncChat, RequestOptions, Settings, seal_settings
+from wire.catalogue.usage import Usage
+from wire.chat.chat import AsyncChat
+from wire.chat.state import RequestOptions, Settings, seal_settings
 from wire.core import retry
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
@@ -49,7 +51,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     ToolResult,
-    Usage,
 )
 from wire.neutral.request import ServerTool, Tool
 from wire.wires.providers import FACTORIES, PROVIDERS, family_of, unknown_provider

@@ -16,12 +16,12 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 from wire.agent.steps import Reason, RunState
+from wire.catalogue.usage import Usage
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import with_notes
-from wire.neutral.messages import Usage
 from wire.sessions.session_file import Session, dump_session, load_session, violation
 
 _KEY = "run"

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wire.agent.model import model_name
 from wire.agent.steps import Steps
+from wire.catalogue.usage import Usage
 from wire.core.errors import ConfigurationError
 from wire.core.secret import type_name
-from wire.neutral.messages import ToolCall, ToolResult, Usage
+from wire.neutral.messages import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from wire.around.seam import Around, Outgoing

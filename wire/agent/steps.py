@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from wire.agent.guard import Guard
+from wire.catalogue.usage import Usage
 from wire.core import retry as presets
-from wire.core.account import answer_account
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import (
     ConfigurationError,
@@ -32,12 +32,12 @@ from wire.core.errors import (
     ungrouped,
 )
 from wire.core.exchange import Pause
-from wire.core.memory import MetadataStruct
+from wire.core.memory import MetadataStruct, answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
 from wire.history import check
 from wire.history.order import last_calls, listed, unanswered, with_results
-from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Usage
+from wire.neutral.messages import Message, Reply, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun
 
 if TYPE_CHECKING:

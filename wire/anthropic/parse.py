@@ -18,6 +18,7 @@ from wire.anthropic.finish import reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
+from wire.catalogue.usage import Usage as Tokens
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import WireError
 from wire.core.lenient import Halves, odd_text, plain, portable, portable_json, well_formed
@@ -49,7 +50,6 @@ from wire.neutral.messages import (
     with_answer,
     with_origin,
 )
-from wire.neutral.messages import Usage as Tokens
 
 WIRE = "anthropic"
 

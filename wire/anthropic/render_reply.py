@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from wire.anthropic.finish import REASONS
+from wire.catalogue.usage import Usage
 from wire.neutral.messages import (
     Citation,
     Done,
@@ -23,7 +24,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
 )
 from wire.neutral.serving import (
     NO_STATE,

@@ -29,11 +29,13 @@ from wire.around.seam import (
     StreamLeft,
     Wait,
 )
+from wire.catalogue.usage import Usage
 from wire.core.account import Account
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.pacing import BUSY, LONGEST, Pacing, Place, amounts, estimated
 from wire.core.secret import quoted
-from wire.neutral.messages import Usage
+
+__all__ = ["Pace"]
 
 _NOTHING = amounts(0, 0)
 Turn = TypeVar("Turn")

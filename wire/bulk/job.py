@@ -8,14 +8,14 @@ from contextvars import ContextVar
 from typing import Any
 
 import anyio
-import httpx
 import msgspec
 
 from wire.around.pace import Limiter
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row, given_settings, question_of, request_json
-from wire.chat.chat import AsyncChat, RequestOptions
+from wire.chat.chat import AsyncChat
 from wire.chat.fallback import AsyncFallbackChat
+from wire.chat.state import RequestOptions
 from wire.core.errors import AuthenticationError, FallbackError, WireError
 from wire.core.memory import with_notes
 from wire.neutral.messages import Reply
@@ -79,13 +79,13 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 _SENT: ContextVar[list[None]] = ContextVar("sent")
 
 
-class _Sends(httpx.AsyncBaseTransport):
-    """Tells the row whose request is sent that it is not answered from the cache."""
+class _Sends:
+    """A transport that tells the row whose request is sent: it is not answered from the cache."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+    def __init__(self, inner: Any) -> None:
         self._inner = inner
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: Any) -> Any:
         _SENT.get([]).append(None)
         return await self._inner.handle_async_request(request)
 

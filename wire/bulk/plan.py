@@ -10,11 +10,11 @@ import msgspec
 
 from wire.bulk.progress import duration, usd
 from wire.bulk.rows import Row, question_of
+from wire.catalogue.usage import Usage
 from wire.chat.models import cost
 from wire.core.arguments import whole_number
 from wire.core.errors import WireError
 from wire.history.tokens import estimate_request
-from wire.neutral.messages import Usage
 from wire.neutral.request import Request
 
 

@@ -19,7 +19,7 @@ from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat.batches import EVERY_SECONDS
-from wire.chat.chat import Settings, seal_settings
+from wire.chat.state import Settings, seal_settings
 from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
 from wire.core.errors import ConfigurationError
 from wire.core.polling import PollPolicy

@@ -7,7 +7,7 @@ reason, and never 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.catalogue.catalogue import Model, Price, Source, current
-from wire.core.memory import PARTIAL, TIER
 from wire.core.secret import quoted
 
 if TYPE_CHECKING:
-    from wire.neutral.messages import Reply, Usage
+    from wire.catalogue.usage import Usage
 
 VENDOR = Source("vendor")
 """The source of a cost that the response itself has."""
@@ -233,23 +232,18 @@ def cost_of_usage(usage: Usage | None, model: Model, tier: str, at: datetime | N
     return _priced(usage, model, Charges(tier=tier, at=at))
 
 
-def cost_of_reply(reply: Reply) -> Cost:
-    """What a reply costs: the vendor's own figure, else the counts by the catalogue's prices."""
-    counted = _counted_cost(reply)
-    if PARTIAL in reply.notes:
-        reason = "the reply is incomplete; the vendor may charge more than it has counted so far"
-        return Cost(known=counted.known, reason=reason)
-    return counted
+def cost_of_answer(
+    answer: Any, usage: Usage | None, provider: str, models: Sequence[str], tier: str
+) -> Cost:
+    """What a response costs: the vendor's own figure, else the counts by the catalogue's prices.
 
-
-def _counted_cost(reply: Reply) -> Cost:
-    origin = reply.message.origin
-    if origin is None:
-        return Cost(reason="the message did not come from a model")
-    family = origin.provider.partition("@")[0]
-    of_answer = getattr(reply.answer, "charges", None)
+    `answer` is the wire's struct. Of `models`, the first that the catalogue knows has the prices.
+    `tier` is the tier of service of a response that does not say it.
+    """
+    family = provider.partition("@")[0]
+    of_answer = getattr(answer, "charges", None)
     charges: Charges = of_answer() if of_answer is not None else Charges()
-    if (tier := vars(reply).get(TIER)) and _is_standard(charges.tier):
+    if tier and _is_standard(charges.tier):
         charges = msgspec.structs.replace(charges, tier=tier)
     vendor = charges.vendor
     if vendor is not None and (vendor.is_usd or family in _SENDS_USD):
@@ -257,9 +251,7 @@ def _counted_cost(reply: Reply) -> Cost:
             return Cost(known=vendor.fee, reason=_OWN_KEY)
         parts: dict[str, Any] = dict(vendor.parts)
         return Cost(total=vendor.total, known=vendor.total, source=VENDOR, **parts)
-    # First the model that answered: a deployment of Azure has a name of its own, a router chooses.
-    facts = _first_known(origin.provider, reply.model, origin.model)
-    return _priced(reply.usage, facts, charges)
+    return _priced(usage, _first_known(provider, *models), charges)
 
 
 def unpriced(name: str) -> str:

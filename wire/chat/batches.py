@@ -22,10 +22,10 @@ from wire.core.errors import (
     RuleError,
     Violation,
     WireError,
+    invalid,
     violations_below,
 )
 from wire.core.flow import Flow
-from wire.core.foreign import invalid
 from wire.core.memory import Note, with_notes
 from wire.core.polling import PollPolicy, polled
 from wire.core.provider import Provider
@@ -38,7 +38,9 @@ from wire.neutral.request import Request
 from wire.wires.contract import WIRES
 
 if TYPE_CHECKING:
-    from wire.chat.chat import AsyncChat, Chat, ChatState
+    from wire.chat.state import ChatState
+    from wire.http.aio import AsyncClient
+    from wire.http.client import Client
     from wire.neutral.output import OutputType
 
 Line: TypeAlias = Parts | Message | Sequence[Message] | Request
@@ -68,7 +70,7 @@ class Batches:
     The settings of the chat apply to all requests.
     """
 
-    def __init__(self, chat: Chat) -> None:
+    def __init__(self, chat: ChatState[Client]) -> None:
         self._chat = chat
 
     def __repr__(self) -> str:
@@ -125,7 +127,7 @@ class Batches:
 class AsyncBatches:
     """Batches of one model, for asyncio and trio. As `Batches`."""
 
-    def __init__(self, chat: AsyncChat) -> None:
+    def __init__(self, chat: ChatState[AsyncClient]) -> None:
         self._chat = chat
 
     def __repr__(self) -> str:

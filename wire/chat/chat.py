@@ -6,538 +6,44 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import (
     TYPE_CHECKING,
     Any,
-    Generic,
     Self,
-    TypedDict,
     TypeVar,
     Unpack,
-    cast,
     overload,
 )
 
-import msgspec
-
+from wire.chat.state import ChatState, RequestOptions, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
 from wire.chat.stream import async_stream_events, stream_events
-from wire.core.arguments import checked_names, items_of, suggestion
-from wire.core.bodies import wrong_type
+from wire.core.arguments import checked_names
 from wire.core.call import (
     USE_CLIENT_DEFAULT,
-    Call,
     ClientDefault,
     StreamCall,
     Timeouts,
-    timeouts_of,
 )
-from wire.core.credentials import known_credential
-from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.limits import Limits
-from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
-from wire.core.secret import Headers, Secret, quoted, sealed, type_name, unsealed
-from wire.http.target import Options, Token, options_of, seal
+from wire.core.secret import Headers, Secret, sealed
+from wire.http.target import Token
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
-from wire.neutral.request import Request, ServerTool, TokenCount, Tool, check_caching
-from wire.wires.contract import WIRES
-from wire.wires.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
+from wire.neutral.request import ServerTool, TokenCount, Tool
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.chat.batches import AsyncBatches, Batches
-    from wire.core.flow import Flow
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
     from wire.neutral.data_source import Readable
 
 T = TypeVar("T")
-AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Event, Reply])
-AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
-
-
-class Settings(TypedDict, total=False):
-    """Settings of a request. `wire.neutral.request.Request` documents each of them.
-
-    Settings of a chat apply to all its requests. Settings of one request take precedence; `None`
-    means "not given".
-    """
-
-    system: str | None
-    """The system prompt. It comes before the system messages among `messages`."""
-    tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None
-    """Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools that
-    the vendor's server runs, such as `wire.web_search()`."""
-    tool_choice: str | Sequence[str] | None
-    """`auto`, `none`, `required`, or a list of tool names of which one must be called. By default,
-    the model chooses."""
-    max_tokens: int | None
-    """Tokens. The longest reply, with its thoughts on most models. By default, that of the
-    model."""
-    temperature: float | None
-    """Randomness, from 0 up. By default, that of the model."""
-    top_p: float | None
-    """Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the model."""
-    stop: str | Sequence[str] | None
-    """A text, or several, before which the reply ends."""
-    effort: str | None
-    """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the vendor.
-    By default, that of the model."""
-    search_grounding: bool | None
-    """True adds Google Search to the tools. Only Gemini has it; `wire.web_search()` among the tools
-    is for all vendors. False by default."""
-    raw_schemas: bool | None
-    """True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's dialect. False
-    by default."""
-    caching: str | None
-    """How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept for
-    longer) or `off` (also ignores `Message.cache`). By default, only messages with `cache=True` ask
-    for it."""
-    options: Mapping[str, Mapping[str, Any]] | None
-    """Name of a provider to further keys of the body, which are sent to this provider only."""
-
-
-class RequestOptions(Settings, total=False):
-    """Settings of one request, and how to send it."""
-
-    timeouts: Timeouts | float | ClientDefault | None
-    """Seconds; as for a client: a number limits each single wait, `None` means no limit at all.
-    By default, those of the client."""
-    retry: Retry | ClientDefault | None
-    """As for a client: `None` means one attempt only. By default, the policy of the client."""
-    headers: Headers | None
-    """Further headers of this request; they replace those of the client. Values that look like keys
-    are shown nowhere."""
-    output_retries: int
-    """How often `ask` and `stream` ask again if an answer does not fit `output`: the model is told
-    what does not fit. 0 for never, 1 by default. A `Call` that you send with a client is sent once.
-    """
-
-
-class ChatState(Generic[AnyClient]):
-    """The part of a chat that `Chat` and `AsyncChat` share: client, model and settings."""
-
-    model: str
-
-    def __init__(self, parameters: Mapping[str, Any], kind: type[AnyClient]) -> None:
-        """`parameters` are those of the constructor of `Chat`, as its `locals()` has them."""
-        name, client = parameters["model"], parameters["client"]
-        self._name = name = model_name(name, client is not None)
-        if client is not None and not isinstance(client, kind):
-            raise ConfigurationError(f"client: expected a {kind.__name__}, not {type_name(client)}")
-        provider, self.model = model_of(name, client.provider if client is not None else "")
-        self.client: AnyClient
-        if client is None:
-            self.client = kind(provider, http=parameters["http"], **options_of(parameters))
-        elif not _sends_to(client.row, provider.lower()):
-            raise ConfigurationError(
-                f"client: it sends to {client.provider!r}, but the model {quoted(name)} is one of "
-                f"{quoted(provider)}"
-            )
-        else:
-            self.client = client
-        row = self.client.row
-        own = row if provider.lower() == row.name else row.with_wire(PROVIDERS[provider.lower()])
-        self.row: Provider = row_of_model(own, self.model)
-        self._name = f"{self.provider}:{self.model}"
-        self._own = client is None
-        self._settings = _settings_of(parameters)
-
-    @property
-    def provider(self) -> str:
-        """Name of the row that is used: a provider, with its region or wire, as in `kimi@cn` and
-        `openai@responses`."""
-        return self.row.name
-
-    @property
-    def caching(self) -> str | None:
-        """The setting `caching` of all its requests; `None` if it was not given."""
-        value: str | None = self._settings.get("caching")
-        return value
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._name})"
-
-    @checked_names("setting")
-    def request(
-        self,
-        prompt: Parts | None = None,
-        *,
-        messages: Iterable[Message] | Message | None = None,
-        system: str | None = None,
-        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
-        tool_choice: str | Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        stop: str | Sequence[str] | None = None,
-        effort: str | None = None,
-        search_grounding: bool | None = None,
-        raw_schemas: bool | None = None,
-        caching: str | None = None,
-        options: Mapping[str, Mapping[str, Any]] | None = None,
-    ) -> Request:
-        """Build the neutral request without sending it.
-
-        Raises `RuleError` unless exactly one of `prompt` and `messages` is given.
-
-        Args:
-            prompt: A text or other parts of one message of the user. Give it or `messages`.
-            messages: The conversation, oldest message first.
-            system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
-                tools that the vendor's server runs, such as `wire.web_search()`.
-            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
-                called. By default, the model chooses.
-            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
-                that of the model.
-            temperature: Randomness, from 0 up. By default, that of the model.
-            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
-                the model.
-            stop: A text, or several, before which the reply ends.
-            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
-                the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it;
-                `wire.web_search()` among the tools is for all vendors. False by default.
-            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
-                Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
-        """
-        return self._request(prompt, messages, locals())
-
-    def _request(self, prompt: Any, messages: Any, parameters: Mapping[str, Any]) -> Request:
-        if (prompt is None) == (messages is None):
-            raise RuleError(
-                violations=[Violation("messages", "expected either a prompt or messages")]
-            )
-        sent: Iterable[Message]
-        if prompt is not None:
-            sent = (Message.user(prompt),)
-        else:
-            # A list is what almost all callers give, and needs no call of a function.
-            sent = messages if isinstance(messages, (list, tuple)) else _listed(messages)
-        request = Request(messages=tuple(sent), **{**self._settings, **_settings_of(parameters)})
-        if request.options:
-            self._check_options(request.options)
-        return request
-
-    def _check_options(self, options: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raise `RuleError` for options of a provider that does not exist: none would get them."""
-        own = self.row.name
-        known = {*PROVIDERS, *map(family_of, PROVIDERS), own, family_of(own)}
-        for name, keys in options.items():
-            if name in known and not isinstance(keys, Mapping):
-                raise wrong_type(f"options.{name}", keys, "mapping")
-            if name not in known:
-                near = suggestion(name, known) if isinstance(name, str) else ""
-                remedy = near or "`wire providers` lists all"
-                problem = f"no provider is called {quoted(name, 40)}"
-                raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
-
-    @checked_names("setting")
-    def call(
-        self,
-        prompt: Parts | None = None,
-        *,
-        messages: Iterable[Message] | Message | None = None,
-        output: Any = None,
-        output_retries: int = 1,
-        system: str | None = None,
-        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
-        tool_choice: str | Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        stop: str | Sequence[str] | None = None,
-        effort: str | None = None,
-        search_grounding: bool | None = None,
-        raw_schemas: bool | None = None,
-        caching: str | None = None,
-        options: Mapping[str, Mapping[str, Any]] | None = None,
-        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
-        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
-        headers: Headers | None = None,
-    ) -> Call[Reply]:
-        """The call that `ask` sends with the same arguments.
-
-        Args:
-            prompt: A text or other parts of one message of the user. Give it or `messages`.
-            messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
-            system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
-                tools that the vendor's server runs, such as `wire.web_search()`.
-            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
-                called. By default, the model chooses.
-            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
-                that of the model.
-            temperature: Randomness, from 0 up. By default, that of the model.
-            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
-                the model.
-            stop: A text, or several, before which the reply ends.
-            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
-                the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it;
-                `wire.web_search()` among the tools is for all vendors. False by default.
-            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
-                Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
-            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
-                limit at all. By default, those of the client.
-            retry: As for a client: `None` means one attempt only. By default, the policy of the
-                client.
-            headers: Further headers of this request; they replace those of the client. Values that
-                look like keys are shown nowhere.
-        """
-        call: Call[Reply] = self._rendered("call", locals())
-        return call
-
-    @checked_names("setting")
-    def stream_call(
-        self,
-        prompt: Parts | None = None,
-        *,
-        messages: Iterable[Message] | Message | None = None,
-        output: Any = None,
-        output_retries: int = 1,
-        system: str | None = None,
-        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
-        tool_choice: str | Sequence[str] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        top_p: float | None = None,
-        stop: str | Sequence[str] | None = None,
-        effort: str | None = None,
-        search_grounding: bool | None = None,
-        raw_schemas: bool | None = None,
-        caching: str | None = None,
-        options: Mapping[str, Mapping[str, Any]] | None = None,
-        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
-        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
-        headers: Headers | None = None,
-    ) -> StreamCall[Event, Reply]:
-        """The call that `stream` sends with the same arguments.
-
-        Args:
-            prompt: A text or other parts of one message of the user. Give it or `messages`.
-            messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
-            system: The system prompt. It comes before the system messages among `messages`.
-            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
-                tools that the vendor's server runs, such as `wire.web_search()`.
-            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
-                called. By default, the model chooses.
-            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
-                that of the model.
-            temperature: Randomness, from 0 up. By default, that of the model.
-            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
-                the model.
-            stop: A text, or several, before which the reply ends.
-            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
-                the vendor. By default, that of the model.
-            search_grounding: True adds Google Search to the tools. Only Gemini has it;
-                `wire.web_search()` among the tools is for all vendors. False by default.
-            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
-                Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
-            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
-                limit at all. By default, those of the client.
-            retry: As for a client: `None` means one attempt only. By default, the policy of the
-                client.
-            headers: Further headers of this request; they replace those of the client. Values that
-                look like keys are shown nowhere.
-        """
-        call: StreamCall[Event, Reply] = self._rendered("stream_call", locals())
-        return call
-
-    whole = call
-    """Another name of `call`."""
-    streamed = stream_call
-    """Another name of `stream_call`."""
-
-    def _rendered(self, how: str, parameters: Mapping[str, Any]) -> Any:
-        """Render a request; `how` names the function of the wire: `call` or `stream_call`.
-
-        `parameters` are those of `ask`, as its `locals()` has them.
-        """
-        request = self._request(parameters["prompt"], parameters["messages"], parameters)
-        output, retries = parameters["output"], parameters["output_retries"]
-        if type(retries) is not int or retries < 0:
-            expected = "a whole number from 0 up"
-            raise ConfigurationError(f"output_retries: expected {expected}, not {quoted(retries)}")
-        if output is None:
-            return self._rendered_request(how, parameters, request)
-        from wire.neutral.output import OutputType  # many chats ask for no output
-        from wire.neutral.output_calls import Question, call_of
-
-        output_type = OutputType(output)
-        request = msgspec.structs.replace(request, output=output_type.output)
-        render = functools.partial(self._rendered_request, how, parameters)
-        return call_of(Question(request, output_type, retries, render))
-
-    def _rendered_request(self, how: str, parameters: Mapping[str, Any], request: Request) -> Any:
-        try:
-            call = getattr(WIRES[self.row.wire], how)(request, self.model, self.row)
-        except RuleError as error:
-            if error.preview is not None:
-                error.preview = self.client._target.addressed(error.preview)
-            raise
-        if (  # most requests have none, and each call of a function costs time
-            parameters["timeouts"] is not USE_CLIENT_DEFAULT
-            or parameters["retry"] is not USE_CLIENT_DEFAULT
-            or parameters["headers"] is not None
-        ):
-            call = _with_options(call, parameters)
-        return call
-
-    def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
-        """Count the tokens of a request; `parameters` are those of `ask`."""
-        request = self._request(parameters["prompt"], parameters["messages"], parameters)
-        request = _with_output(request, parameters["output"])
-        call = WIRES[self.row.wire].count_call(request, self.model, self.row)
-        if call is None:
-            from wire.history.tokens import estimate_request
-
-            WIRES[self.row.wire].call(request, self.model, self.row)  # raises as for `ask`
-            return TokenCount(estimate_request(request), exact=False, source="estimate")
-        count: TokenCount = yield _with_options(call, parameters)
-        return count
-
-    def _batch_call(self, request: Request, output: Any) -> Call[Reply]:
-        """The call that would send one request of a batch alone."""
-        return WIRES[self.row.wire].call(_with_output(request, output), self.model, self.row)
-
-
-def _with_output(request: Request, output: Any) -> Request:
-    """The request for a reply of the type `output`, if it is given."""
-    if output is None:
-        return request
-    from wire.neutral.output import OutputType  # many chats ask for no output
-
-    return msgspec.structs.replace(request, output=OutputType(output).output)
-
-
-def _with_options(call: AnyCall, parameters: Mapping[str, Any]) -> AnyCall:
-    """The call with the timeouts, the retry policy and the headers that `parameters` have."""
-    timeouts, retry = parameters["timeouts"], parameters["retry"]
-    changed: Any = call
-    if timeouts is not USE_CLIENT_DEFAULT:
-        changed = changed.replace(timeouts=timeouts_of(timeouts))
-    if retry is not USE_CLIENT_DEFAULT:
-        changed = changed.replace(retry=NO_RETRY if retry is None else retry)
-    if parameters["headers"] is not None:
-        changed = changed.replace(headers=parameters["headers"])
-    return cast(AnyCall, changed)
-
-
-def _sends_to(row: Provider, name: str) -> bool:
-    """Whether a client of `row` sends the calls of the provider `name`: the same URL and API."""
-    if name == row.name:
-        return True
-    own, other = PROVIDERS.get(row.name), PROVIDERS.get(name)
-    if own is None or other is None:
-        return False
-    return (own.family, own.api, own.base_url) == (other.family, other.api, other.base_url)
-
-
-def _listed(messages: Any) -> tuple[Message, ...]:
-    """The messages; one message alone is a list of one, as a prompt alone is."""
-    return (messages,) if isinstance(messages, Message) else items_of("messages", messages)
-
-
-SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
-_NO_TEXTS = ("max_tokens", "temperature", "top_p", "search_grounding", "raw_schemas")
-
-
-def seal_settings(settings: Any) -> None:
-    """Replace what may be a key in settings by a `Secret`, in place, as `seal` does."""
-    seal(settings, SETTINGS)
-    for name in _NO_TEXTS:
-        if name in settings:
-            settings[name] = sealed(settings[name])
-
-
-def _sealed_chat(options: Any) -> None:
-    """Seal the options of a chat; refuse those of a client if the caller passes a client."""
-    seal_settings(options)
-    if options.get("client") is not None:
-        of_client = (name for name in options if name in Options.__annotations__)
-        http = None if options.get("http", "auto") == "auto" else "http"
-        option = next(of_client, http)
-        if option is not None:
-            raise ConfigurationError(
-                f"{option}: an option of the client; give it to the client that you pass"
-            )
-
-
-def settings_of(parameters: Mapping[str, Any]) -> Settings:
-    """The settings among the parameters of a function, as its `locals()` has them."""
-    return cast(Settings, {name: parameters[name] for name in Settings.__annotations__})
-
-
-def request_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of `Chat.ask` among those of a function, as its `locals()` has them."""
-    return {name: parameters[name] for name in _OF_REQUEST}
-
-
-_OF_REQUEST = ("prompt", "messages", "output", *RequestOptions.__annotations__)
-
-
-def model_name(name: Any, bare: bool) -> Any:
-    """The name of a model as text, unless it may be a key: then the `Secret` of it.
-
-    A name that looks random is a model's where it names its provider, or is expected to be `bare`.
-    """
-    text = unsealed(name)
-    if not isinstance(text, str) or known_credential(text) or not (bare or ":" in text):
-        return name
-    return text
-
-
-def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that were given, with their values converted to those of `Request`."""
-    given: dict[str, Any] = {}
-    for name in Settings.__annotations__:
-        if parameters[name] is not None:
-            given[name] = parameters[name]
-    if "tools" in given:
-        from wire.tools import Toolbox  # many chats have none
-
-        given["tools"] = Toolbox(given["tools"]).definitions
-    if "caching" in given:
-        check_caching(given["caching"])
-    if isinstance(given.get("stop"), str):
-        given["stop"] = (given["stop"],)
-    for name in ("stop", "tool_choice"):
-        if isinstance(given.get(name), Sequence) and not isinstance(given[name], str):
-            given[name] = tuple(given[name])
-    return given
 
 
 # --- chats ----------------------------------------------------------------------------------------
@@ -615,7 +121,7 @@ class Chat(ChatState["Client"]):
             it; see `wire.around`.
     """
 
-    @checked_names(seal=_sealed_chat)
+    @checked_names(seal=seal_chat_options)
     def __init__(
         self,
         model: str,
@@ -1057,7 +563,7 @@ class AsyncChat(ChatState["AsyncClient"]):
             it; see `wire.around`.
     """
 
-    @checked_names(seal=_sealed_chat)
+    @checked_names(seal=seal_chat_options)
     def __init__(
         self,
         model: str,

@@ -17,16 +17,8 @@ from contextlib import (
 from types import MappingProxyType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast, overload
 
-from wire.chat.chat import (
-    AsyncChat,
-    AsyncChatStream,
-    Chat,
-    ChatStream,
-    RequestOptions,
-    model_name,
-    request_of,
-    settings_of,
-)
+from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
+from wire.chat.state import RequestOptions, model_name, request_of, settings_of
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.call import USE_CLIENT_DEFAULT, ClientDefault, Timeouts
 from wire.core.errors import ConfigurationError

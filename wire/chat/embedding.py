@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from wire.around.seam import AroundFunction
-from wire.chat.chat import model_name
+from wire.chat.state import model_name
 from wire.core.arguments import checked_names
 from wire.core.call import Timeouts
 from wire.core.limits import Limits

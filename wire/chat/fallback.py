@@ -17,15 +17,8 @@ from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
 
-from wire.chat.chat import (
-    AsyncChat,
-    AsyncChatStream,
-    Chat,
-    ChatStream,
-    RequestOptions,
-    seal_settings,
-    settings_of,
-)
+from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
+from wire.chat.state import RequestOptions, seal_settings, settings_of
 from wire.core.arguments import checked_names, items_of
 from wire.core.call import Call, StreamCall
 from wire.core.circuits import Circuit, Circuits

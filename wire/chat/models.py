@@ -14,10 +14,11 @@ import msgspec
 
 from wire.catalogue.catalogue import Model, current
 from wire.catalogue.cost import Cost, cost_of_usage
+from wire.catalogue.usage import Usage
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, RuleError, SchemaError
 from wire.core.provider import Provider
-from wire.neutral.messages import Media, Message, Usage
+from wire.neutral.messages import Media, Message
 from wire.neutral.request import Output, Request, Tool
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS, row_of_model

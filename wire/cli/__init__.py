@@ -11,11 +11,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from wire.cli.statuses import FAILED, INTERRUPTED, MISUSED, NO_READER
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-FAILED, MISUSED, INTERRUPTED, NO_READER = 1, 2, 130, 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

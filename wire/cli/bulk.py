@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from wire.cli import FAILED
 from wire.cli.options import (
     Command,
     address_and_timeout,
@@ -16,6 +15,7 @@ from wire.cli.options import (
     seconds,
     whole,
 )
+from wire.cli.statuses import FAILED
 from wire.cli.terminal import is_terminal, read_object, report, write, write_json
 
 if TYPE_CHECKING:

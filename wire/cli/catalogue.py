@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from wire.cli import FAILED
 from wire.cli.options import Command, command_group, json_option
+from wire.cli.statuses import FAILED
 from wire.cli.terminal import report, write, write_json, write_table
 
 if TYPE_CHECKING:

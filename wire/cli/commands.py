@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from wire.cli import (
-    MISUSED,
     asking,
     bodies,
     bulk,
@@ -20,9 +19,10 @@ from wire.cli import (
     serving,
 )
 from wire.cli.options import Command, spelling
+from wire.cli.statuses import MISUSED
 from wire.cli.terminal import report
 
-COMMANDS: tuple[Command, ...] = (
+_COMMANDS: tuple[Command, ...] = (
     *asking.COMMANDS,
     *chatting.COMMANDS,
     *bulk.COMMANDS,
@@ -32,8 +32,8 @@ COMMANDS: tuple[Command, ...] = (
     *probing.COMMANDS,
     *serving.COMMANDS,
     *cassette.COMMANDS,
-    *completion.COMMANDS,
 )
+COMMANDS = (*_COMMANDS, completion.completion_of(_COMMANDS))
 
 _STATUSES = """exit status:
   0    done

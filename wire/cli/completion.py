@@ -26,13 +26,6 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell to write it for")
 
 
-def _completion(chosen: argparse.Namespace) -> int:
-    from wire.cli.commands import COMMANDS
-
-    write(_SCRIPTS[chosen.shell](list(words(COMMANDS))), end="")
-    return 0
-
-
 def words(commands: Sequence[Command]) -> Iterator[_Words]:
     """Names and options of subcommands."""
     for row in commands:
@@ -133,11 +126,14 @@ _SCRIPTS: dict[str, Callable[[Sequence[_Words]], str]] = {
     "fish": _fish,
 }
 
-COMMANDS = (
-    Command(
-        "completion",
-        "print a script that completes the command in a shell",
-        _options,
-        _completion,
-    ),
-)
+
+def completion_of(commands: Sequence[Command]) -> Command:
+    """The subcommand that completes `commands`, and itself."""
+
+    def run(chosen: argparse.Namespace) -> int:
+        write(_SCRIPTS[chosen.shell](list(words((*commands, completion)))), end="")
+        return 0
+
+    help = "print a script that completes the command in a shell"
+    completion = Command("completion", help, _options, run)
+    return completion

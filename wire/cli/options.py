@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wire.cli import FAILED
+from wire.cli.statuses import FAILED
 
 if TYPE_CHECKING:
     from wire.chat.chat import Chat

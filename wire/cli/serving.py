@@ -183,7 +183,7 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
 
 
 def _serve(chosen: argparse.Namespace) -> int:
-    from wire import AsyncChat
+    from wire.chat.chat import AsyncChat
     from wire.serving import Gateway, serve
 
     key = chosen.key or os.environ.get("WIRE_GATEWAY_KEY") or None

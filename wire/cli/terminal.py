@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, TextIO
 
-from wire.core.printable import printable, printable_json, printable_line
+from wire.core.printable import printable_json, printable_line, printable_lines
 
 
 def report(line: str) -> None:
@@ -20,7 +20,7 @@ def write(text: str, end: str = "\n", *, dim: bool = False) -> None:
     A program at the other end of a pipe gets the text as it was received. `dim` writes it in a pale
     colour, on a terminal that has colours (https://no-color.org).
     """
-    shown = printable(text) if is_terminal() else text
+    shown = printable_lines(text) if is_terminal() else text
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not is_terminal()
     print(f"\x1b[2m{shown}\x1b[22m" if dim and not plain else shown, end=end, flush=True)
 

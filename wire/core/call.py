@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
-from urllib.parse import quote, unquote, urlencode, urlsplit
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
@@ -15,14 +15,19 @@ from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import TextChunk
 from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.decoders import decoder
-from wire.core.errors import APIError, ConfigurationError, RuleError, Violation, WireError
-from wire.core.foreign import frameless
+from wire.core.errors import (
+    APIError,
+    ConfigurationError,
+    RuleError,
+    Violation,
+    WireError,
+    frameless,
+)
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.memory import Note, encode, steps_of
-from wire.core.printable import printable_line
 from wire.core.provider import Provider
 from wire.core.retry import Retry
 from wire.core.secret import (
@@ -37,6 +42,9 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
+
+if TYPE_CHECKING:
+    from wire.core.preview import Form, Preview
 
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
@@ -171,27 +179,6 @@ class TextSource(EventSource, Protocol):
         ...
 
 
-class Form(Protocol):
-    """A body that is read in pieces: `wire.core.multipart.Multipart`, which few calls load."""
-
-    @property
-    def content_type(self) -> str:
-        """Value of the header `content-type`."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[bytes]: ...
-
-    def shown(self) -> bytes:
-        """The body with `<N bytes>` in place of each file."""
-        ...
-
-    def curl_words(self) -> list[str]:
-        """The options of curl that send the same form."""
-        ...
-
-
 class ReadError(Protocol):
     """Maps an error response to a typed error."""
 
@@ -205,101 +192,7 @@ Convert: TypeAlias = Callable[[Any, WireError | None], Answer]
 the call. An incomplete response has `wire.core.memory.PARTIAL` in its notes."""
 
 
-_HIDDEN = lazy_pattern(r"((?:[A-Za-z]+ )?)\*\*\*")
 _VALUE = lazy_pattern(r"(?<==)[^&]+")
-
-
-_MODEL_IN_PATH = lazy_pattern(r"/(?:models|tunedModels|deployments)/([^/?#]+)")
-
-
-class _Model(msgspec.Struct):
-    model: str = ""
-
-
-class Preview(msgspec.Struct, frozen=True):
-    """A request as it is sent, without its key.
-
-    `str` formats it as HTTP, `curl` as a command line; `repr` shows the size of the body only.
-    `client.preview(call)` returns it before the call is sent, `error.preview` after it failed.
-    """
-
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: bytes
-    """Of a form, the body with `<N bytes>` in place of each file."""
-    form: Form | None = None
-
-    @property
-    def model(self) -> str:
-        """The model that the body or the path names; empty if neither does."""
-        try:
-            model = decoder(_Model).decode(self.body).model
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            model = ""  # a file, or a body whose `model` is no text
-        if not model and (match := _MODEL_IN_PATH().search(self.url)):
-            model = unquote(match[1])
-            if self.method == "POST":  # Gemini's paths have the name of the method after a colon
-                model = model.partition(":")[0]
-        return printable_line(model)
-
-    def __rich_repr__(self) -> list[tuple[str, Any]]:
-        return [
-            ("method", self.method),
-            ("url", self.url),
-            ("headers", self.headers),
-            ("body", f"<{len(self.body)} bytes>"),
-        ]
-
-    def __repr__(self) -> str:
-        return (
-            f"Preview({self.method!r}, {self.url!r}, headers={self.headers!r}, "
-            f"body=<{len(self.body)} bytes>)"
-        )
-
-    def __str__(self) -> str:
-        head = [
-            f"{self.method} {self.url}",
-            *(f"{name}: {value}" for name, value in self.headers.items()),
-        ]
-        body = (
-            f"<{len(self.body)} bytes>"
-            if _is_binary(self.body)
-            else self.body.decode("utf-8", "replace")
-        )
-        if self.form is not None:  # whose lines end in CRLF
-            body = body.replace("\r\n", "\n")
-        return "\n".join([*head, "", body]).rstrip("\n")
-
-    @property
-    def curl(self) -> str:
-        """A command line that sends the same request; `$API_KEY` stands for hidden values."""
-        import shlex  # few programs print a command line
-
-        words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
-        for name, value in self.headers.items():
-            if self.form is not None and name.lower() == "content-type":
-                continue  # curl writes one with its own boundary
-            hidden = _HIDDEN().fullmatch(value)
-            words += [
-                "-H",
-                f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}"),
-            ]
-        if self.form is not None:
-            words += self.form.curl_words()
-        elif self.body:
-            words += [
-                "--data-binary",
-                "@-"
-                if _is_binary(self.body)
-                else shlex.quote(self.body.decode("utf-8", "replace")),
-            ]
-        return " ".join(words)
-
-
-def _is_binary(body: bytes) -> bool:
-    """Whether a body is not text, such as a part of a file."""
-    return b"\0" in body
 
 
 _PLAIN_HEADERS: tuple[dict[str, str], ...] = ({}, {"content-type": "application/json"})
@@ -483,6 +376,8 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
+        from wire.core.preview import Preview  # most calls are not shown
+
         return Preview(
             self.method,
             self.shown(self.path_prefix + self.target),

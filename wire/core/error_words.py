@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from wire.core.account import MAX_WAIT
 from wire.core.errors import (
     APIError,
     AuthenticationError,
@@ -32,6 +31,7 @@ from wire.core.errors import (
     one_line,
     retryable_status,
 )
+from wire.core.exchange import MAX_WAIT
 from wire.core.lazy import lazy_pattern
 from wire.core.lenient import fitted, plain
 from wire.core.limits import LARGE_JSON, Limits, check_json

@@ -35,6 +35,7 @@ R-34). No name shadows a built-in one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +45,9 @@ from wire.core.credentials import without_known
 from wire.core.lazy import lazy_pattern
 from wire.core.printable import UNSAFE, printable_line
 
-if TYPE_CHECKING:  # these modules import this one
+if TYPE_CHECKING:
     from wire.core.account import Account
-    from wire.core.call import Preview
+    from wire.core.preview import Preview
 
 __all__ = [
     "APIError",
@@ -622,3 +623,62 @@ def class_of_status(status: int) -> type[APIError]:
 def retryable_status(status: int) -> bool:
     """Whether the same request may succeed later (R-15)."""
     return status in RETRYABLE_STATUS or status >= 500
+
+
+def invalid(cause: Exception, raw: bytes = b"") -> StreamInvalid:
+    """The error of a response whose decoding raised `cause`, which becomes its `__cause__`.
+
+    >>> try:
+    ...     {}["id"]
+    ... except KeyError as cause:
+    ...     error = invalid(cause)
+    >>> error.message.partition(" in ")[0], error.__cause__
+    ("the response cannot be decoded: KeyError('id')", KeyError('id'))
+
+    The message names the function and the line, because the cause has no frames left.
+    """
+    import traceback  # for errors only
+
+    frames = traceback.extract_tb(cause.__traceback__)
+    where = (
+        f" in {frames[-1].name}, {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
+        if frames
+        else ""
+    )
+    error = StreamInvalid(f"the response cannot be decoded: {_shown(cause)}{where}", raw=raw)
+    error.__cause__ = frameless(cause)
+    return error
+
+
+def _shown(cause: Exception) -> str:
+    try:
+        return repr(cause)
+    except Exception:  # of an exception class of the caller's
+        return type(cause).__name__
+
+
+_SENT = frozenset({"_request", "request", "response"})
+"""Attributes of exceptions of httpx and httpx2."""
+
+
+def frameless(cause: BaseException) -> BaseException:
+    """The exception and those it came from, without what may hold a key (R-28).
+
+    That is their frames, and the request of an exception of httpx, whose headers hold the key.
+    """
+    todo: list[BaseException | None] = [cause]
+    seen: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            each.__traceback__ = None
+            for name in _SENT.intersection(vars(each)):
+                setattr(each, name, None)
+            todo += [each.__cause__, each.__context__]
+    return cause
+
+
+# Tracebacks and pickles name the module where users find the classes.
+for _name in __all__:
+    globals()[_name].__module__ = "wire.errors"

@@ -18,16 +18,31 @@ first event: the caller may have seen it, and a second attempt would repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import re
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from wire.core.errors import WireError
+from wire.core.printable import printable_line
 from wire.core.retry import Retry, RetryBudget
 
 if TYPE_CHECKING:
     from random import Random
+
+    from wire.core.rate_limits import RateLimit
+
+MAX_WAIT = 1e9
+"""Seconds. A server that asks for a longer wait is mistaken, so the wish is ignored."""
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_REQUEST_IDS = (
+    "x-request-id",
+    "request-id",
+    "x-goog-request-id",
+    "x-cloud-trace-context",
+    "cf-ray",
+)
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -109,3 +124,69 @@ def exchange(
                 raise error
             taken += tokens
         yield Pause(wait)
+
+
+# --- what the response says -----------------------------------------------------------------------
+
+
+def request_id(headers: Mapping[str, str]) -> str | None:
+    """The provider's id of the request; `None` if no header has one."""
+    id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
+    return id and printable_line(id)  # it is printed and logged (R-34)
+
+
+def error_limits(error: WireError, now: float) -> tuple[RateLimit, ...]:
+    """The rate limits that the body of an error names, if it is a 429 (Google, OpenRouter)."""
+    if error.status != 429 or not error.raw:
+        return ()
+    from wire.core.rate_limits import body_limits  # few calls end so
+
+    return body_limits(error.raw, now)
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Seconds that the server wants the client to wait.
+
+    Reads milliseconds, seconds and dates. Any other value is ignored.
+
+    >>> retry_after({"retry-after": "2.5"}, 0), retry_after({"retry-after": "-1"}, 0)
+    (2.5, None)
+    """
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        seconds = float(text) * scale if _NUMBER.fullmatch(text) else _until(text, now)
+        if seconds is not None and seconds <= MAX_WAIT:
+            return seconds
+    return None
+
+
+def _until(text: str, now: float) -> float | None:
+    if not text:
+        return None
+    # Both cost more than a third of `import httpx`, and few servers send a date.
+    import datetime
+    import email.utils
+
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+        # A date without a zone is in GMT (RFC 9110), not in the local zone.
+        return max(
+            0.0, (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - now
+        )
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def completed(error: WireError, headers: Mapping[str, str], now: float) -> WireError:
+    """Add request id, wait and retryability from the response headers to an error.
+
+    Of a wait in the body and one in the headers, the longer one counts.
+    """
+    error.request_id = error.request_id or request_id(headers)
+    seconds = retry_after(headers, now)
+    if seconds is not None:
+        error.retry_after = max(seconds, error.retry_after or 0.0)
+    should_retry = headers.get("x-should-retry")
+    if should_retry in ("true", "false"):
+        error.retryable = should_retry == "true"
+    return error

@@ -18,14 +18,21 @@ from typing import Any, Generic
 
 import msgspec
 
-from wire.core.account import Account, keep_account
+from wire.core.account import Account
 from wire.core.call import Answer, Chunk, StreamCall
 from wire.core.chunk_bytes import ChunkBytes
 from wire.core.decoders import decoder
-from wire.core.errors import Deferred, StreamIncomplete, WireError
-from wire.core.foreign import invalid
+from wire.core.errors import Deferred, StreamIncomplete, WireError, invalid
 from wire.core.limits import Inflater, Limits, over
-from wire.core.memory import PARTIAL, RAW, MetadataStruct, Note, kept_bytes, with_notes
+from wire.core.memory import (
+    PARTIAL,
+    RAW,
+    MetadataStruct,
+    Note,
+    keep_account,
+    kept_bytes,
+    with_notes,
+)
 
 _LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
 

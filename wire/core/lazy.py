@@ -14,7 +14,7 @@ from typing import Any, AnyStr
 
 def lazy_names(
     package: str,
-    names: Mapping[str, Sequence[str]],
+    names: Mapping[str, str],
     *,
     modules: Mapping[str, str] | None = None,
     types: str = "",
@@ -22,11 +22,12 @@ def lazy_names(
     """Return the `__getattr__` and the `__dir__` of a package, set its `__all__`, and list its
     names in its docstring, which `help` and notebooks show.
 
-    `names` maps a module to the names that the package takes from it. `modules` maps a name of the
+    `names` maps a module to the names that the package takes from it, with blanks between them.
+    `python -m tests.faces` writes them to a stub for type checkers. `modules` maps a name of the
     package to a module. `types` is a module whose `__all__` the package offers as well; those names
     are not in the `__all__` of the package, since listing them would import the module.
     """
-    homes = {name: module for module, those in names.items() for name in those}
+    homes = {name: module for module, those in names.items() for name in those.split()}
     modules = modules or {}
 
     def load(name: str) -> Any:
@@ -50,11 +51,9 @@ def lazy_names(
         of_types = _public_names(types) if types else ()
         return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
 
-    # Set here, not in the package: a type checker takes a computed `__all__` for an empty one, and
-    # every name of the package for private.
     package_vars = vars(sys.modules[package])
     package_vars["__all__"] = sorted({*homes, *modules})
-    listing = [f"{module}: {', '.join(those)}" for module, those in names.items()]
+    listing = [f"{module}: {', '.join(those.split())}" for module, those in names.items()]
     listing += [f"modules: {', '.join(modules)}"] if modules else []
     listing += [f"and every name of {types}"] if types else []
     package_vars["__doc__"] = (

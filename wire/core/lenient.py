@@ -58,6 +58,9 @@ def decoded(data: bytes, kind: type[W]) -> W:
     return read
 
 
+WireStruct._decode = staticmethod(decoded)
+
+
 def plain(body: bytes) -> Any:
     """Decode JSON to plain values; `None` if it is malformed."""
     body = body.removeprefix(b"\xef\xbb\xbf")

@@ -11,7 +11,7 @@ import logging
 import numbers
 import traceback
 
-from wire.core.printable import printable, printable_line
+from wire.core.printable import printable_line, printable_lines
 
 # Without a handler of the program, Python prints warnings and errors on stderr, tracebacks of tools
 # among them: in the middle of what a program shows its user.
@@ -36,7 +36,7 @@ def _printable_record(record: logging.LogRecord) -> bool:
         )
     if record.exc_info and record.exc_info[1] is not None and not record.exc_text:
         # Formatters use this text instead of formatting the traceback.
-        record.exc_text = printable(
+        record.exc_text = printable_lines(
             "".join(traceback.format_exception(record.exc_info[1]))
         ).rstrip()
     return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import base64
 import functools
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -258,3 +258,55 @@ def in_base64(value: bytes) -> Iterator[str]:
         yield text
         if "+" in text or "/" in text:
             yield text.translate(str.maketrans("+/", "-_"))
+
+
+class ResponseHeaders(Mapping[str, str]):
+    """Headers by their names in lower case; credentials in them are `***`.
+
+    They are masked when somebody reads them: few programs do, and it costs more than decoding a
+    small reply. Until then the secrets of `mask` stay alive; with `at_once`, what they hide is
+    masked now, and they are not kept.
+    """
+
+    __slots__ = ("_masked", "_masking")
+
+    def __init__(self, headers: Mapping[str, str], mask: Mask, *, at_once: bool = False) -> None:
+        self._masked: dict[str, str] = {}
+        kept = None if at_once else mask
+        received = mask.value(dict(headers)) if at_once else headers
+        # A function, as in `Secret`: attributes with texts would show what is not masked yet.
+        self._masking: Callable[[], dict[str, str]] | None = lambda: _shown(received, kept)
+
+    def _shown(self) -> dict[str, str]:
+        masking = self._masking
+        if masking is not None:
+            self._masked = masking()
+            self._masking = None  # after the result: another thread may be between the two
+        return self._masked
+
+    def __getitem__(self, name: str) -> str:
+        return self._shown()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._shown())
+
+    def __len__(self) -> int:
+        return len(self._shown())
+
+    def __repr__(self) -> str:
+        return repr(self._shown())
+
+    def __copy__(self) -> ResponseHeaders:
+        return self
+
+    def __deepcopy__(self, memo: object) -> ResponseHeaders:
+        return self
+
+    def __reduce__(self) -> tuple[type[dict[str, str]], tuple[dict[str, str]]]:
+        return dict, (self._shown(),)
+
+
+def _shown(headers: Mapping[str, str], mask: Mask | None) -> dict[str, str]:
+    from wire.core.response_headers import shown  # many programs read no headers
+
+    return shown(headers if mask is None else mask.value(dict(headers)))

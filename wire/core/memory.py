@@ -22,14 +22,18 @@ import threading
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import WireError
 from wire.core.lazy import lazy_pattern
 from wire.core.limits import is_deeper
 from wire.core.printable import printable_line
+
+if TYPE_CHECKING:
+    from wire.core.account import Account
 
 T = TypeVar("T")
 B = TypeVar("B", bound="MetadataStruct")
@@ -82,10 +86,10 @@ PICKLED_DEPTH = 200
 """Levels of JSON that are copied and pickled as Python values. Both take two frames for each."""
 
 
-def _restore_deep(cls: type[S], raw: bytes, metadata: dict[str, Any]) -> S:
-    from wire.core.lenient import decoded  # which imports this module
-
-    struct = decoded(raw, cls)
+def _restore_deep(
+    decode: Callable[[bytes, type[S]], S], cls: type[S], raw: bytes, metadata: dict[str, Any]
+) -> S:
+    struct = decode(raw, cls)
     vars(struct).update(metadata)
     return struct
 
@@ -101,6 +105,8 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     searches for such structs.
     """
     _raw: ClassVar[msgspec.Raw | Slice | None] = None
+    _decode: ClassVar[Callable[[bytes, type[Any]], Any]]
+    """How received bytes become a struct; `wire.core.lenient`, which decodes them, sets it."""
 
     @property
     def raw(self) -> bytes | None:
@@ -119,7 +125,7 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
         raw = self.raw
         if raw is not None and is_deeper(raw, PICKLED_DEPTH):
             metadata = {name: value for name, value in self.__dict__.items() if name != RAW}
-            return _restore_deep, (type(self), raw, metadata)
+            return _restore_deep, (type(self)._decode, type(self), raw, metadata)
         return super().__reduce__()
 
 
@@ -745,3 +751,22 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
     elif isinstance(typed, dict) and isinstance(plain, dict):
         for key, value in plain.items():
             yield from _unknown(typed.get(key), value, key_path(path, key))
+
+
+def answer_account(answer: Any) -> Account | None:
+    """The account of a received result or of an error; `None` if no client of this process received
+    it.
+
+    `client.account(result)` and `error.account` are the same.
+    """
+    if isinstance(answer, WireError):
+        return answer.account
+    account: Account | None = getattr(answer, "__dict__", {}).get(ACCOUNT)
+    return account
+
+
+def keep_account(answer: Any, account: Account) -> None:
+    """Attach the account to a result as metadata, unless its type has no room for it."""
+    metadata = getattr(answer, "__dict__", None)
+    if metadata is not None:
+        metadata[ACCOUNT] = account

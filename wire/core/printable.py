@@ -37,20 +37,8 @@ _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 _IN_JSON = lazy_pattern(f"(?![\x00-\x1f])[{UNSAFE}{_SELECTORS}]")
 
 
-def printable(text: str) -> str:
-    r"""A text of several lines for a terminal: what could act on it, or hide, is escaped.
-
-    >>> printable("Done.\x1b]52;c;cm0gLXJm\x07\n\tNext: \u202etxt.exe")
-    'Done.\\x1b]52;c;cm0gLXJm\\x07\n\tNext: \\u202etxt.exe'
-
-    Line feeds and tabs stay, and CR LF becomes a line feed. So do all letters, accents and emoji,
-    with the joiners (U+200C, U+200D) and selectors that some of them need. Pieces of a stream can
-    be printed one by one. Raises `ConfigurationError` for a value that is no text.
-    """
-    if not isinstance(text, str):
-        from wire.core.errors import ConfigurationError  # errors use this module
-
-        raise ConfigurationError(f"text: expected a str, not {type(text).__name__}")
+def printable_lines(text: str) -> str:
+    """A text of several lines for a terminal, as `wire.printable` returns it."""
     return _IN_TEXT().sub(_in_text, text)
 
 
@@ -99,3 +87,18 @@ def json_escape(match: re.Match[str]) -> str:
     r"""The characters of a match as `\u` escapes of JSON."""
     code = match[0].encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{code[at : at + 2].hex()}" for at in range(0, len(code), 2))
+
+
+_SHOWN_CHARACTERS = 80
+"""Of a text in a `repr`."""
+
+
+def short(text: str) -> str:
+    r"""The `repr` of a text, cut after 80 characters.
+
+    >>> short("Hello.\n"), short("a" * 1000)[-20:]
+    ("'Hello.\\n'", "aaaaa'... 1,000 long")
+    """
+    if len(text) <= _SHOWN_CHARACTERS:
+        return repr(text)
+    return f"{text[:_SHOWN_CHARACTERS]!r}... {len(text):,} long"

@@ -284,3 +284,14 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             todo += each.values()
         elif isinstance(each, list):
             todo += each
+
+
+_RATE_LIMIT = re.compile(
+    r".*ratelimit.*|x-tokenlimit-.*|retry-after|anthropic-(?:priority|fast)-\w+-tokens-.*",
+    re.IGNORECASE,
+)
+
+
+def rate_limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers that report rate limits, what is left of them, and how long to wait."""
+    return {name: value for name, value in headers.items() if _RATE_LIMIT.fullmatch(name)}

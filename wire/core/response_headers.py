@@ -11,12 +11,9 @@ from collections.abc import Mapping
 from wire.core.credentials import hidden_in_url, without_known
 from wire.core.errors import one_line
 from wire.core.printable import printable_line
+from wire.core.rate_limits import rate_limit_headers
 from wire.core.secret import sealed_headers, shown_headers
 
-_RATE_LIMIT = re.compile(
-    r".*ratelimit.*|x-tokenlimit-.*|retry-after|anthropic-(?:priority|fast)-\w+-tokens-.*",
-    re.IGNORECASE,
-)
 _AFTER_PATH = re.compile(r"[?#;]")
 _USER = re.compile(r"(?<![^/\\])[^/\\]*@")
 """From a slash, or the beginning, to the last `@` before the next slash."""
@@ -39,11 +36,6 @@ def shown(headers: Mapping[str, str]) -> dict[str, str]:
         )
         for name, value in texts.items()
     }
-
-
-def rate_limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that report rate limits, what is left of them, and how long to wait."""
-    return {name: value for name, value in headers.items() if _RATE_LIMIT.fullmatch(name)}
 
 
 def shown_location(location: str) -> str:

@@ -27,8 +27,7 @@ from wire.core.credentials import (
     secret_name,
     secret_parameter,
 )
-from wire.core.errors import ConfigurationError, WireError, one_line
-from wire.core.foreign import frameless
+from wire.core.errors import ConfigurationError, WireError, frameless, one_line
 from wire.core.lazy import lazy_pattern
 
 _MAX_SEARCHED = 200

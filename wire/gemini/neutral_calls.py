@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, ValidationError
 
+from wire.catalogue.usage import Usage
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
 from wire.core.decoders import convert
@@ -39,7 +40,6 @@ from wire.neutral.embeddings import (
     embedded,
     embeddings_call,
 )
-from wire.neutral.messages import Usage
 from wire.neutral.models import ListedModel, ModelPage
 from wire.neutral.request import Request, TokenCount
 

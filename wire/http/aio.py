@@ -181,7 +181,9 @@ class _StreamBlock(Block, Generic[Chunk, Answer]):
         client, call = self._client, self._call
         stream: AsyncStream[Chunk, Answer]
         if client._around:
-            steps = client._surroundings_of(call, StreamCall)
+            from wire.http.surrounding import steps_around  # few clients have it
+
+            steps = steps_around(client, call, StreamCall)
             stream = await client._surrounded(steps, client._chunks)
         else:
             attempt = Attempt(client._target, call, client._http, kind=StreamCall)
@@ -353,7 +355,9 @@ class AsyncClient(ClientState):
         """
         answer: Answer
         if self._around:
-            answer = await self._surrounded(self._surroundings_of(call, Call), self._whole)
+            from wire.http.surrounding import steps_around  # few clients have it
+
+            answer = await self._surrounded(steps_around(self, call, Call), self._whole)
         else:
             attempt = Attempt(self._target, call, self._http, kind=Call)
             answer = await self._run(attempt, self._whole)

@@ -19,17 +19,18 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from wire.core.account import Account
-from wire.core.call import Call, Preview, StreamCall
+from wire.core.call import Call, StreamCall
 from wire.core.credentials import without_known
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.printable import printable_line
-from wire.core.secret import quoted
+from wire.core.secret import living_secrets, quoted
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from wire.core.preview import Preview
     from wire.http.target import Target
     from wire.neutral.messages import Reply
 
@@ -208,3 +209,32 @@ def shown_body(body: bytes, mask: Mask) -> str:
     text = body[: 2 * BODY_CHARACTERS].decode("utf-8", "replace")
     text = without_known(mask.text(text))[:BODY_CHARACTERS]
     return text if len(body) <= BODY_CHARACTERS else f"{text} ... ({len(body)} bytes)"
+
+
+_PARTS = ("connection", "http11", "http2", "proxy", "socks")
+
+
+_LOGGERS = (
+    *("httpx", "httpx2", "hpack.hpack", "hpack.table"),
+    *(f"{package}.{part}" for package in ("httpcore", "httpcore2") for part in _PARTS),
+)
+"""All loggers of these packages: a filter of a logger does not apply to those below it."""
+
+
+class _Masked(logging.Filter):
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Mask the text of a record. Called for records of an enabled level only."""
+        text = record.getMessage()
+        masked = Mask(living_secrets()).text(text)
+        if masked != text:
+            record.msg, record.args = masked, ()
+        return True
+
+
+_MASKED = _Masked()
+
+
+def mask_transport_logs() -> None:
+    """Mask the logs of the transports from now on. Calling it again has no effect."""
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(_MASKED)

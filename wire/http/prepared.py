@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httpx
 
-from wire.core.call import Form
+if TYPE_CHECKING:
+    from wire.core.preview import Form
 
 Origin = tuple[str, str, int | None]
 """Scheme, host and port that a request is sent to."""

@@ -12,21 +12,13 @@ import ssl
 import time
 from collections.abc import Generator, Mapping
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 import httpx
 import msgspec
 
-from wire.core.account import (
-    Account,
-    ResponseHeaders,
-    answer_account,
-    completed,
-    error_limits,
-    keep_account,
-    request_id,
-)
-from wire.core.call import Answer, Call, Chunk, Preview, StreamCall, Timeouts
+from wire.core.account import Account
+from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.errors import (
     APIError,
     ClockError,
@@ -40,30 +32,39 @@ from wire.core.errors import (
     TotalClock,
     WireError,
     class_of_status,
+    frameless,
+    invalid,
     retryable_status,
 )
-from wire.core.exchange import Failed, Outcome, Pause, Step, exchange
-from wire.core.foreign import frameless, invalid
+from wire.core.exchange import (
+    Failed,
+    Outcome,
+    Pause,
+    Step,
+    completed,
+    error_limits,
+    exchange,
+    request_id,
+)
 from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
-from wire.core.masking import MIN_FRAGMENT, Mask
-from wire.core.memory import change_notes
+from wire.core.masking import MIN_FRAGMENT, Mask, ResponseHeaders
+from wire.core.memory import answer_account, change_notes, keep_account
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
 from wire.core.secret import Secret, quoted
-from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable
+from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable, mask_transport_logs
 from wire.http.lanes import LanesState
 from wire.http.network import shown_proxy
 from wire.http.prepared import PreparedRequest, header_texts, kept_url, raw_headers, url_of
 from wire.http.target import Target
-from wire.http.transport_logs import mask_transport_logs
 from wire.http.watchdog import ATTEMPT, Watch
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.core.flow import Flow
-    from wire.http.surrounding import Steps, SurroundedCall
+    from wire.core.preview import Preview
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ModelPages
 
@@ -76,6 +77,25 @@ end leaves the connection reusable."""
 TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
+
+
+class AttemptListener(Protocol):
+    """Hears of an attempt while it runs; `wire.http.surrounding` has the one for `around=`."""
+
+    def attempts(self, attempt: Attempt, dice: Random) -> Any:
+        """The steps of further attempts of a call, for a stream that is continued."""
+
+    def head(self, attempt: Attempt, status: int, headers: dict[str, str]) -> None:
+        """The head of a response has arrived."""
+
+    def first_event(self, attempt: Attempt) -> None:
+        """The first event of a stream has arrived."""
+
+    def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
+        """A stream has ended."""
+
+    def left(self, attempt: Attempt) -> None:
+        """The caller has left a stream before its end."""
 
 
 class Attempt:
@@ -115,7 +135,7 @@ class Attempt:
         account: Account | None = None,
         *,
         kind: type | None = None,
-        around: SurroundedCall | None = None,
+        around: AttemptListener | None = None,
     ) -> None:
         """With `kind`, the target checks the call; a refusal is logged and raised."""
         self.target = target
@@ -636,14 +656,6 @@ class ClientState:
         if target is None:  # a traceback with locals shows a client whose options were refused
             return f"{type(self).__name__}()"
         return f"{type(self).__name__}({target.provider.name!r}, base_url={target.base_url!r})"
-
-    def _surroundings_of(self, call: AnyCall, kind: type) -> Steps:
-        """The steps of a call with `around`."""
-        from wire.http.surrounding import SurroundedCall  # few clients have it
-
-        if not isinstance(call, kind):
-            Attempt(self._target, call, kind=kind)  # raises
-        return SurroundedCall(self, call, kind).steps(self._dice)
 
     def _model_pages(self) -> ModelPages:
         """The list of models, one page after the other."""

@@ -63,6 +63,13 @@ class StepsRun(FlowRun[Any]):
             self.step, self.answer = None, end.value
 
 
+def steps_around(client: ClientState, call: AnyCall, kind: type) -> Steps:
+    """The steps of a call of a client with `around`."""
+    if not isinstance(call, kind):
+        Attempt(client._target, call, kind=kind)  # raises
+    return SurroundedCall(client, call, kind).steps(client._dice)
+
+
 class SurroundedCall:
     """One call with its surroundings, from the first function to the end of its stream."""
 

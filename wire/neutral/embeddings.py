@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import items_of, whole_number
 from wire.core.bodies import wrong_type
@@ -24,7 +25,6 @@ from wire.core.flow import Flow, ask
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.conversion import converted
-from wire.neutral.messages import Usage
 
 A = TypeVar("A")
 

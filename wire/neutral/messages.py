@@ -32,15 +32,15 @@ from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
 from wire.core.errors import APIError, BlockedError, RuleError, Violation, WireError
-from wire.core.files import read_whole
 from wire.core.lenient import plain
-from wire.core.memory import TIER, MetadataStruct, Note, WireStruct, encode, freeze
+from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
+from wire.core.printable import short
 from wire.core.secret import quoted
-from wire.neutral.display import reply_html, reply_line, short
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 if TYPE_CHECKING:
     from wire.catalogue.cost import Cost
+    from wire.catalogue.usage import Usage
 
 W = TypeVar("W", bound=WireStruct)
 V = TypeVar("V", bound="Value")
@@ -293,6 +293,8 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
         sent only as `name=`. Raises `RuleError` for a file that cannot be read, is empty, or has an
         unknown type.
         """
+        from wire.core.files import read_whole  # most media are in memory, or at a URL
+
         data = read_whole(path, RuleError)
         file_name = os.path.basename(os.fsdecode(path))
         if not data:
@@ -695,62 +697,6 @@ def partial_stop(stop: Stop, error: WireError | None) -> Stop:
     return stop
 
 
-class Usage(MetadataStruct, frozen=True, kw_only=True):
-    """Token counts with the same meaning for all vendors.
-
-    >>> (Usage(input=10, output=5, total=15) + Usage(input=20, output=5, total=25)).total
-    40
-
-    `input` includes `cached`, and `output` includes `reasoning`. `sum` adds up the usages of
-    replies. A reply whose vendor sent no counts has `None`, which adds nothing: the sum is then a
-    lower bound. Type checkers want `sum(usages, Usage())` if some are `None`.
-
-    >>> sum([Usage(input=10, total=10), None, Usage(input=20, total=20)]).input
-    30
-    """
-
-    input: int = 0
-    """Tokens of the request, `cached` included."""
-    output: int = 0
-    """Tokens of the reply, `reasoning` included."""
-    cached: int = 0
-    """Tokens of the request that were read from a cache."""
-    cache_written: int = 0
-    """Tokens of the request that were written to a cache."""
-    cache_written_1h: int = 0
-    """The part of `cache_written` that Anthropic keeps for an hour, at a price of its own."""
-    reasoning: int = 0
-    """Tokens of the thoughts."""
-    total: int = 0
-    """Tokens of the request and the reply, as the vendor counts them."""
-    by_modality: dict[str, int] = msgspec.field(default_factory=dict)
-    """Counts by kind of media, such as `input_audio`, if the vendor sends them."""
-
-    def __add__(self, other: Usage | None) -> Usage:
-        if other is None:
-            return self
-        if not isinstance(other, Usage):
-            return NotImplemented
-        kinds = {*self.by_modality, *other.by_modality}
-        return Usage(
-            **{
-                name: getattr(self, name) + getattr(other, name)
-                for name in self.__struct_fields__
-                if name != "by_modality"
-            },
-            by_modality={
-                kind: self.by_modality.get(kind, 0) + other.by_modality.get(kind, 0)
-                for kind in sorted(kinds)
-            },
-        )
-
-    def __radd__(self, other: int | None) -> Usage:
-        # `sum` begins with 0; no other number is a count of each kind of token.
-        if other is None or (type(other) is int and other == 0):
-            return self
-        return NotImplemented
-
-
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault  # type checkers bring it
 
@@ -812,11 +758,11 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
         Computed each time. `total` is `None`, and `reason` says why, if the model has no price in
         the catalogue, the vendor sent no counts, or the reply is incomplete. `reasks` are included.
         """
-        from wire.catalogue.cost import cost_of_reply, total_of  # loads a file at its first use
+        from wire.catalogue.cost import total_of  # loads a file at its first use
 
         if self.reasks:
-            return total_of(map(cost_of_reply, (*self.reasks, vars(self).get(_LAST, self))))
-        return cost_of_reply(self)
+            return total_of(map(_cost, (*self.reasks, vars(self).get(_LAST, self))))
+        return _cost(self)
 
     @property
     def text(self) -> str:
@@ -852,11 +798,11 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
         return self.message.tool_calls
 
     def __repr__(self) -> str:
-        return reply_line(self)
+        return _reply_line(self)
 
     def _repr_html_(self) -> str:
         """The reply for a notebook; what the model wrote is escaped."""
-        return reply_html(self)
+        return _reply_html(self)
 
 
 def with_reasks(
@@ -870,6 +816,22 @@ def with_reasks(
     vars(copy).update(vars(reply))
     vars(copy)[_LAST] = reply
     return copy
+
+
+def _cost(reply: Reply) -> Cost:
+    from wire.catalogue.cost import Cost, cost_of_answer
+
+    origin = reply.message.origin
+    if origin is None:
+        return Cost(reason="the message did not come from a model")
+    # First the model that answered: a deployment of Azure has a name of its own, a router chooses.
+    models = (reply.model, origin.model)
+    tier = vars(reply).get(TIER, "")
+    cost = cost_of_answer(reply.answer, reply.usage, origin.provider, models, tier)
+    if PARTIAL in reply.notes:
+        reason = "the reply is incomplete; the vendor may charge more than it has counted so far"
+        return Cost(known=cost.known, reason=reason)
+    return cost
 
 
 def with_tier(reply: Reply, tier: str) -> Reply:
@@ -1159,3 +1121,74 @@ def provider_events(
     keys = data if isinstance(data, dict) else ()
     has_news = any(key not in known and data[key] is not None for key in keys)
     return [ProviderEvent(name, freeze(data))] if has_news else []
+
+
+def _reply_line(reply: Reply) -> str:
+    """The `repr` of a reply."""
+    calls = ", ".join(short(call.name) for call in reply.tool_calls)
+    words = [
+        short(reply.text),
+        f"tool_calls=[{calls}]" if calls else "",
+        f"stop={reply.stop.reason!r}",
+        f"tokens={reply.usage.total}" if reply.usage else "",
+        f"citations={len(reply.citations)}" if reply.citations else "",
+        f"notes={len(reply.notes)}" if reply.notes else "",
+        f"model={short(reply.model)}" if reply.model else "",
+    ]
+    return f"Reply({', '.join(filter(None, words))})"
+
+
+def _reply_html(reply: Reply) -> str:
+    """A reply as HTML for a notebook: thoughts folded, parts, then usage, model and notes."""
+    from wire.neutral.display import html_block, html_text  # for notebooks only
+
+    shown = []
+    for part in reply.message.parts:
+        text = html_text(_part_text(part))
+        if isinstance(part, Thought):
+            shown.append(
+                f"<details><summary>Thoughts</summary>{html_block(text)}</details>" if text else ""
+            )
+        else:
+            shown.append(html_block(text) if text else "")
+    stop, usage = reply.stop, reply.usage
+    facts = [
+        reply.model,
+        f"stop: {stop.reason}" + (f" ({stop.raw})" if stop.raw else ""),
+        "" if stop.message == reply.message.refusal else stop.message,
+        f"{usage.input:,} tokens in ({usage.cached:,} cached)" if usage else "",
+        f"{usage.output:,} tokens out ({usage.reasoning:,} reasoning)" if usage else "",
+    ]
+    line = " · ".join(f"<code>{html_text(fact)}</code>" for fact in facts if fact)
+    titles = [html_text(each.title or each.url or each.source) for each in reply.citations]
+    cited = "".join(f"<li><code>{title}</code></li>" for title in dict.fromkeys(titles))
+    sources = f"<details><summary>Sources</summary><ul>{cited}</ul></details>" if cited else ""
+    notes = "".join(f"<li><code>{html_text(str(note))}</code></li>" for note in reply.notes)
+    listed = f"<details><summary>Notes: {len(reply.notes)}</summary><ul>{notes}</ul></details>"
+    return f"<div>{''.join(shown)}<p>{line}</p>{sources}{listed if notes else ''}</div>"
+
+
+def _part_text(part: Part) -> str:
+    if isinstance(part, Text) and part.refusal:
+        return f"Refusal: {part.text}"
+    if isinstance(part, Text | Thought):
+        return part.text
+    if isinstance(part, ToolCall):
+        return f"Tool call: {_call_line(part)}"
+    if isinstance(part, ServerToolCall):
+        from wire.neutral.display import arguments_line
+
+        return f"Server tool call: {arguments_line(part.name, part.arguments)}"
+    if isinstance(part, ServerToolResult):
+        return f"Server tool result: {short(part.name)}"
+    if isinstance(part, Media):
+        return repr(part)
+    return f"{type(part).__name__}: {short(str(getattr(part, 'kind', '')))}"
+
+
+def _call_line(call: ToolCall) -> str:
+    if call.arguments is None:
+        return f"{call.name} {call.text}"
+    from wire.neutral.display import arguments_line
+
+    return arguments_line(call.name, call.arguments)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 from wire.core.credentials import hidden_in_arguments
 from wire.core.errors import ConfigurationError, PipelineError, WireError
 from wire.core.files import read_whole, write_output
-from wire.core.printable import printable, printable_json, printable_line
+from wire.core.printable import printable_json, printable_line, printable_lines
 from wire.pipeline.dot import parse
 from wire.pipeline.environment import without_secrets
 from wire.pipeline.graph import Graph
@@ -158,7 +158,7 @@ def _report(log: Progress, problem: object, severity: Severity = "error") -> Non
 
 def _print(text: str) -> None:
     """Print an answer of a model, or text of a pipeline's file, which is no safer."""
-    print(_encodable(printable(text), sys.stdout))
+    print(_encodable(printable_lines(text), sys.stdout))
 
 
 def _encodable(text: str, out: TextIO) -> str:
@@ -361,7 +361,7 @@ class Terminal:
     async def ask(self, text: str) -> str:
         """Show a text and return the next line. Raises `EOFError` at the end of the input."""
         # The text may quote a model, and the user decides by what stands on the screen.
-        question = _encodable(printable(text), sys.stderr)
+        question = _encodable(printable_lines(text), sys.stderr)
         print(f"{question}\n> ", end="", file=sys.stderr, flush=True)
         try:
             descriptor = sys.stdin.fileno()

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, TextIO, TypeAlias, get_args
 
 from wire.core.errors import PipelineError, one_line
-from wire.core.printable import printable, printable_json, printable_line
+from wire.core.printable import printable_json, printable_line, printable_lines
 from wire.pipeline.graph import Node
 
 Kind: TypeAlias = Literal[
@@ -66,7 +66,7 @@ def line(event: Event) -> str:
     node = printable_line(event.node.id)
     if event.kind in ("answer", "call", "result"):
         # An answer has one line in an event, whose emoji may need joiners.
-        shown = printable if event.kind == "answer" else printable_line
+        shown = printable_lines if event.kind == "answer" else printable_line
         return f"{event.kind:<9} {node}: {shown(event.message)}"
     text = f"{event.kind:<9} {node} ({printable_line(event.node.type)})"
     if event.kind in ("completed", "failed"):

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from wire.core.errors import ConfigurationError, ToolError, one_line
 from wire.core.files import replace_file
-from wire.core.printable import printable
+from wire.core.printable import printable_lines
 
 _MAX_LINKS = 40  # as on Linux
 _MAX_PATH_SHOWN = 200  # bytes of a path in an error
@@ -51,7 +51,7 @@ def _outside(path: str) -> ToolError:
 
 
 def _acts_on_terminal(path: str) -> bool:
-    return printable(path) != path or "\n" in path or "\t" in path
+    return printable_lines(path) != path or "\n" in path or "\t" in path
 
 
 def _shown_path(path: str) -> str:

@@ -13,19 +13,11 @@ Clients use the paths of their vendor at this address. Names are imported on fir
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wire.core.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from wire.serving.gateway import Gateway as Gateway
-    from wire.serving.server import GatewayServer as GatewayServer
-    from wire.serving.server import serve as serve
-
 _NAMES = {
-    "wire.serving.gateway": ("Gateway",),
-    "wire.serving.server": ("GatewayServer", "serve"),
+    "wire.serving.gateway": "Gateway",
+    "wire.serving.server": "GatewayServer serve",
 }
 
-if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
-    __getattr__, __dir__ = lazy_names("wire.serving", _NAMES)
+__getattr__, __dir__ = lazy_names("wire.serving", _NAMES)

@@ -17,7 +17,7 @@ from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import ConfigurationError, RuleError, Violation, one_line
 from wire.core.files import write_whole
 from wire.core.json_values import checked
-from wire.core.printable import printable, printable_json
+from wire.core.printable import printable_json, printable_lines
 from wire.core.secret import quoted
 from wire.neutral.messages import (
     Media,
@@ -120,7 +120,7 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 def _arguments(call: ToolCall) -> str:
     """The arguments as JSON, or as received if they are not an object."""
-    return printable(call.text) if call.arguments is None else _json(call.arguments)
+    return printable_lines(call.text) if call.arguments is None else _json(call.arguments)
 
 
 def _media(media: Media) -> str:
@@ -208,10 +208,10 @@ def _lines(part: Part) -> Iterator[str]:
         case Text():
             if part.refusal:
                 yield "[refusal]"
-            yield from printable(part.text).split("\n")
+            yield from printable_lines(part.text).split("\n")
         case Thought():
             yield "[thought]"
-            yield from printable(part.text).split("\n")
+            yield from printable_lines(part.text).split("\n")
         case ToolCall():
             yield f"[call] {one_line(part.name)} {' '.join(_arguments(part).split(chr(10)))}"
         case ToolResult():
@@ -254,10 +254,10 @@ def _blocks(part: Part) -> Iterator[str]:
         case Text():
             if part.refusal:
                 yield "**Refusal**"
-            text = printable(part.text)
+            text = printable_lines(part.text)
             yield text if _is_self_contained(text) else _quoted(text)
         case Thought():
-            yield _quoted(f"*Thought*\n\n{printable(part.text)}")
+            yield _quoted(f"*Thought*\n\n{printable_lines(part.text)}")
         case ToolCall():
             yield f"**Call** {_code(part.name)}"
             yield (

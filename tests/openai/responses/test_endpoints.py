@@ -15,9 +15,8 @@ import pytest
 import wire
 from tests.joined import joined
 from wire import AsyncClient, Client
-from wire.core.account import answer_account
 from wire.core.call import Call
-from wire.core.memory import encode
+from wire.core.memory import answer_account, encode
 from wire.core.retry import Retry
 from wire.errors import (
     BadRequestError,

@@ -12,19 +12,11 @@ reads. A key with the prefix of a vendor that a prompt or a server quotes become
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wire.core.lazy import lazy_names
 
-if TYPE_CHECKING:
-    from wire.around.otel.names import CONVENTIONS as CONVENTIONS
-    from wire.around.otel.tracer import Tracing as Tracing
-    from wire.around.otel.tracer import tracing as tracing
-
 _NAMES = {
-    "wire.around.otel.names": ("CONVENTIONS",),
-    "wire.around.otel.tracer": ("Tracing", "tracing"),
+    "wire.around.otel.names": "CONVENTIONS",
+    "wire.around.otel.tracer": "Tracing tracing",
 }
 
-if not TYPE_CHECKING:  # a type checker would take each misspelt name for one of these
-    __getattr__, __dir__ = lazy_names("wire.around.otel", _NAMES)
+__getattr__, __dir__ = lazy_names("wire.around.otel", _NAMES)

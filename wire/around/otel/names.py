@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from wire.neutral.messages import Usage
+from wire.catalogue.usage import Usage
 
 
 class Names(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.around.otel.names import UNKNOWN_ERROR, Names
+from wire.catalogue.usage import Usage
 from wire.core.credentials import without_known
-from wire.neutral.messages import ToolCall, ToolResult, Usage
+from wire.neutral.messages import ToolCall, ToolResult
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span

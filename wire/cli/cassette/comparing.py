@@ -30,7 +30,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from wire.cli import FAILED
+    from wire.cli.statuses import FAILED
     from wire.core.errors import CassetteError
     from wire.core.files import read_whole
     from wire.testing.cassette.format.file import load

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import StreamIncomplete, WireError
 from wire.core.lenient import Halves, odd_text, portable, well_formed
@@ -39,7 +40,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
     checked,
     partial_stop,
     provider_events,

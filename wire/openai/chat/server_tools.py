@@ -13,9 +13,10 @@ from wire.core.errors import RuleError, Violation
 from wire.core.extra_keys import with_extra
 from wire.core.memory import Note, extra_of, notes, with_notes
 from wire.core.provider import Provider
+from wire.neutral.request import ServerToolKind
 from wire.neutral.server_tools import Form, Hosted, hosted, tool_struct
 from wire.openai.chat.types import ChatCompletionRequest, Tool
-from wire.openai.common.server_tools import FORMS, with_responses
+from wire.openai.common.server_tools import FORMS
 
 _RECEIVED = (
     "browser_search",
@@ -77,3 +78,22 @@ def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
         else:
             joined[key] = value
     return joined
+
+
+def with_responses(kind: ServerToolKind, family: str) -> str:
+    """What has a tool that the chat completions of a host do not offer; empty if nothing is known.
+
+    >>> with_responses("code", "openai")
+    'openai@responses has it'
+    """
+    from wire.openai.responses.rows import ROWS
+
+    return next(
+        (
+            f"{row.name} has it"
+            for row in ROWS
+            if row.family == family
+            and any(FORMS[name].kind == kind for name, _ in row.dialect.server_tools)
+        ),
+        "",
+    )

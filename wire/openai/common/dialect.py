@@ -86,7 +86,6 @@ _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
 
 
 @functools.lru_cache(1024)  # each rule of a dialect asks this of each request
-@functools.lru_cache(maxsize=1024)
 def matches_model(pattern: str, model: str) -> bool:
     """Whether a pattern matches the whole name of a model; upper and lower case are the same.
 

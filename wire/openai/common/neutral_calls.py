@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from wire.catalogue.usage import Usage
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
 from wire.core.errors import ConfigurationError
@@ -21,7 +22,7 @@ from wire.neutral.embeddings import (
     embeddings_call,
     unpacked,
 )
-from wire.neutral.messages import Message, Usage
+from wire.neutral.messages import Message
 from wire.neutral.models import ListedModel, ModelPage, moment
 from wire.neutral.request import Request, TokenCount
 from wire.openai.common.dialect import Dialect

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wire.neutral.request import ServerToolKind
 from wire.neutral.server_tools import Form
 
 _DOMAINS = {
@@ -84,22 +83,3 @@ FORMS = {
         options={"stores": "vector_store_ids", "max_results": "max_num_results"},
     ),
 }
-
-
-def with_responses(kind: ServerToolKind, family: str) -> str:
-    """What has a tool that the chat completions of a host do not offer; empty if nothing is known.
-
-    >>> with_responses("code", "openai")
-    'openai@responses has it'
-    """
-    from wire.openai.responses.rows import ROWS
-
-    return next(
-        (
-            f"{row.name} has it"
-            for row in ROWS
-            if row.family == family
-            and any(FORMS[name].kind == kind for name, _ in row.dialect.server_tools)
-        ),
-        "",
-    )

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, WireError
@@ -44,7 +45,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
     checked,
     partial_stop,
     provider_events,

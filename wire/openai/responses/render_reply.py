@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from typing import Any
 
+from wire.catalogue.usage import Usage
 from wire.neutral.messages import (
     Citation,
     Done,
@@ -21,7 +22,6 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
-    Usage,
 )
 from wire.neutral.serving import (
     NO_STATE,

@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
-import wire
 from wire.core.errors import LimitError, RuleError
 from wire.core.lenient import Unreadable, decoded, plain
 from wire.core.memory import WireStruct, key_path, unknown
@@ -199,7 +198,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _known_values() -> dict[str, dict[str, frozenset[str]]]:
-    path = Path(wire.__file__).parent / "schemas" / "values.json"
+    path = Path(__file__).parents[3] / "schemas" / "values.json"
     read: dict[str, dict[str, list[str]]] = msgspec.json.decode(path.read_bytes())
     return {
         name: {field: frozenset(texts) for field, texts in fields.items()}

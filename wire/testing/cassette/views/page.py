@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from wire.core.printable import printable, printable_line
+from wire.core.printable import printable_line, printable_lines
 from wire.testing.cassette.format.bodies import event_bytes
 from wire.testing.cassette.format.file import Body, Interaction
 from wire.testing.cassette.views.comparison import Comparison, Pair
@@ -91,7 +91,7 @@ def _hash(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    return html.escape(printable(text))
+    return html.escape(printable_lines(text))
 
 
 def _line(text: str) -> str:

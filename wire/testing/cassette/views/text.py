@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from wire.core.printable import printable, printable_json, printable_line
+from wire.core.printable import printable_json, printable_line, printable_lines
 from wire.testing.cassette.views.comparison import Comparison
 from wire.testing.cassette.views.conversation import Conversation, Exchange
 from wire.testing.cassette.views.parts import Part, Turn
@@ -173,7 +173,7 @@ def _part(part: Part) -> str:
     if part.kind == "other":
         return f"{printable_line(part.name)} {_content(part)}"
     refusal = "refuses: " if part.refusal else ""
-    return f"{refusal}{printable(part.text)}{signed}"
+    return f"{refusal}{printable_lines(part.text)}{signed}"
 
 
 def _id(part: Part) -> str:
@@ -181,11 +181,11 @@ def _id(part: Part) -> str:
 
 
 def _content(part: Part) -> str:
-    return printable(part.text) if part.value is UNSET else _body(part.value)
+    return printable_lines(part.text) if part.value is UNSET else _body(part.value)
 
 
 def _body(value: Any) -> str:
-    return printable(value) if isinstance(value, str) else printable_json(json_text(value))
+    return printable_lines(value) if isinstance(value, str) else printable_json(json_text(value))
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:

@@ -1,0 +1,15 @@
+# Written by `python -m tests.faces`.
+from wire.around.seam import Around as Around
+from wire.around.seam import AttemptFailed as AttemptFailed
+from wire.around.seam import AttemptStarted as AttemptStarted
+from wire.around.seam import CallEnded as CallEnded
+from wire.around.seam import CallFailed as CallFailed
+from wire.around.seam import Change as Change
+from wire.around.seam import FirstEvent as FirstEvent
+from wire.around.seam import Give as Give
+from wire.around.seam import HeadReceived as HeadReceived
+from wire.around.seam import Outgoing as Outgoing
+from wire.around.seam import Pause as Pause
+from wire.around.seam import Signal as Signal
+from wire.around.seam import StreamLeft as StreamLeft
+from wire.around.seam import Wait as Wait

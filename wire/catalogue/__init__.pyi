@@ -1,0 +1,10 @@
+# Written by `python -m tests.faces`.
+from wire.catalogue.build import update as update
+from wire.catalogue.catalogue import Catalogue as Catalogue
+from wire.catalogue.catalogue import Model as Model
+from wire.catalogue.catalogue import Price as Price
+from wire.catalogue.catalogue import Source as Source
+from wire.catalogue.catalogue import current as current
+from wire.catalogue.catalogue import load as load
+from wire.catalogue.catalogue import use as use
+from wire.catalogue.cost import Cost as Cost

@@ -1,0 +1,16 @@
+# Written by `python -m tests.faces`.
+from wire.pipeline.dot import parse as parse
+from wire.pipeline.engine import Ended as Ended
+from wire.pipeline.engine import Engine as Engine
+from wire.pipeline.engine import LintError as LintError
+from wire.pipeline.engine import NodeError as NodeError
+from wire.pipeline.graph import Edge as Edge
+from wire.pipeline.graph import Graph as Graph
+from wire.pipeline.graph import Node as Node
+from wire.pipeline.handlers import Visit as Visit
+from wire.pipeline.linting import Finding as Finding
+from wire.pipeline.linting import lint as lint
+from wire.pipeline.linting import summary as summary
+from wire.pipeline.node_types import Attribute as Attribute
+from wire.pipeline.node_types import NodeType as NodeType
+from wire.pipeline.node_types import NodeTypes as NodeTypes

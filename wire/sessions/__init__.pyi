@@ -1,0 +1,10 @@
+# Written by `python -m tests.faces`.
+from wire.sessions.session_file import Session as Session
+from wire.sessions.session_file import deserialize_message as deserialize_message
+from wire.sessions.session_file import dump_session as dump_session
+from wire.sessions.session_file import load_session as load_session
+from wire.sessions.session_file import read_session as read_session
+from wire.sessions.session_file import save_session as save_session
+from wire.sessions.session_file import serialize_message as serialize_message
+from wire.sessions.transcript import export as export
+from wire.sessions.transcript import save_export as save_export

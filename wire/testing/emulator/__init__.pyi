@@ -1,0 +1,13 @@
+# Written by `python -m tests.faces`.
+from wire.testing.cassette.pieces import Cut as Cut
+from wire.testing.cassette.pieces import Pause as Pause
+from wire.testing.cassette.pieces import Reset as Reset
+from wire.testing.emulator.answer import Answer as Answer
+from wire.testing.emulator.core import Emulator as Emulator
+from wire.testing.emulator.limits import EmulatorLimits as EmulatorLimits
+from wire.testing.emulator.outage import Outage as Outage
+from wire.testing.emulator.quota import Quota as Quota
+from wire.testing.emulator.server import Server as Server
+from wire.testing.emulator.server import serve as serve
+from wire.testing.emulator.transports import AsyncEmulatorTransport as AsyncEmulatorTransport
+from wire.testing.emulator.transports import EmulatorTransport as EmulatorTransport
