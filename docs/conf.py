@@ -14,7 +14,6 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
-import wire
 from wire.anthropic import types as anthropic
 from wire.core.facts import Facts, facts_of
 from wire.core.memory import WireStruct

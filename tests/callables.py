@@ -755,6 +755,8 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 EXCLUDED = {
     "tools.mcp.Portal": "is a protocol",
     "bulk.Run": "`run` makes it",
+    "chat.ChatStream": "`Chat.stream` makes it",
+    "chat.AsyncChatStream": "`AsyncChat.stream` makes it",
     "gateway.serve": "opens a socket and starts a thread",
     "gateway.GatewayServer": "opens a socket and starts a thread",
     "testing.emulator.serve": "opens a socket and starts a thread",

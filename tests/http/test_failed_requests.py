@@ -14,8 +14,8 @@ from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
 from tests.http.loopback import GOOD_STREAM, LAST, STREAM, event, loopback, text, whole
 from tests.joined import joined
 from wire import Chat, Client, Retry, Timeouts, WireError, errors, gemini, openai
+from wire.core.account import Preview
 from wire.core.call import Call
-from wire.core.preview import Preview
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 KEY = "fake-key-8f3b1c7d2e9a"

@@ -48,7 +48,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from wire.core.account import Account
+from wire.core.account import Account, Preview
 from wire.core.call import Call, StreamCall
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
@@ -90,8 +90,6 @@ class Outgoing(msgspec.Struct, frozen=True):
     @property
     def model(self) -> str:
         """The model that the call names; empty if it names none."""
-        from wire.core.preview import Preview  # most calls are not shown
-
         call = self.call
         return Preview(call.method, call.path or call.url, {}, call.body).model
 

@@ -6,11 +6,12 @@ import enum
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from wire.core.account import Form, Preview
 from wire.core.arguments import checked_arguments
 from wire.core.chunk_bytes import TextChunk
 from wire.core.credentials import SHOWN, hidden_in_url
@@ -42,9 +43,6 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-
-if TYPE_CHECKING:
-    from wire.core.preview import Form, Preview
 
 Answer = TypeVar("Answer")
 Chunk = TypeVar("Chunk")
@@ -376,8 +374,6 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
-        from wire.core.preview import Preview  # most calls are not shown
-
         return Preview(
             self.method,
             self.shown(self.path_prefix + self.target),

@@ -46,8 +46,7 @@ from wire.core.lazy import lazy_pattern
 from wire.core.printable import UNSAFE, printable_line
 
 if TYPE_CHECKING:
-    from wire.core.account import Account
-    from wire.core.preview import Preview
+    from wire.core.account import Account, Preview
 
 __all__ = [
     "APIError",

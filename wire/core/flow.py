@@ -10,15 +10,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
+from wire.core.account import Preview
 from wire.core.call import Call
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.memory import answer_account
-
-if TYPE_CHECKING:
-    from wire.core.preview import Preview
 
 Answer = TypeVar("Answer")
 

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from wire.core.account import Account
+from wire.core.account import Account, Preview
 from wire.core.call import Call, StreamCall
 from wire.core.credentials import without_known
 from wire.core.errors import ConfigurationError, WireError
@@ -30,7 +30,6 @@ from wire.core.secret import living_secrets, quoted
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from wire.core.preview import Preview
     from wire.http.target import Target
     from wire.neutral.messages import Reply
 

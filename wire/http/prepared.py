@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import httpx
 
 if TYPE_CHECKING:
-    from wire.core.preview import Form
+    from wire.core.account import Form
 
 Origin = tuple[str, str, int | None]
 """Scheme, host and port that a request is sent to."""

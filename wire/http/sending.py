@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 import httpx
 import msgspec
 
-from wire.core.account import Account
+from wire.core.account import Account, Preview
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
 from wire.core.errors import (
     APIError,
@@ -64,7 +64,6 @@ from wire.http.watchdog import ATTEMPT, Watch
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.core.flow import Flow
-    from wire.core.preview import Preview
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ModelPages
 

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.core import retry as presets
+from wire.core.account import Preview
 from wire.core.arguments import unknown_name
 from wire.core.call import Call, StreamCall, Timeouts, timeouts_of
 from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
@@ -52,7 +53,6 @@ from wire.wires.providers import (
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
-    from wire.core.preview import Preview
 
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -200,8 +200,6 @@ class Target(msgspec.Struct, frozen=True):
 
         `mask` knows the secrets of the call too.
         """
-        from wire.core.preview import Preview  # most calls are not shown
-
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
@@ -217,8 +215,6 @@ class Target(msgspec.Struct, frozen=True):
 
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
-        from wire.core.preview import Preview  # most calls are not shown
-
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
         url = self.base_url + self._prefix(preview.url) + preview.url
         body = self.mask.body(preview.body)

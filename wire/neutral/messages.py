@@ -28,6 +28,7 @@ from typing import (
 
 import msgspec
 
+from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
@@ -36,11 +37,9 @@ from wire.core.lenient import plain
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.printable import short
 from wire.core.secret import quoted
-from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
 if TYPE_CHECKING:
     from wire.catalogue.cost import Cost
-    from wire.catalogue.usage import Usage
 
 W = TypeVar("W", bound=WireStruct)
 V = TypeVar("V", bound="Value")
@@ -293,7 +292,9 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
         sent only as `name=`. Raises `RuleError` for a file that cannot be read, is empty, or has an
         unknown type.
         """
-        from wire.core.files import read_whole  # most media are in memory, or at a URL
+        # Most media are in memory, or at a URL.
+        from wire.core.files import read_whole
+        from wire.neutral.media_types import HEAD_BYTES, media_type_of
 
         data = read_whole(path, RuleError)
         file_name = os.path.basename(os.fsdecode(path))
