@@ -13,6 +13,7 @@ from typing import Any, Self
 import httpx
 
 from wire.core.arguments import checked_arguments
+from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.errors import CassetteError, ConfigurationError
 from wire.http.async_lanes import AsyncLanes
@@ -520,6 +521,7 @@ class _Clock:
     def __init__(self) -> None:
         self._first: float | None = None
         self._lock = threading.Lock()
+        new_in_child(self, _lock=threading.Lock)
 
     def start(self) -> _Watch:
         """The watch of a request that is sent now."""
