@@ -65,7 +65,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        68,
+        69,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
@@ -73,27 +73,27 @@ ENTRIES = {
     ),
     "calls of Gemini": (
         "from wire.gemini import GenerateContentRequest, check, generate_content",
-        61,
+        62,
         (*HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE, "wire.neutral.messages"),
     ),
     "Client('gemini')": (
         "import wire; wire.Client('gemini', api_key='fake-key')",
-        34,
+        35,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
     ),
     "Client('openai')": (
         "import wire; wire.Client('openai', api_key='fake-key')",
-        38,
+        39,
         (*NOT_FOR_THREADS, *rows_but("openai"), "wire.openai.chat", "wire.neutral.messages"),
     ),
     "Client('anthropic')": (
         "import wire; wire.Client('anthropic', api_key='fake-key')",
-        34,
+        35,
         (*NOT_FOR_THREADS, *rows_but("anthropic"), "wire.anthropic.types", "wire.neutral"),
     ),
     "AsyncClient('gemini')": (
         "import wire; wire.AsyncClient('gemini', api_key='fake-key')",
-        34,
+        35,
         (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
     ),
     "AsyncChat('gemini:...')": (

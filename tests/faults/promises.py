@@ -70,7 +70,8 @@ PROMISES = {
     "R-39": "1,000 streams at once run without an error, and fairly.",
     "R-40": "1,000,000 calls leave memory and descriptors as they were.",
     "R-41": "The first use by many threads at once is safe.",
-    "R-42": "A process and its forked child share no connection.",
+    "R-42": "A process and its forked child share no connection, and the child waits for no thread "
+    "of the parent.",
     "R-43": "Ctrl-C, SIGTERM and SIGHUP at any moment lose no place, leave no command running and "
     "end a pipeline resumable.",
     "R-44": "60,000 mutated answers raise nothing but `WireError`s, and what is returned can be "

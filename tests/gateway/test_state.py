@@ -13,7 +13,15 @@ from tests.joined import joined
 from wire.core.memory import Note
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import parse_response
-from wire.neutral.messages import Message, Other, ServerToolCall, Text, Thought, ToolCall
+from wire.neutral.messages import (
+    Message,
+    Other,
+    ServerToolCall,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
 from wire.neutral.serving import NO_STATE
 from wire.serving.state import Remembered, packed, restored, state_of, unpacked
 
@@ -104,7 +112,7 @@ def test_a_message_is_restored_by_its_state(message: Message) -> None:
     notes: list[Note] = []
     user = Message.user("When?")
     back = sent_back(message, state_of(message))
-    assert restored([user, back], none(), notes) == (user, message)
+    assert restored([user, back], none(), {}, notes) == (user, message)
     assert notes == []
 
 
@@ -114,21 +122,28 @@ def test_a_message_is_restored_by_the_id_of_a_call(message: Message) -> None:
     kept = packed(message)
     calls.add(call.id, kept, len(kept))
     notes: list[Note] = []
-    [found] = restored([sent_back(message, "")], calls, notes)
+    [found] = restored([sent_back(message, "")], calls, {}, notes)
     assert (found, found.origin, notes) == (message, message.origin, [])
 
 
-def test_a_restored_message_keeps_the_ids_that_the_results_name(message: Message) -> None:
+def test_a_restored_message_has_the_ids_of_the_backend_and_so_have_its_results(
+    message: Message,
+) -> None:
     back = sent_back(message, state_of(message))
     parts = tuple(
         msgspec.structs.replace(part, id="other") if isinstance(part, ToolCall) else part
         for part in back.parts
     )
-    [found] = restored([Message("assistant", parts, cache=True)], none(), [])
-    assert found.tool_calls[0].id == "other"
-    assert found.tool_calls[0].signature == "c2ln"
+    results = Message.tool_response([ToolResult("other", "tide", "5"), ToolResult("x", "f", "6")])
+    ids: dict[str, str] = {}
+    sent = [Message("assistant", parts, cache=True), results]
+    found, answered = restored(sent, none(), ids, [])
+    [call] = message.tool_calls
+    assert found.tool_calls == message.tool_calls
     assert found.origin == message.origin
     assert found.cache
+    assert [part.id for part in answered.tool_results] == [call.id, "x"]
+    assert ids == {"other": call.id}
 
 
 @joined(
@@ -143,13 +158,26 @@ def test_what_is_lost_is_noted(text: str, with_state: bool, note: str) -> None:
     message = parse_reply(response).message
     notes: list[Note] = []
     back = sent_back(message, state_of(message) if with_state else "", text)
-    [found] = restored([back], none(), notes)
+    [found] = restored([back], none(), {}, notes)
     assert found.text == text
     [one] = notes
     assert one.path == "messages[0]"
     assert one.message.startswith(note)
     # No state of this gateway goes to a vendor.
     assert NO_STATE not in repr(found)
+
+
+def test_a_changed_message_of_a_remembered_call_is_noted(message: Message) -> None:
+    calls = none()
+    plain = Message.assistant("I look.", ToolCall(id="plain", name="tide"))
+    for kept in (message, plain):
+        calls.add(kept.tool_calls[0].id, packed(kept), 1)
+    notes: list[Note] = []
+    changed = Message.assistant("I look twice.", ToolCall(id="plain", name="tide"))
+    sent = [sent_back(message, "", "I look twice."), changed]
+    assert [each.text for each in restored(sent, calls, {}, notes)] == ["I look twice."] * 2
+    # Nothing of the second one is lost: any model understands it.
+    assert [note.path for note in notes] == ["messages[0]"]
 
 
 def test_a_signature_without_a_state_is_dropped_silently() -> None:
@@ -159,16 +187,16 @@ def test_a_signature_without_a_state_is_dropped_silently() -> None:
     text = Text("", signature=NO_STATE)
     calls = none()
     calls.add("c", "", 0)
-    [found] = restored([Message.assistant(thought, "Hi", text)], calls, notes)
+    [found] = restored([Message.assistant(thought, "Hi", text)], calls, {}, notes)
     assert (found, notes) == (Message.assistant("Hi"), [])
-    [found] = restored([Message.assistant(call)], calls, [])
+    [found] = restored([Message.assistant(call)], calls, {}, [])
     assert found.tool_calls[0].signature == ""
 
 
 def test_signatures_of_the_clients_vendor_stay() -> None:
     thought = Thought("Hm.", signature="EvYBCkYIBxgC")
     message = Message.assistant(thought, "Hi")
-    assert restored([message], none(), []) == (message,)
+    assert restored([message], none(), {}, []) == (message,)
 
 
 def test_the_oldest_values_are_forgotten() -> None:

@@ -12,16 +12,40 @@ import contextlib
 import json
 import os
 import signal
+import stat
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import anyio
 
-from wire import Agent, AsyncChats, AsyncClient, Chats, Client, LLMAgent, WireError, gemini
+from wire import (
+    Agent,
+    AsyncChats,
+    AsyncClient,
+    Chats,
+    Client,
+    FallbackChat,
+    LLMAgent,
+    Pace,
+    WireError,
+    gemini,
+    retry,
+)
+from wire.around import Signal, Wait
+from wire.core.circuits import Circuit, Circuits
+from wire.http import watchdog
 from wire.http.async_lanes import AsyncLanes
+from wire.http.client import _wait
 from wire.http.lanes import Lanes
+from wire.pipeline import environment
+from wire.pipeline.context import Context
+from wire.pipeline.workspace import Workspace
+from wire.testing.emulator import Emulator
 
 CALLS = 30
 KEY = "fake-key"
@@ -89,7 +113,8 @@ def both_call(url: str) -> Any:
 
 def reading(url: str) -> Any:
     """The child leaves the parent's stream, calls by a limit of its own, and closes the client."""
-    client = Client("gemini", api_key=KEY, base_url=url, http=Lanes(limit=1))
+    pace = Pace(concurrent=1)
+    client = Client("gemini", api_key=KEY, base_url=url, http=Lanes(limit=1), around=pace)
     with contextlib.ExitStack() as stack:
         chunks = stack.enter_context(client.stream(streamed("a b c")))
         texts = [next(chunks).text]
@@ -122,24 +147,132 @@ def closing(url: str) -> Any:
     return [closed, child()]
 
 
-def locks(url: str) -> Any:
-    """Locks that another thread of the parent holds."""
-    lanes = Lanes()
-    client = Client("gemini", api_key=KEY, base_url=url, http=lanes)
+def while_held(lock: Any, work: Callable[[], Any]) -> Any:
+    """What a child returns that was forked while another thread of the parent held a lock."""
     held, over = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with lanes._lock:
+        with lock:
             held.set()
             over.wait()
 
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    child = forked(lambda: client.send(call("child")).text)
+    child = forked(work)
     over.set()
     thread.join()
-    return [client.send(call("parent")).text, child()]
+    return child()
+
+
+def written(workspace: Workspace) -> str:
+    workspace.write("a", b"child")
+    with workspace.read("a") as file:
+        return file.read().decode()
+
+
+def locks(url: str) -> Any:
+    """Locks that another thread of the parent holds, one kind after the other: the call of the
+    child and one of the parent.
+    """
+    lanes, pace = Lanes(), Pace(concurrent=1)
+    client = Client("gemini", api_key=KEY, base_url=url, http=lanes, around=pace)
+    chat = FallbackChat([Chats({"gemini": client}, default="gemini").chat("m")])
+    emulator = Emulator()
+    context = Context({"port": "child"})
+    signal = Signal()
+    budget = retry.RetryBudget(100)
+
+    def send() -> Any:
+        return client.send(call("child")).text
+
+    def set_and_wait() -> str:
+        signal.set()
+        _wait(Wait(signal))
+        return "child"
+
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = Workspace(Path(folder))
+        held: dict[str, tuple[Any, Callable[[], Any]]] = {
+            "lanes": (lanes._lock, send),
+            "slots": (lanes._slots._lock, send),
+            "watchdog": (watchdog._watchdog.lock, send),
+            "pace": (pace._lock, send),
+            "circuits": (chat._circuits._lock, lambda: chat.ask("child").text),
+            "budget": (retry._counting, lambda: ["", "child"][budget.take(WireError()) > 0]),
+            "emulator": (emulator._lock, lambda: ["child"][len(emulator.requests)]),
+            "context": (context._lock, lambda: context["port"]),
+            "signal": (signal._lock, set_and_wait),
+            "workspace": (workspace._writing, lambda: written(workspace)),
+            "environment": (
+                environment._lock,
+                lambda: environment.blank_start_block() or "child",
+            ),
+        }
+        found = {name: while_held(lock, work) for name, (lock, work) in held.items()}
+    return [found, client.send(call("parent")).text]
+
+
+def sockets() -> int:
+    """The number of sockets that this process has open."""
+    count = 0
+    for descriptor in range(256):
+        with contextlib.suppress(OSError):
+            count += stat.S_ISSOCK(os.fstat(descriptor).st_mode)
+    return count
+
+
+def in_flight(url: str) -> Any:
+    """The child calls while a thread of the parent runs the only call that the lanes, the pace and
+    the circuits let through, and another one waits for its place.
+    """
+    found = []
+    # All that calls need is imported: a child could not import what a thread is importing.
+    with Client("gemini", api_key=KEY, base_url=url, http=Lanes(connections="httpx")) as client:
+        client.send(call("before"))
+    ask(url, "before")
+    before = sockets()
+    for connections in ("direct", "httpx"):
+        http = Lanes(limit=1, connections=connections)  # type: ignore[arg-type]
+        pace = Pace(concurrent=1)
+        client = Client("gemini", api_key=KEY, base_url=url, http=http, around=pace)
+        texts: list[str] = []
+
+        def one(client: Client = client, texts: list[str] = texts) -> None:
+            texts.append(client.send(call("wait")).text)
+
+        threads = [threading.Thread(target=one) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        ask(url, "until one waits")
+        while pace.waiting == 0:
+            time.sleep(0.001)
+
+        def work(client: Client = client, pace: Pace = pace) -> Any:
+            return [
+                sockets() - before,
+                client.send(call("child")).text,
+                pace.running + pace.waiting,
+            ]
+
+        child = forked(work)()
+        for _ in threads:
+            ask(url, "go on with one")
+        for thread in threads:
+            thread.join()
+        ask(url, "until one waits")  # the second has waited too
+        found.append([child, texts, client.send(call("parent")).text, pace.running])
+        client.close()
+    return found
+
+
+def probing(url: str) -> Any:
+    """A request of the parent finds out whether a model is well again when the child is forked."""
+    circuits = Circuits(2, Circuit(failures=1, seconds=0))
+    circuits.failed(0, WireError("busy"))
+    first = circuits.take(())
+    child = forked(lambda: circuits.take(()))()
+    return [first, circuits.take(()), child]
 
 
 def jitter(url: str) -> Any:

@@ -57,6 +57,7 @@ class Waiting(list[Step]):
 def serving(certificate: Path | None) -> Iterator[Loopback]:
     """A server that answers with the words of the prompt, as the scenes of `forking.py` need."""
     go_on = threading.Event()
+    one_waits, one_goes_on = threading.Semaphore(0), threading.Semaphore(0)
 
     def script(number: int, request: bytes) -> list[Step]:
         top, _, body = request.partition(b"\r\n\r\n")
@@ -75,6 +76,13 @@ def serving(certificate: Path | None) -> Iterator[Loopback]:
             return Waiting([STREAM, *events, LAST], go_on)
         if words == "go on":
             go_on.set()
+        elif words == "wait":
+            one_waits.release()
+            assert one_goes_on.acquire(timeout=30)
+        elif words == "until one waits":
+            assert one_waits.acquire(timeout=30)
+        elif words == "go on with one":
+            one_goes_on.release()
         elif words == "has one been closed?":
             words = "yes" if server.closed.acquire(timeout=10) else "no"
         return [whole(text(words, "STOP"))]
@@ -135,10 +143,21 @@ def test_r_42_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
 @forks
 def test_locks_that_are_held_when_a_child_is_forked_and_the_waits_of_a_child() -> None:
     seen = scenes("sync", "locks", "jitter")
-    assert {name: found for name, (found, _) in seen.items()} == {
-        "locks": ["parent", "child"],
-        "jitter": True,  # parent and child draw other waits
-    }
+    held, after = seen["locks"][0]
+    assert held == dict.fromkeys(held, "child")
+    assert after == "parent"
+    assert len(held) == 11
+    assert seen["jitter"][0] is True  # parent and child draw other waits
+
+
+@forks
+def test_a_child_calls_while_calls_of_the_parent_run_and_wait() -> None:
+    """R-42: nobody in the child would end the parent's calls."""
+    seen = scenes("sync", "in_flight", "probing")
+    # The child has no socket of the parent, and no place in the parent's queue.
+    each = [[0, "child", 0], ["wait", "wait"], "parent", 0]
+    assert seen["in_flight"][0] == [each, each]
+    assert seen["probing"][0] == [0, 1, 0]
 
 
 # --- event loops ----------------------------------------------------------------------------------

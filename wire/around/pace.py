@@ -32,6 +32,7 @@ from wire.around.seam import (
 from wire.catalogue.usage import Usage
 from wire.core.account import Account
 from wire.core.errors import ConfigurationError, WireError
+from wire.core.forks import at_fork
 from wire.core.pacing import BUSY, LONGEST, Pacing, Place, amounts, estimated
 from wire.core.secret import quoted
 
@@ -156,6 +157,12 @@ class Pace(Limiter[Place]):
         # The garbage collector may close a generator in the middle of a method, in its thread.
         self._lock = threading.RLock()
         self._turns: dict[Place, Signal] = {}
+        at_fork(self, Pace._forked)
+
+    def _forked(self) -> None:
+        """The calls of the parent's threads do not end in the child, and wake nobody."""
+        self._lock, self._turns = threading.RLock(), {}
+        self._pacing.forget_calls()
 
     def _resume(self, idle: float) -> None:
         """Before the first call: an earlier process has used the limits until so long ago."""

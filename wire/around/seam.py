@@ -52,6 +52,7 @@ from wire.core.account import Account, Preview
 from wire.core.call import Call, StreamCall
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
+from wire.core.forks import at_fork
 from wire.core.secret import type_name
 
 __all__ = [
@@ -178,6 +179,12 @@ class Signal:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wakers: list[Callable[[], object]] | None = []
+        at_fork(self, Signal._forked)
+
+    def _forked(self) -> None:
+        """Who waits is a thread of the parent."""
+        self._lock = threading.Lock()
+        self._wakers = None if self._wakers is None else []
 
     @property
     def is_set(self) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Collection
 import msgspec
 
 from wire.core.errors import ConfigurationError, WireError
+from wire.core.forks import at_fork
 from wire.core.secret import quoted
 
 
@@ -76,6 +77,13 @@ class Circuits:
         self._states = [_State() for _ in range(count)]
         self._circuit = circuit
         self._lock = threading.Lock()
+        at_fork(self, Circuits._forked)
+
+    def _forked(self) -> None:
+        """The child does not learn how the requests of the parent's threads end."""
+        self._lock = threading.Lock()
+        for state in self._states:
+            state.probing = False
 
     def take(self, tried: Collection[int]) -> int | None:
         """The first model that may be asked and is not in `tried`; `None` if there is none.

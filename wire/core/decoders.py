@@ -18,23 +18,18 @@ from __future__ import annotations
 
 import base64
 import functools
-import os
 import threading
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
+from wire.core.forks import fork_waits_for
+
 _building = threading.RLock()  # reentrant: evaluating an annotation may build another type
 
-if hasattr(os, "register_at_fork"):
-    # A child has no thread that could fill a table that was half built when it was forked, so
-    # `fork` waits for the table, and the child starts with the lock free.
-    os.register_at_fork(
-        before=_building.acquire,
-        after_in_parent=_building.release,
-        after_in_child=_building.release,
-    )
+# A child has no thread that could fill a table that was half built when it was forked.
+fork_waits_for(_building)
 
 
 @functools.cache

@@ -18,7 +18,6 @@ import json
 import operator
 import re
 import sys
-import threading
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -589,7 +588,7 @@ EXTRA_KEY = f"{_EXTRA_CHARACTER.decode()}extra"
 extra keys in its place. Its first character is in hardly any text.
 """
 _EXTRA_MARK = msgspec.json.encode(EXTRA_KEY) + b":"
-_extending = threading.Lock()
+_extended_classes: dict[type, type] = {}
 
 
 def extended(cls: type[S]) -> type[S]:
@@ -600,11 +599,11 @@ def extended(cls: type[S]) -> type[S]:
     """
     if EXTRA_KEY in cls.__struct_encode_fields__:
         return cls
-    with _extending:  # without the lock two threads may make two classes, whose structs differ
-        return _extended(cls)
+    # Two threads may make two classes, whose structs differ: all take the one that is kept first.
+    found = _extended_classes.get(cls) or _extended_classes.setdefault(cls, _extended(cls))
+    return typing.cast("type[S]", found)
 
 
-@functools.cache
 def _extended(cls: type[S]) -> type[S]:
     extra = msgspec.field(name=EXTRA_KEY, default=None)
     made: Any = msgspec.defstruct(

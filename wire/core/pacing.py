@@ -243,6 +243,18 @@ class Pacing:
         """
         self._idle = idle
 
+    def forget_calls(self) -> None:
+        """In a forked child: the calls that wait or run are the parent's. What they use of the
+        limits stays used.
+        """
+        for place in self._running:
+            place.reported = True  # what is told of it later must not be counted as its end
+        self._queue.clear()
+        self._running.clear()
+        for model in self._models.values():
+            model.running = model.pending = 0
+            model.open.clear()
+
     @property
     def next(self) -> Place | None:
         """Whose turn it is."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
+import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ClockError, ConfigurationError, WireError
+from wire.core.forks import new_in_child
 from wire.core.secret import quoted, seal_fields
 
 if TYPE_CHECKING:
@@ -198,14 +199,7 @@ _blocks = 0
 test starts, nor a server of the test's own.
 """
 _counting = threading.RLock()  # reentrant: a signal may interrupt a thread that holds it
-
-if hasattr(os, "register_at_fork"):
-    # A forked child has no thread that could release the lock.
-    os.register_at_fork(
-        before=_counting.acquire,
-        after_in_parent=_counting.release,
-        after_in_child=_counting.release,
-    )
+new_in_child(sys.modules[__name__], _counting=threading.RLock)
 
 
 def _is_time(value: object) -> bool:

@@ -50,7 +50,6 @@ A connection belongs to the process that opened it, and to its event loop (R-24,
 from __future__ import annotations
 
 import math
-import os
 import queue
 import ssl
 import threading
@@ -64,6 +63,7 @@ import httpx
 
 from wire.core.arguments import whole_number
 from wire.core.errors import ConfigurationError
+from wire.core.forks import at_fork
 from wire.core.secret import quoted
 from wire.http.httpx_lane import HttpxLane
 from wire.http.network import direct_problem, is_patched, proxy_for, proxy_option, tls
@@ -141,7 +141,7 @@ class LanesState(Generic[AnyLane]):
         self.connections = connections
         self._closed = False
         self._reset()
-        _ALL.add(self)
+        at_fork(self, lambda lanes: lanes._forked())
 
     def _reset(self) -> None:
         """Set the state of a process that has no connection yet."""
@@ -194,18 +194,6 @@ class LanesState(Generic[AnyLane]):
     def _forked(self) -> None:
         """Leave all connections to the parent."""
         raise NotImplementedError
-
-
-_ALL: weakref.WeakSet[LanesState[Any]] = weakref.WeakSet()
-
-
-def _forked() -> None:
-    for lanes in list(_ALL):
-        lanes._forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
 
 
 class _Slot:

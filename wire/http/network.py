@@ -178,10 +178,13 @@ _PATCHED = (
 
 def is_patched() -> bool:
     """Whether a test library answers the requests of httpx. Direct lanes would pass it by."""
-    return any(
-        not getattr(getattr(sys.modules[library], kind), method).__module__.startswith(library)
+    # `None`: the library is not imported, or another thread is just importing it.
+    found = (
+        (library, getattr(getattr(sys.modules.get(library), kind, None), method, None))
         for library, kind, method in _PATCHED
-        if library in sys.modules
+    )
+    return any(
+        each is not None and not each.__module__.startswith(library) for library, each in found
     )
 
 

@@ -18,15 +18,16 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import os
 import queue
+import sys
 import threading
 import time
 import weakref
 from collections import deque
 from typing import Any, Protocol
 
-from wire.http.sockets import shut_down
+from wire.core.forks import at_fork
+from wire.http.sockets import cut_off, inode, shut_down
 
 ATTEMPT = "wire.attempt"
 """Request extension: the `Clocks` of the attempt. A request of another client has none."""
@@ -194,11 +195,13 @@ def _due(watch: Watch, now: float) -> float:
 _watchdog = _Watchdog()
 
 
-def _forked() -> None:
-    """The child has no watchdog thread, and the lock may be held."""
+def _forked(_: object) -> None:
+    """The child has no watchdog thread, and the connections of calls are the parent's."""
     global _watchdog
-    _watchdog = _Watchdog()
+    parents, _watchdog = _watchdog, _Watchdog()
+    for watch in (*parents._new, *(each() for _, _, each in parents._heap)):
+        if watch is not None and not watch.over:
+            cut_off(watch.connection, inode(watch.connection))
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+at_fork(sys.modules[__name__], _forked)

@@ -6,6 +6,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from pathlib import Path
 from anyio import from_thread
 
 from wire.core.errors import ToolError
+from wire.core.forks import at_fork, fork_waits_for
 from wire.pipeline.environment import blank_start_block, without_secrets
 
 OUTPUT_HALF_BYTES = 15_000
@@ -152,19 +154,16 @@ alive, or the one that `Popen` reads until the new program runs, and this proces
 """
 
 
-def _forked() -> None:
+def _close_pipes(_: object) -> None:
     """Close the pipes in a forked child, which would keep them open after its parent's end."""
     for descriptor in _PIPES:
         with suppress(OSError):
             os.close(descriptor)
     _PIPES.clear()
-    _NO_FORK.release()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_NO_FORK.acquire, after_in_parent=_NO_FORK.release, after_in_child=_forked
-    )
+fork_waits_for(_NO_FORK)
+at_fork(sys.modules[__name__], _close_pipes)
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from wire.core.errors import PipelineError, RuleError
+from wire.core.forks import new_in_child
 from wire.core.json_values import checked
 from wire.core.secret import quoted
 
@@ -39,6 +40,7 @@ class Context(MutableMapping[str, Any]):
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._lock = threading.RLock()
+        new_in_child(self, _lock=threading.RLock)
         self._values: dict[str, Any] = {}
         self._changed: dict[str, None] = {}
         self.update(values or {})

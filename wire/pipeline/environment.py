@@ -17,12 +17,14 @@ may be able to read the memory of other processes. A shell is no sandbox.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from logging import Logger
 from typing import NamedTuple
 
 from wire.core.credentials import repeats_secret, secret_value, secret_variable
+from wire.core.forks import new_in_child
 from wire.core.logs import logger
 from wire.core.masking import Mask
 from wire.core.secret import living_secrets
@@ -35,6 +37,7 @@ _FIELDS_BEFORE = 2
 _ENV_START = 50
 """Number of the field, from 1, as in proc(5); the next one is the end."""
 _lock = threading.Lock()
+new_in_child(sys.modules[__name__], _lock=threading.Lock)
 _told: set[str] = set()
 
 

@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from wire.core.errors import ConfigurationError, ToolError, one_line
 from wire.core.files import replace_file
+from wire.core.forks import new_in_child
 from wire.core.printable import printable_lines
 
 _MAX_LINKS = 40  # as on Linux
@@ -78,6 +79,7 @@ class Workspace:
             self.folder: Path = self._given.resolve(strict=True)
             os.close(os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY))
         self._writing = threading.Lock()
+        new_in_child(self, _writing=threading.Lock)
 
     def inner(self, path: str) -> Path:
         """`path` relative to the folder.

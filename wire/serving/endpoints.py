@@ -33,6 +33,8 @@ class Api(msgspec.Struct, frozen=True):
     writer: Callable[[ReceivedRequest, ResponseHead], ReplyWriter]
     id_prefix: str = ""
     """What the ids of responses begin with."""
+    call_prefix: str = "call_"
+    """What the ids of tool calls begin with."""
     misses: tuple[type[Part], ...] = (Media, ServerToolCall, ServerToolResult, Other)
     """Parts that its responses do not have."""
     takes: Callable[[Media], bool] = lambda media: False
@@ -70,7 +72,7 @@ def _anthropic() -> Api:
     from wire.anthropic.parse_request import parse_request
     from wire.anthropic.render_reply import ReplyWriter as Writer
 
-    return Api("anthropic", parse_request, Writer, "msg_", request_id="request-id")
+    return Api("anthropic", parse_request, Writer, "msg_", "toolu_", request_id="request-id")
 
 
 GENERATING: Mapping[str, Callable[[], Api]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,7 @@ from wire.neutral.serving import (
 )
 from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
 from wire.serving.failures import failure_of
-from wire.serving.state import Remembered, packed, restored, state_of
+from wire.serving.state import ClientIds, Remembered, packed, restored
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.received import Received, received
@@ -63,6 +63,14 @@ _MAX_NOTES, _MAX_NOTE_LETTERS = 20, 300
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+class _Conversation(msgspec.Struct, frozen=True):
+    """Messages as the backend has them."""
+
+    messages: tuple[Message, ...] = ()
+    ids: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The backend's ids of calls by the client's."""
+
+
 class _Exchange(msgspec.Struct, frozen=True):
     """One request of a client on its way."""
 
@@ -70,6 +78,9 @@ class _Exchange(msgspec.Struct, frozen=True):
     parsed: ReceivedRequest
     request: Request
     """What the backend gets."""
+    ids: Mapping[str, str]
+    """The backend's ids of the calls in the request by the client's."""
+    client_ids: ClientIds
     head: ResponseHead
     writer: ReplyWriter
     received: Received
@@ -122,7 +133,7 @@ class Gateway:
         self.limits = limits
         self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
         self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
-        self._conversations: Remembered[tuple[Message, ...]] = Remembered(
+        self._conversations: Remembered[_Conversation] = Remembered(
             _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES
         )
 
@@ -217,15 +228,16 @@ class Gateway:
         api = GENERATING[route.endpoint]()
         parsed = self._parsed(api, request.body)
         notes = list(parsed.notes)
-        neutral = self._continued(parsed, notes)
+        neutral, ids = self._continued(parsed, notes)
+        id = secrets.token_hex(12)
+        client_ids = ClientIds(f"{api.call_prefix}{id}")
         head = ResponseHead(
-            id=secrets.token_hex(12),
-            model=self.backend.model,
-            created=int(time.time()),
-            state=state_of,
+            id=id, model=self.backend.model, created=int(time.time()), state=client_ids.state
         )
         writer = api.writer(parsed, head)
-        exchange = _Exchange(api, parsed, neutral, head, writer, request, vendor, route)
+        exchange = _Exchange(
+            api, parsed, neutral, ids, client_ids, head, writer, request, vendor, route
+        )
         if exchange.streams:
             return await self._streamed(exchange, notes)
         return await self._whole(exchange, notes)
@@ -236,25 +248,28 @@ class Gateway:
         own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
         return api.parse(body, **own, counts=counts)
 
-    def _continued(self, parsed: ReceivedRequest, notes: list[Note]) -> Request:
-        """The request with the messages of the model as it sent them."""
-        messages = parsed.request.messages
-        if parsed.previous:
-            before = self._conversations.get(parsed.previous)
-            if before is None:
-                problem = f"the gateway has no response {parsed.previous!r}, or forgot it"
-                remedy = "send the whole input"
-                raise RuleError(
-                    violations=[Violation("previous_response_id", problem, remedy=remedy)]
-                )
+    def _continued(
+        self, parsed: ReceivedRequest, notes: list[Note]
+    ) -> tuple[Request, dict[str, str]]:
+        """The request with the messages of the model as it sent them, and the backend's ids of
+        calls by the client's.
+        """
+        previous = parsed.previous
+        before = self._conversations.get(previous) if previous else _Conversation()
+        if before is None:
+            problem = f"the gateway has no response {previous!r}, or forgot it"
+            violation = Violation("previous_response_id", problem, remedy="send the whole input")
+            raise RuleError(violations=[violation])
+        ids = dict(before.ids)
+        messages = restored(parsed.request.messages, self._calls, ids, notes)
+        if before.messages:
             # What instructs is not carried over.
             instructs = tuple(each for each in messages if each.instructs)
             rest = tuple(each for each in messages if not each.instructs)
-            messages = (*instructs, *before, *rest)
-        messages = restored(messages, self._calls, notes)
+            messages = (*instructs, *before.messages, *rest)
         if self.backend.row.wire == "gemini":
             messages = tuple(map(_with_objects, messages))
-        return msgspec.structs.replace(parsed.request, messages=messages)
+        return msgspec.structs.replace(parsed.request, messages=messages), ids
 
     # --- the backend ------------------------------------------------------------------------------
 
@@ -295,8 +310,7 @@ class Gateway:
         _check(reply)
         exchange.writer.begin()
         for event in events_of(reply):
-            exchange.writer.feed(event)
-        self._remember(exchange, reply)
+            self._fed(exchange, event)
         notes += [*reply.notes, *left_out(reply, exchange.api.misses, exchange.api.takes)]
         body = exchange.writer.body()
         array = wants_array(exchange.received, exchange.route)
@@ -318,43 +332,45 @@ class Gateway:
         except BlockedError as error:
             if not isinstance(error.partial, Reply):
                 raise
-            writer = exchange.writer
-            return Answer(200, headers, (writer.begin() + writer.feed(Done(error.partial)),))
+            events = exchange.writer.begin() + self._fed(exchange, Done(error.partial))
+            return Answer(200, headers, (events,))
         return LiveAnswer(200, headers, self._pieces(exchange, stack, stream))
 
     async def _pieces(
         self, exchange: _Exchange, stack: AsyncExitStack, stream: AsyncStream[Event, Reply]
     ) -> AsyncGenerator[bytes, None]:
-        writer = exchange.writer
         async with stack:
             try:
-                yield writer.begin()
+                yield exchange.writer.begin()
                 async for event in stream:
                     if isinstance(event, Restart):
                         raise WireError("the backend began the reply anew")
                     if isinstance(event, Done):
                         _check(event.reply)
-                        self._remember(exchange, event.reply)
-                    yield writer.feed(event)
+                    yield self._fed(exchange, event)
             except BlockedError as error:
                 if isinstance(error.partial, Reply):
-                    yield writer.feed(Done(error.partial))
+                    yield self._fed(exchange, Done(error.partial))
             except WireError as error:
                 vendor = exchange.vendor
                 failure = failure_of(error, exchange.received, exchange.route, vendor.wires)
                 yield vendor.error_event(failure)
 
-    def _remember(self, exchange: _Exchange, reply: Reply) -> None:
-        """Keep what a later request needs of this one."""
-        if reply.tool_calls:
-            kept = packed(reply.message)
-            for call in reply.tool_calls:
-                self._calls.add(call.id, kept, len(kept))
-        if exchange.parsed.stores:
-            id = f"{exchange.api.id_prefix}{exchange.head.id}"
-            turns = tuple(each for each in exchange.request.messages if not each.instructs)
-            size = len(exchange.received.body) + len(reply.text)
-            self._conversations.add(id, (*turns, reply.message), size)
+    def _fed(self, exchange: _Exchange, event: Event) -> bytes:
+        """What the client gets of an event. What a later request needs of it is kept."""
+        seen = exchange.client_ids.event(event)
+        if isinstance(event, Done):
+            reply, ids = event.reply, exchange.client_ids.originals
+            kept = packed(reply.message) if ids else ""
+            for id in ids:
+                self._calls.add(id, kept, len(kept))
+            if exchange.parsed.stores:
+                id = f"{exchange.api.id_prefix}{exchange.head.id}"
+                turns = tuple(each for each in exchange.request.messages if not each.instructs)
+                conversation = _Conversation((*turns, reply.message), {**exchange.ids, **ids})
+                size = len(exchange.received.body) + len(reply.text)
+                self._conversations.add(id, conversation, size)
+        return exchange.writer.feed(seen)
 
     # --- token counts -----------------------------------------------------------------------------
 
@@ -362,7 +378,7 @@ class Gateway:
         counting = COUNTING[route.endpoint]
         parsed = self._parsed(counting.api(), request.body, counts=True)
         notes = list(parsed.notes)
-        neutral = self._continued(parsed, notes)
+        neutral, _ = self._continued(parsed, notes)
         call = self._call("count_call", neutral, notes)
         if call is None:
             from wire.history.tokens import estimate_request

@@ -3,6 +3,9 @@
 Signatures and encrypted thoughts must go back to the model that wrote them. A client has opaque
 fields of its own vendor: one of them carries the whole message of the model as base64. Calls are
 remembered here as well, by their ids, for clients that have no such field or do not return it.
+
+These ids are the gateway's own, unique to one reply. A backend may give equal ids to calls of
+different conversations, and a lookup by them would send the thoughts of one in the other.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import base64
 import binascii
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -19,6 +22,8 @@ import msgspec
 from wire.core.errors import WireError
 from wire.core.memory import Note
 from wire.neutral.messages import (
+    Done,
+    Event,
     Message,
     Other,
     Part,
@@ -27,6 +32,9 @@ from wire.neutral.messages import (
     Text,
     Thought,
     ToolCall,
+    ToolCallEnd,
+    ToolCallStart,
+    ToolResult,
     with_origin,
 )
 from wire.neutral.serving import NO_STATE
@@ -106,33 +114,80 @@ class Remembered(Generic[V]):
             self._bytes -= self._values.popitem(last=False)[1][1]
 
 
+class ClientIds:
+    """The ids of the calls of one reply as its client gets them.
+
+    >>> from wire.neutral.messages import ToolCallStart
+    >>> ClientIds("call_5e1f").event(ToolCallStart(0, "tide", "functions.tide:0")).id
+    'call_5e1f_0'
+
+    Args:
+        start: What the ids begin with, unique to the reply.
+    """
+
+    def __init__(self, start: str) -> None:
+        self._start = start
+        self._message = Message("assistant")
+
+    def event(self, event: Event) -> Event:
+        """The event for the client."""
+        match event:
+            case ToolCallStart(id=id) if id:
+                return msgspec.structs.replace(event, id=self._id(event.position))
+            case ToolCallEnd(position, call):
+                call = msgspec.structs.replace(call, id=self._id(position))
+                return ToolCallEnd(position, call)
+            case Done(reply):
+                self._message = reply.message
+                given = {original: id for id, original in self.originals.items()}
+                message = _with_ids(reply.message, given)
+                return Done(msgspec.structs.replace(reply, message=message))
+        return event
+
+    @property
+    def originals(self) -> dict[str, str]:
+        """The backend's id of each call by the client's, after `Done`."""
+        calls = self._message.tool_calls
+        return {self._id(position): call.id for position, call in enumerate(calls)}
+
+    def state(self, _: Message) -> str:
+        """The state of the backend's own message, which the writer of the reply does not know."""
+        return state_of(self._message)
+
+    def _id(self, position: int) -> str:
+        return f"{self._start}_{position}"
+
+
 def restored(
-    messages: Iterable[Message], calls: Remembered[str], notes: list[Note]
+    messages: Iterable[Message], calls: Remembered[str], ids: dict[str, str], notes: list[Note]
 ) -> tuple[Message, ...]:
     """The messages of a client, with those of the model as it sent them.
 
     A message whose texts or calls were changed stays as the client sent it. What a state held is
-    then lost, and a note says so.
+    then lost, and a note says so. `ids` has the backend's ids of calls by the client's; those of
+    these messages are added.
     """
-    return tuple(
-        _restored(message, f"messages[{index}]", calls, notes)
-        if message.role == "assistant"
-        else message
-        for index, message in enumerate(messages)
-    )
+    found: list[Message] = []
+    for index, message in enumerate(messages):
+        if message.role == "assistant":
+            sent = message
+            message = _restored(sent, f"messages[{index}]", calls, notes)
+            pairs = zip(sent.tool_calls, message.tool_calls, strict=True)
+            ids.update((call.id, original.id) for call, original in pairs)
+        found.append(_with_ids(message, ids) if message.role == "tool" else message)
+    return tuple(found)
 
 
 def _restored(message: Message, path: str, calls: Remembered[str], notes: list[Note]) -> Message:
     states = [state for part in message.parts for state in _states(part)]
     remembered = [calls.get(call.id) or "" for call in message.tool_calls]
-    for state in (*states, *remembered):
-        kept = unpacked(state)
-        if kept is not None and _says_same(kept, message):
-            kept = _with_ids(kept, message)
+    messages = [kept for kept in map(unpacked, (*states, *remembered)) if kept is not None]
+    for kept in messages:
+        if _says_same(kept, message):
             if message.cache:
                 kept = with_origin(msgspec.structs.replace(kept, cache=True), kept.origin)
             return kept
-    if any(len(state) > len(NO_STATE) for state in states):
+    if any(map(state_of, messages)) or any(len(state) > len(NO_STATE) for state in states):
         words = "what the model needs back of it is lost: the client changed the message"
         notes.append(Note(path, words))
     elif message.tool_calls and not any(remembered):
@@ -177,15 +232,12 @@ def _says_same(kept: Message, sent: Message) -> bool:
     return calls(kept) == calls(sent) and kept.text.strip() == sent.text.strip()
 
 
-def _with_ids(kept: Message, sent: Message) -> Message:
-    """The kept message with the ids of calls that the client's results name."""
-    if [call.id for call in kept.tool_calls] == [call.id for call in sent.tool_calls]:
-        return kept
-    ids = iter(call.id for call in sent.tool_calls)
+def _with_ids(message: Message, ids: Mapping[str, str]) -> Message:
+    """The message with other ids of its calls and results."""
     parts = tuple(
-        with_origin(msgspec.structs.replace(part, id=next(ids)), part.origin)
-        if isinstance(part, ToolCall)
+        msgspec.structs.replace(part, id=ids.get(part.id, part.id))
+        if isinstance(part, ToolCall | ToolResult)
         else part
-        for part in kept.parts
+        for part in message.parts
     )
-    return with_origin(Message("assistant", parts), kept.origin)
+    return msgspec.structs.replace(message, parts=parts)

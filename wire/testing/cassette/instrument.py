@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wire.core.errors import ConfigurationError
+from wire.core.forks import new_in_child
 from wire.testing.cassette.chunking import as_received, chunking_of, paced
 from wire.testing.cassette.faults import Fault, broken, error_response, events_of, fault_of
 from wire.testing.cassette.format.file import End
@@ -32,6 +33,7 @@ class Instrument:
         self._faults = [fault_of(each) for each in given if each]
         self._attempts: Counter[int] = Counter()
         self._lock = threading.Lock()
+        new_in_child(self, _lock=threading.Lock)
 
     def check(self, interactions: int, name: str) -> None:
         """Raise `ConfigurationError` for a fault of an interaction that the cassette has not."""

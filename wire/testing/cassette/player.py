@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wire.core.errors import CassetteError
+from wire.core.forks import new_in_child
 from wire.testing.cassette.format.bodies import body_bytes, body_chunks
 from wire.testing.cassette.format.file import End, Interaction
 from wire.testing.cassette.format.sent import Sent
@@ -61,6 +62,7 @@ class Player:
         ]
         self._keys = [each.key for each in self._recorded]
         self._lock = threading.Lock()
+        new_in_child(self, _lock=threading.Lock)
         self.rewind()
 
     def rewind(self) -> None:

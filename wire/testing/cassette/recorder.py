@@ -16,6 +16,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from wire.core.errors import CassetteError
+from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, unsealed
 from wire.testing.cassette.format.bodies import body_chunks, read_body
 from wire.testing.cassette.format.content_coding import decode_content, refusal
@@ -74,6 +75,7 @@ class Recorder:
                 raise CassetteError(f"secrets[{number}]: expected a non-empty text")
             self._known.learn(unsealed(secret), f"secrets[{number}]", shortest=1)
         self._lock = threading.Lock()
+        new_in_child(self, _lock=threading.Lock)
         self._sent = len(kept)
         self._block = block if side_files else whole_block
         self._kept = {at: (each, self._block(each)) for at, each in enumerate(kept, 1)}

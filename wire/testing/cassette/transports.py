@@ -14,6 +14,7 @@ import httpx
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import CassetteError, ConfigurationError
+from wire.core.forks import new_in_child
 from wire.core.secret import Secret, sealed_list, sealed_object
 from wire.http.async_lanes import AsyncLanes
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
@@ -520,6 +521,7 @@ class _Clock:
     def __init__(self) -> None:
         self._first: float | None = None
         self._lock = threading.Lock()
+        new_in_child(self, _lock=threading.Lock)
 
     def start(self) -> _Watch:
         """The watch of a request that is sent now."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from wire.core.arguments import checked_arguments, items_of, whole_number
 from wire.core.errors import ConfigurationError
+from wire.core.forks import new_in_child
 from wire.core.secret import quoted, sealed, type_name
 from wire.gemini.lifetimes import AS_OF
 from wire.testing.cassette.faults import Fault
@@ -127,6 +128,7 @@ class Emulator:
         self._wires = frozenset(wires_of(provider))
         self._cassette, self._script = _loaded(script)
         self._lock = threading.RLock()
+        new_in_child(self, _lock=threading.RLock)
         self._quota, self._clock = quota, time.time if clock is None else clock
         self.outage = outage
         self._clear()
