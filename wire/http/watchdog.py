@@ -116,6 +116,21 @@ class Clocks(Protocol):
         ...
 
 
+def await_signal(signals: queue.SimpleQueue[Any], seconds: float) -> None:
+    """Wait until `signals` has an item, and remove it, for at most so long.
+
+    Only one thread at a time may wait. Before Python 3.13, `get` waits for ever if its time has
+    passed when it begins to wait. After a `get_nowait` that found nothing it begins at once.
+    """
+    try:
+        signals.get_nowait()
+    except queue.Empty:
+        try:
+            signals.get(timeout=seconds)
+        except queue.Empty:
+            pass
+
+
 class _Watchdog:
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -155,10 +170,7 @@ class _Watchdog:
                 idle = not self._heap
                 self._wakes = self._heap[0][0] if self._heap else time.monotonic() + _PERIOD
                 wait = max(0.0, self._wakes - time.monotonic())
-            try:
-                self._calls.get(timeout=wait)
-            except queue.Empty:
-                pass
+            await_signal(self._calls, wait)
 
     def _check(self, now: float) -> None:
         heap = self._heap
