@@ -20,6 +20,7 @@ import itertools
 import math
 import os
 import queue
+import sys
 import threading
 import time
 import weakref
@@ -84,6 +85,9 @@ class Watch:
 
     def end(self) -> None:
         """From here on the connection is not shut down: another call may use it."""
+        if sys.is_finalizing():
+            self.over = True  # the thread has been stopped, and may hold the lock
+            return
         with _watchdog.lock:
             self.over = True
 
@@ -142,6 +146,9 @@ class _Watchdog:
         self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def add(self, watch: Watch) -> None:
+        if sys.is_finalizing():
+            watch.is_watched = False
+            return
         with self.lock:
             self._new.append(watch)
             watch.is_watched = True
