@@ -33,6 +33,7 @@ from wire.http.lanes import Lanes
 pytest.importorskip("httptools", exc_type=ImportError)
 
 from wire.http import async_direct, direct
+from wire.http.http11 import ResponseReader
 
 STYLES = ("threads", "asyncio")
 DRIVES = EVERY[:2]
@@ -505,6 +506,102 @@ def test_a_connection_that_is_cancelled_at_any_moment(
 # --- TLS ------------------------------------------------------------------------------------------
 
 
+Cancel = Callable[[asyncio.Task[Any]], Any]
+"""Cancels a task that asks, at some moment."""
+
+
+def cancels_of_handshakes(url: str, count: int, cancel: Cancel) -> list[dict[str, Any]]:
+    """Cancel as many calls; after each, new connections of others work, and one that was open.
+
+    Returns what reached the exception handler of the loop.
+    """
+    problems: list[dict[str, Any]] = []
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+
+    async def check(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"x")
+        async with asyncio.timeout(20):
+            assert await reader.readexactly(1) == b"x"
+
+    async def main() -> str:
+        cancelled = 0
+        asyncio.get_running_loop().set_exception_handler(lambda _, each: problems.append(each))
+        options: dict[str, Any] = {"api_key": "fake-key", "base_url": url, "retry": None}
+        http = AsyncLanes(connections="direct", keep=0)  # so that each call has a handshake
+        async with (
+            await asyncio.start_server(echo, "127.0.0.1", 0) as others,
+            AsyncClient("gemini", http=http, **options) as client,
+        ):
+            address = others.sockets[0].getsockname()
+            open_before = await asyncio.open_connection(*address)
+            while cancelled < count:
+                task = asyncio.create_task(client.send(CALL))
+                await cancel(task)
+                with contextlib.suppress(asyncio.CancelledError):
+                    assert (await task).text == "Hello."
+                cancelled += task.cancelled()
+                new = [await asyncio.open_connection(*address) for _ in range(3)]
+                for each in (open_before, *new):
+                    await check(*each)
+                for _, writer in new:
+                    writer.close()
+            open_before[1].close()
+            return (await client.send(CALL)).text
+
+    with no_descriptor_left():
+        assert asyncio.run(main()) == "Hello."
+    return problems
+
+
+@pytest.mark.parametrize("count", [150, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_handshake_that_is_cancelled_at_each_pass_of_the_loop(count: int, trusted: Path) -> None:
+    passes = 0
+
+    async def cancel(task: asyncio.Task[Any]) -> None:
+        nonlocal passes
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        passes = 0 if task.done() else passes + 1
+        task.cancel()
+
+    with loopback([whole(ANSWER)], trusted) as server:
+        assert cancels_of_handshakes(server.url, count, cancel) == []
+
+
+@pytest.mark.parametrize("moment", ["made", "begun", "done"])
+def test_a_handshake_that_is_cancelled_at_its_edges(
+    moment: str, trusted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When TLS was made but has not begun, when it has, and when the caller has yet to learn."""
+    tasks: list[asyncio.Task[Any]] = []
+    made, handshake = ssl.SSLContext.wrap_bio, ssl.SSLObject.do_handshake
+
+    def wrap_bio(*args: Any, **options: Any) -> Any:
+        if moment == "made":
+            tasks[-1].cancel()
+        return made(*args, **options)
+
+    def do_handshake(secured: ssl.SSLObject) -> None:
+        if moment == "begun":
+            tasks[-1].cancel()
+        handshake(secured)
+        if moment == "done":
+            tasks[-1].cancel()
+
+    async def cancel(task: asyncio.Task[Any]) -> None:
+        tasks.append(task)
+
+    monkeypatch.setattr(ssl.SSLContext, "wrap_bio", wrap_bio)
+    monkeypatch.setattr(ssl.SSLObject, "do_handshake", do_handshake)
+    with loopback([whole(ANSWER)], trusted) as server:
+        assert cancels_of_handshakes(server.url, 5, cancel) == []
+    assert len(tasks) == 5
+
+
 @both_drives
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_session_of_tls_is_resumed(drive: Drive, version: Any, trusted: Path) -> None:
@@ -531,6 +628,18 @@ def test_the_end_right_after_the_handshake(trusted: Path) -> None:
     for drive in (each.values[0] for each in DRIVES):
         with serving(serve) as (port, _), pytest.raises(errors.ConnectionLost):
             drive.send(base_url=f"https://127.0.0.1:{port}", http="direct", retry=None)
+
+
+def test_a_connection_that_is_lost_before_the_request() -> None:
+    async def main() -> None:
+        connection = async_direct._Connection()
+        connection.connection_made(asyncio.Transport())
+        connection.connection_lost(None)
+        connection.begin(ResponseReader("POST"), {})
+        with pytest.raises(httpx.RemoteProtocolError, match="the server closed the connection"):
+            connection.arrival()
+
+    asyncio.run(main())
 
 
 # --- when they serve ------------------------------------------------------------------------------

@@ -6,17 +6,23 @@ closed is replaced without an error and without costing an attempt.
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import queue
 import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
+import anyio
 import msgspec
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive, not_on_httpx2
+from tests.http.interrupting_each_point import Interrupt
 from tests.http.loopback import (
     ANSWER,
     GOOD_STREAM,
@@ -31,6 +37,8 @@ from tests.http.loopback import (
 from tests.joined import joined
 from wire import answer_account, errors
 from wire.http import httpx_lane, lanes
+from wire.http.async_lanes import AsyncLanes
+from wire.http.watchdog import await_signal
 
 pytestmark = not_on_httpx2("tests the pool of this library")
 
@@ -235,6 +243,163 @@ def test_releases_that_nobody_waits_for_are_not_collected() -> None:
         assert slots.take(0) is not None
     assert slots._released.qsize() <= 3
     assert slots._taken == {}
+
+
+class Waiters:
+    """Threads that wait for the only slot, in the order in which they were started."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(lanes, "await_signal", self._await)
+        self.slots = lanes._Slots(1)
+        self.served: list[str] = []
+        self.leave = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def _await(self, signals: queue.SimpleQueue[Any], _: float) -> None:
+        if threading.current_thread().name == "leaves":
+            assert self.leave.wait(20)
+            raise TimeoutError
+        # A thread looks again each second, which would hide that nobody wakes it.
+        await_signal(signals, 20)
+
+    def start(self, name: str) -> threading.Thread:
+        """Start a thread that takes the slot and gives it back; return when it is in the queue."""
+        before = len(self.slots._queue)
+
+        def work() -> None:
+            with contextlib.suppress(TimeoutError):
+                slot = self.slots.take(None)
+                self.served.append(name)
+                del slot
+
+        thread = threading.Thread(target=work, name=name)
+        self._threads.append(thread)
+        thread.start()
+        end = time.monotonic() + 10
+        while len(self.slots._queue) == before:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        return thread
+
+    def end(self) -> list[str]:
+        """Who was served, in order."""
+        for thread in self._threads:
+            thread.join(10)
+        assert (self.slots._queue, self.slots._taken) == ({}, {})
+        return self.served
+
+
+def test_slots_are_given_in_the_order_of_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiters = Waiters(monkeypatch)
+    slot = waiters.slots.take(0)
+    assert slot is not None
+    for name in "abcdef":
+        waiters.start(name)
+    assert waiters.slots.take(0) is None
+    del slot
+    assert waiters.end() == list("abcdef")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_thread_that_leaves_the_queue_passes_its_turn_on(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiters = Waiters(monkeypatch)
+    slot = waiters.slots.take(0)
+    assert slot is not None
+    threads = [waiters.start(name) for name in [*"abc"[:place], "leaves", *"abc"[place:]]]
+    waiters.leave.set()
+    threads[place].join(10)
+    del slot
+    assert waiters.end() == ["a", "b", "c"]
+
+
+def test_an_interrupt_at_each_point_of_a_wait_passes_the_turn_on() -> None:  # R-43
+    """Also while the exception, and with it the frames of the wait, is still there."""
+    slots, number, kept = lanes._Slots(1), 0, []
+    points: set[str] = set()
+    while True:
+        number += 1
+        slot, interrupt = slots.take(0), Interrupt(number)
+        assert slot is not None, points
+        held, over = [slot], threading.Event()
+        del slot
+
+        def release(held: list[Any] = held, over: threading.Event = over) -> None:
+            while not slots._queue and not over.is_set():
+                time.sleep(0.0005)
+            held.clear()
+
+        thread = threading.Thread(target=release)
+        thread.start()
+        try:
+            sys.settrace(interrupt)
+            slot = slots.take(20)
+        except KeyboardInterrupt as error:
+            kept.append(error)
+        finally:
+            sys.settrace(None)
+            over.set()
+            thread.join(10)
+        assert slots._queue == {}, interrupt.place
+        if not interrupt.place:
+            break
+        points.add(interrupt.place)
+    assert number > 20
+
+
+def test_a_wait_ends_whose_time_is_over_when_it_begins() -> None:
+    """`SimpleQueue.get` alone waits for ever then, before Python 3.13."""
+    ended = []
+
+    def work() -> None:
+        for number in range(8_000):
+            await_signal(queue.SimpleQueue(), number % 4 * 1e-6)
+        ended.append(True)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert ended == [True]
+
+
+def test_calls_that_wait_for_a_lane_take_turns(drive: Drive) -> None:
+    """Eight callers on two lanes."""
+    counts = collections.Counter[int]()
+    begun = threading.Barrier(8)
+
+    def threads(door: Any) -> None:
+        def ask(caller: int) -> None:
+            begun.wait(20)
+            while counts.total() < 400:
+                door.send()
+                counts[caller] += 1
+
+        callers = [threading.Thread(target=ask, args=(caller,)) for caller in range(8)]
+        for each in callers:
+            each.start()
+        for each in callers:
+            each.join(60)
+
+    def tasks(door: Any) -> None:
+        async def ask(caller: int) -> None:
+            while counts.total() < 400:
+                await door.client.send(CALL)
+                counts[caller] += 1
+
+        async def all_ask() -> None:
+            async with anyio.create_task_group() as group:
+                for caller in range(8):
+                    group.start_soon(ask, caller)
+
+        anyio.from_thread.run(all_ask)
+
+    is_sync = drive.name == "sync"
+    http = lanes.Lanes(limit=2) if is_sync else AsyncLanes(limit=2)
+    with loopback([whole(ANSWER)]) as server:
+        drive.session(threads if is_sync else tasks, base_url=server.url, http=http, retry=None)
+    assert len(counts) == 8
+    assert max(counts.values()) <= 2 * min(counts.values()), counts
 
 
 INTERRUPTED = """

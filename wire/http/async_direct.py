@@ -71,21 +71,15 @@ class AsyncDirectLane(DirectLaneState):
             clocks.opening()
             seconds = clocks.until_deadline
         host, _ = self._address
-        tls: dict[str, Any] = {}
-        if self._context is not None:
-            resumed = _Resumed(self._context, self._sessions.get(self._origin))
-            tls = {
-                "ssl": resumed,
-                "server_hostname": host,
-                "ssl_handshake_timeout": _HANDSHAKE_SECONDS,
-            }
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(None if seconds == math.inf else seconds):
                 opened = await _async_opened(self._address)
                 try:
-                    _, connection = await asyncio.get_running_loop().create_connection(
-                        _Connection, sock=opened, **tls
-                    )
+                    _, connection = await loop.create_connection(_Connection, sock=opened)
+                    if self._context is not None:
+                        session = self._sessions.get(self._origin)
+                        await connection.secure(_Resumed(self._context, session), host)
                 except BaseException:
                     opened.close()
                     raise
@@ -211,6 +205,8 @@ class _Resumed:
     asyncio calls `wrap_bio` of the context, and has no argument for a session.
     """
 
+    __class__: Any = ssl.SSLContext  # `start_tls` takes instances of nothing else
+
     def __init__(self, context: ssl.SSLContext, session: ssl.SSLSession | None) -> None:
         self._context, self._session = context, session
 
@@ -290,9 +286,30 @@ class _Connection(asyncio.Protocol):
 
     # --- called by the lane -----------------------------------------------------------------------
 
+    async def secure(self, context: Any, host: str) -> None:
+        """Begin TLS; a failure or a cancellation at any moment aborts the connection.
+
+        Not `create_connection(ssl=...)`: cancelled, it leaves a transport that still shuts TLS
+        down, or has yet to begin it, on a descriptor that may be another connection's by then.
+        """
+        try:
+            secured = await self._loop.start_tls(
+                self.transport,
+                self,
+                context,
+                server_hostname=host,
+                ssl_handshake_timeout=_HANDSHAKE_SECONDS,
+            )
+        except BaseException:
+            self._drop()
+            raise
+        self.transport = secured or self.transport  # none if the server has gone already
+
     def begin(self, reader: ResponseReader, waits: Mapping[str, float | None]) -> None:
         """Read the next response; `waits` are the timeouts of httpx, if the watchdog has none."""
         self._reader, self._waits = reader, waits
+        if not self.is_open:  # lost before there was a reader to tell
+            reader.end()
 
     def arrival(self) -> Awaitable[None]:
         """Return what ends when something has arrived. Raises the error of the connection.

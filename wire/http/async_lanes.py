@@ -17,9 +17,9 @@ from wire.http.lanes import (
     LanesState,
     client_closed,
     may_send_again,
+    seconds_for_a_lane,
 )
 from wire.http.prepared import Origin, request_origin
-from wire.http.watchdog import ATTEMPT
 
 if TYPE_CHECKING:
     import asyncio
@@ -273,14 +273,9 @@ async def _acquired(limiter: anyio.Semaphore, request: httpx.Request) -> None:
         limiter.acquire_nowait()
         return
     except anyio.WouldBlock:
-        clocks = request.extensions.get(ATTEMPT)
-    seconds = (
-        request.extensions.get("timeout", {}).get("pool")
-        if clocks is None
-        else clocks.until_deadline
-    )
+        pass
     try:
-        with anyio.fail_after(seconds):
+        with anyio.fail_after(seconds_for_a_lane(request)):
             await limiter.acquire()
     except TimeoutError:
         raise httpx.PoolTimeout("no free lane", request=request) from None

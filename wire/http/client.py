@@ -143,6 +143,8 @@ class Stream(StreamState[Chunk, Answer]):
             return  # nothing could interrupt the read
         watch.deadline = time.monotonic() + DRAIN_SECONDS
         watch.start()
+        if not watch.is_watched:
+            return  # nothing will: the interpreter ends, or has no thread left
         try:
             collections.deque(self._reads, 0)
         except TRANSPORT_ERRORS:

@@ -69,7 +69,7 @@ from wire.http.httpx_lane import HttpxLane
 from wire.http.network import direct_problem, is_patched, proxy_for, proxy_option, tls
 from wire.http.prepared import Origin, request_origin
 from wire.http.sockets import shut_down
-from wire.http.watchdog import ATTEMPT
+from wire.http.watchdog import ATTEMPT, await_signal
 
 if TYPE_CHECKING:
     from wire.http.direct import DirectLane, DirectLaneState
@@ -117,6 +117,19 @@ def may_send_again(request: httpx.Request) -> bool:
     """Whether a request that reached nobody may be sent on another lane."""
     clocks = request.extensions.get(ATTEMPT)
     return clocks is not None and clocks.watch.repeatable and not clocks.watch.fired
+
+
+def seconds_for_a_lane(request: httpx.Request) -> float | None:
+    """How long a request may wait for a lane: until the deadline of its attempt.
+
+    A request of another client has the timeout of httpx's pool. `None`: not limited.
+    """
+    clocks = request.extensions.get(ATTEMPT)
+    if clocks is None:
+        pool: float | None = request.extensions.get("timeout", {}).get("pool")
+        return pool
+    left: float = clocks.until_deadline
+    return left
 
 
 class LanesState(Generic[AnyLane]):
@@ -196,51 +209,68 @@ class LanesState(Generic[AnyLane]):
         raise NotImplementedError
 
 
-class _Slot:
-    """A place of the limiter; it is free again when nothing refers to it any more."""
+class _Place:
+    """A place among the busy lanes, or in the queue for one; it ends when nothing refers to it."""
 
     __slots__ = ("__weakref__",)
 
 
+class _Turn(weakref.ref[_Place]):
+    """A place in the queue; `over` has something when the place has ended."""
+
+    __slots__ = ("over",)
+
+    over: queue.SimpleQueue[Any]
+
+
 class _Slots:
-    """The limiter for threads.
+    """The limiter for threads: first come, first served.
+
+    Without a queue, the thread that releases a slot takes it again before one that waits for it has
+    woken up, call after call.
 
     A KeyboardInterrupt may arrive between any two lines, also between taking a place and storing it
     (R-43). Therefore a place is taken as long as its object lives. What happens at its end are
-    functions of C, as an interrupt in a `__del__` would be lost and the place with it.
+    functions of C, as an interrupt in a `__del__` would be lost and the place with it. The newest
+    runs first: the place is free before the next thread is woken.
+
+    The first in the queue waits for a release, each other one for the end of the place before it,
+    whether that got a slot or gave up.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit, self._lock = limit, threading.Lock()
-        self._taken: dict[weakref.ref[_Slot], weakref.ref[_Slot]] = {}
+        self._taken: dict[weakref.ref[_Place], weakref.ref[_Place]] = {}
+        self._queue: dict[_Turn, weakref.ref[_Place]] = {}
         self._released: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def take(self, timeout: float | None) -> _Slot | None:
+    def take(self, timeout: float | None) -> _Place | None:
         """Wait for a slot; `None` after the timeout."""
         ends = math.inf if timeout is None else time.monotonic() + timeout
-        while (slot := self._free()) is None:
-            left = ends - time.monotonic()
-            if left <= 0:
-                return None
-            try:
-                self._released.get(timeout=min(left, 1.0))
-            except queue.Empty:
-                pass
-        return slot
-
-    def _free(self) -> _Slot | None:
-        with self._lock:
-            if len(self._taken) >= self._limit:
-                return None
-            slot = _Slot()
-            wake = weakref.ref(slot, self._released.put)
-            self._taken[weakref.ref(slot, self._taken.pop)] = wake
-        if not self._released.empty():
-            try:
-                self._released.get_nowait()  # of a release that nobody waited for
-            except queue.Empty:
-                pass
-        return slot
+        slot = place = turn = None
+        try:
+            while True:
+                with self._lock:
+                    before = list(self._queue)  # a copy, as a place may end at any moment
+                    if turn is not None:
+                        del before[before.index(turn) :]
+                    if not before and len(self._taken) < self._limit:
+                        slot = _Place()
+                        wake = weakref.ref(slot, self._released.put)
+                        self._taken[weakref.ref(slot, self._taken.pop)] = wake
+                        if not self._released.empty():
+                            self._released.get_nowait()  # of a release that nobody waited for
+                    elif turn is None:
+                        place, over = _Place(), queue.SimpleQueue[Any]()
+                        wake = weakref.ref(place, over.put)
+                        turn = _Turn(place, self._queue.pop)
+                        turn.over, self._queue[turn] = over, wake
+                left = ends - time.monotonic()
+                if slot is not None or left <= 0:
+                    return slot
+                await_signal(before[-1].over if before else self._released, min(left, 1.0))
+        finally:
+            slot = place = None  # a traceback that keeps this frame would keep them
 
 
 class Lanes(LanesState["Lane"], httpx.BaseTransport):
@@ -251,9 +281,10 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
     ...     client.describe()["http"]
     'Lanes'
 
-    At most `limit` connections are busy at a time; a further call waits. At most `keep` idle
-    connections are kept for each origin. `trust_env=False` ignores the proxies and TLS settings of
-    the environment. Requests to this machine never use a proxy.
+    At most `limit` connections are busy at a time. Further calls wait, first come, first served,
+    within the time to their first byte. At most `keep` idle connections are kept for each origin.
+    `trust_env=False` ignores the proxies and TLS settings of the environment. Requests to this
+    machine never use a proxy.
 
     `connections="direct"` connects without httpx, which costs a third of the CPU and needs the
     extra `[fast]`; `"httpx"` connects with it. `"auto"` is direct where httptools is installed, no
@@ -281,7 +312,7 @@ class Lanes(LanesState["Lane"], httpx.BaseTransport):
         origin = request_origin(request)
         slot = lane = None
         try:
-            slot = self._slots.take(request.extensions.get("timeout", {}).get("pool"))
+            slot = self._slots.take(seconds_for_a_lane(request))
             if slot is None:
                 raise httpx.PoolTimeout("no free lane", request=request)
             lane = self._take(origin)
@@ -363,11 +394,11 @@ class _Leased(httpx.SyncByteStream):
         lanes: Lanes,
         origin: Origin,
         lane: Lane,
-        slot: _Slot,
+        slot: _Place,
     ) -> None:
         assert isinstance(response.stream, httpx.SyncByteStream)
         self.origin, self.lane = origin, lane
-        self.slot: _Slot | None = slot
+        self.slot: _Place | None = slot
         self._body, self._lanes = response.stream, lanes
         self._whole = self._ended = self._aborted = False
 

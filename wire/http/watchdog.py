@@ -85,6 +85,9 @@ class Watch:
 
     def end(self) -> None:
         """From here on the connection is not shut down: another call may use it."""
+        if sys.is_finalizing():
+            self.over = True  # the thread has been stopped, and may hold the lock
+            return
         with _watchdog.lock:
             self.over = True
 
@@ -117,6 +120,21 @@ class Clocks(Protocol):
         ...
 
 
+def await_signal(signals: queue.SimpleQueue[Any], seconds: float) -> None:
+    """Wait until `signals` has an item, and remove it, for at most so long.
+
+    Only one thread at a time may wait. Before Python 3.13, `get` waits for ever if its time has
+    passed when it begins to wait. After a `get_nowait` that found nothing it begins at once.
+    """
+    try:
+        signals.get_nowait()
+    except queue.Empty:
+        try:
+            signals.get(timeout=seconds)
+        except queue.Empty:
+            pass
+
+
 class _Watchdog:
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -128,6 +146,9 @@ class _Watchdog:
         self._calls: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def add(self, watch: Watch) -> None:
+        if sys.is_finalizing():
+            watch.is_watched = False
+            return
         with self.lock:
             self._new.append(watch)
             watch.is_watched = True
@@ -156,10 +177,7 @@ class _Watchdog:
                 idle = not self._heap
                 self._wakes = self._heap[0][0] if self._heap else time.monotonic() + _PERIOD
                 wait = max(0.0, self._wakes - time.monotonic())
-            try:
-                self._calls.get(timeout=wait)
-            except queue.Empty:
-                pass
+            await_signal(self._calls, wait)
 
     def _check(self, now: float) -> None:
         heap = self._heap

@@ -13,6 +13,7 @@ import errno
 import queue
 import socket
 import struct
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from email.utils import formatdate
@@ -123,6 +124,8 @@ class HttpServer:
 
     def stop(self) -> None:
         """Refuse new connections, end those that are open, and end the threads."""
+        if sys.is_finalizing():
+            return  # the threads have been stopped, and `join` would wait for all of its time
         with contextlib.suppress(RuntimeError):  # the loop is closed already
             self._loop.call_soon_threadsafe(self._over.set)
         for _ in range(_WORKERS):
