@@ -18,6 +18,7 @@ from wire.neutral.messages import Stop, Text, Thought
 from wire.neutral.rendering import NO_STOPS
 from wire.neutral.request import Request
 from wire.openai import responses
+from wire.sessions import deserialize_message, serialize_message
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 RESPONSES = "openai:gpt-5.4"
@@ -66,13 +67,16 @@ def test_a_reply_without_the_text_is_whole(door: Door) -> None:
 
 
 def test_hosts_with_stop_sequences_get_them_and_nothing_is_cut_here(door: Door) -> None:
-    emulator = script("One, END two.", "One, END two.")
-    reply = door.ask(emulator, "Hi", model="anthropic:claude-sonnet-5", stop="END")
-    assert (reply.text, reply.stop) == ("One, ", Stop("end", "stop_sequence", sequence="END"))
-    assert NO_STOPS not in reply.notes
+    emulator = script(*["One, END two."] * 3)
+    for reply in (
+        door.ask(emulator, "Hi", model="anthropic:claude-sonnet-5", stop="END"),
+        door.stream(emulator, "Hi", model="anthropic:claude-sonnet-5", stop="END")[1],
+    ):
+        assert (reply.text, reply.stop) == ("One, ", Stop("end", "stop_sequence", sequence="END"))
+        assert NO_STOPS not in reply.notes
     reply = door.ask(emulator, "Hi", model="openai@chat:gpt-4o", stop="END")
     assert reply.text == "One, "
-    assert [request["body"].get("stop") for request in emulator.requests] == [None, ["END"]]
+    assert emulator.requests[-1]["body"]["stop"] == ["END"]
 
 
 def test_the_partial_reply_is_cut() -> None:
@@ -82,6 +86,16 @@ def test_the_partial_reply_is_cut() -> None:
         with chat.stream("Hi", stop="END") as events:
             assert next(iter(events)) == TextDelta("One ")
             assert events.partial().text in ("One ", "One E", "One EN")
+
+
+@pytest.mark.parametrize("model", [RESPONSES, REASONING_CHAT])
+def test_the_cost_is_that_of_all_that_the_model_wrote(model: str) -> None:
+    emulator = script("One END two", "One END two")
+    with Chat(model, api_key="fake-key", http=EmulatorTransport(emulator)) as chat:
+        whole, cut = chat.ask("Hi"), chat.ask("Hi", stop="END")
+    assert (whole.text, cut.text) == ("One END two", "One ")
+    assert cut.cost.total is not None
+    assert cut.cost == whole.cost
 
 
 # --- the next turn --------------------------------------------------------------------------------
@@ -113,6 +127,9 @@ def test_what_was_cut_is_not_sent_back() -> None:
     assert sent[0]["encrypted_content"] == "Z2F0ZQ=="
     said = [part["text"] for item in sent[1:] for part in item["content"]]
     assert said == ["One, ", "two, "]
+    loaded = deserialize_message(serialize_message(reply.message))
+    again = responses.call(request(loaded, Message.user("Go on.")), "gpt-5.4").body
+    assert again == body
 
 
 def test_another_model_gets_the_text_without_the_thoughts() -> None:
@@ -221,3 +238,20 @@ def test_the_gateway_cuts_what_its_backend_does_not(client: str) -> None:
         body = whole.json()
         assert (body["stop_reason"], body["stop_sequence"]) == ("stop_sequence", "END")
         assert '"stop_reason":"stop_sequence","stop_sequence":"END"' in streamed.text
+
+
+@joined(
+    ("raw", "stop"),
+    [
+        ({"finish_reason": "stop", "stop_reason": "END"}, Stop("end", "stop", sequence="END")),
+        ({"finish_reason": "stop", "stop_reason": 5}, Stop("end", "stop")),
+        ({"finish_reason": "stop"}, Stop("end", "stop")),
+    ],
+    ids=["text", "token", "absent"],
+)
+def test_the_sequence_that_a_host_of_chat_completions_names(
+    raw: dict[str, Any], stop: Stop
+) -> None:
+    body = {"choices": [{"message": {"role": "assistant", "content": "One "}, **raw}]}
+    reply = openai.call(request(stop=("END",)), "m", "vllm").parse(json.dumps(body).encode())
+    assert reply.stop == stop

@@ -154,7 +154,7 @@ def _stop(response: MessageResponse, *, calls: bool) -> Stop:
         reason_of(response.stop_reason, calls=calls),
         response.stop_reason,
         well_formed(words),
-        response.stop_sequence,
+        None if response.stop_sequence is None else well_formed(response.stop_sequence),
     )
 
 

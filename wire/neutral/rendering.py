@@ -28,9 +28,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
 
-NO_STOPS = Note(
-    "stop", "not sent: the host has no stop sequences; the reply is cut before the first one"
-)
+NO_STOPS = Note("stop", "not sent: the host takes none; the reply is cut before the first one")
 """Note of a request whose stop sequences are not sent. `ReplyReader` cuts the replies."""
 
 

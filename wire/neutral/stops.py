@@ -21,6 +21,7 @@ from wire.neutral.messages import (
     Event,
     Media,
     Message,
+    Origin,
     Part,
     ProviderEvent,
     Reply,
@@ -33,6 +34,7 @@ from wire.neutral.messages import (
     ToolCallDelta,
     ToolCallEnd,
     ToolCallStart,
+    with_origin,
 )
 from wire.neutral.rendering import NO_STOPS
 
@@ -66,7 +68,7 @@ def _open_at(text: str, stops: Sequence[str]) -> int:
 def refuse_without_request(notes: Sequence[Note]) -> None:
     """Raise `RuleError` for a call whose reply is cut, but is read where its request is unknown."""
     if NO_STOPS in notes:
-        problem = "the host has no stop sequences, and results of a batch are not cut"
+        problem = "the host takes none, and results of a batch are not cut"
         raise RuleError(violations=[Violation("stop", problem, remedy="leave it out")])
 
 
@@ -76,8 +78,8 @@ def refuse_without_request(notes: Sequence[Note]) -> None:
 def cut(reply: Reply, stops: Sequence[str]) -> Reply:
     """The reply before the first stop sequence, with a note; the reply itself if it has none.
 
-    The message that was cut has no origin, so it is sent back as its parts, and not as the bytes
-    that it came with: the model must not read on what the caller was not shown.
+    The origin of the message loses its bytes, so it is sent back as its parts: the model must not
+    read on what the caller was not shown.
 
     >>> reply = cut(Reply(Message.assistant("1, 2"), Stop("end", raw="completed")), [","])
     >>> reply.text, reply.stop
@@ -103,6 +105,8 @@ def cut(reply: Reply, stops: Sequence[str]) -> Reply:
         if (each.start or 0) < end
     ]
     message = msgspec.structs.replace(message, citations=tuple(cited))
+    if (origin := reply.message.origin) is not None:
+        with_origin(message, Origin(origin.provider, origin.model, origin.wire))
     dropped = Counter(type(part).__name__ for part in parts[index + 1 :])
     words = "".join(f", {count} {name}" for name, count in sorted(dropped.items()))
     letters = len(last.text) - match.at
