@@ -143,8 +143,8 @@ def test_an_edited_message_is_sent_as_edited() -> None:
     model = ChatWire(**params(MODELS[1], emulator))
     edited = model.invoke("Tide?").model_copy(update={"content": "High tide."})
     model.invoke([HumanMessage("Tide?"), edited, HumanMessage("Sure?")])
-    contents = [message["content"] for message in emulator.requests[-1]["body"]["messages"]]
-    assert contents == ["Tide?", "High tide.", "Sure?"]
+    contents = [item["content"] for item in emulator.requests[-1]["body"]["input"]]
+    assert contents == ["Tide?", [{"type": "output_text", "text": "High tide."}], "Sure?"]
 
 
 def test_a_picture_and_a_document() -> None:

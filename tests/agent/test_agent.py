@@ -465,6 +465,47 @@ def test_s1_49_s1_10_any_provider_and_any_answer(backend: str) -> None:
     assert GeminiAgent is LLMAgent
 
 
+class OfTheSeed:
+    """A provider with the signature of the seed: no parameter has a default."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+
+    async def generate(
+        self, messages: Any, tools: Any, system_prompt: Any, max_tokens: Any, temperature: Any
+    ) -> LLMResponse:
+        self.asked.append((tools, system_prompt, max_tokens, temperature))
+        return LLMResponse(text="Hello.")
+
+    async def generate_stream(
+        self, messages: Any, tools: Any, system_prompt: Any, max_tokens: Any, temperature: Any
+    ) -> AsyncIterator[StreamDelta]:
+        self.asked.append((tools, system_prompt, max_tokens, temperature))
+        yield StreamDelta(text="Hello.")
+
+
+@pytest.mark.parametrize("backend", TASKS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_s1_10_a_provider_gets_all_five_arguments(backend: str, stream: bool) -> None:
+    provider = OfTheSeed()
+    assert on(backend, lambda: LLMAgent(provider).run("Hi", stream=stream)).text == "Hello."
+    agent = LLMAgent(provider, "Be brief.", max_tokens=9, temperature=0.0)
+    assert on(backend, lambda: agent.run("Hi", stream=stream)).text == "Hello."
+    assert provider.asked == [(None, None, None, None), (None, "Be brief.", 9, 0.0)]
+
+
+def test_s1_10_a_provider_that_takes_other_arguments_is_refused_at_once() -> None:
+    class OfMessages(OfTheSeed):
+        async def generate(self, messages: Any) -> LLMResponse:  # type: ignore[override]
+            raise AssertionError
+
+    with pytest.raises(ConfigurationError) as refused:
+        LLMAgent(OfMessages())
+    said = str(refused.value)
+    assert said.startswith("provider OfMessages: generate: got an unexpected keyword argument")
+    assert said.endswith("it must take messages, system_prompt, tools, max_tokens, temperature")
+
+
 @pytest.mark.parametrize("backend", TASKS)
 def test_s1_07_a_stream_of_ones_own_is_folded(backend: str) -> None:
     pieces = [

@@ -568,36 +568,50 @@ def test_c25_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
 # --- live and replayed ----------------------------------------------------------------------------
 
 NO = "RUN_LIVE=1 is not set"
+NO_KEY = "GEMINI_API_KEY is not set"
 
 
 @joined(
-    ("mode", "is_live", "missing", "has_file", "disabled", "expected"),
+    ("mode", "is_live", "is_on", "missing", "has_file", "disabled", "expected"),
     [
         # a test without the marker: the mode alone counts
-        (None, False, "", True, False, "none"),
-        (None, False, "", False, False, "none"),
-        ("rewrite", False, "", True, False, "rewrite"),
-        ("rewrite", False, "", True, True, "unrecorded"),
+        (None, False, False, "", True, False, "none"),
+        (None, False, False, "", False, False, "none"),
+        ("rewrite", False, False, "", True, False, "rewrite"),
+        ("rewrite", False, False, "", True, True, "unrecorded"),
         # a live one, where variable and key are there
-        (None, True, "", True, False, "unrecorded"),
-        (None, True, "", False, False, "unrecorded"),
-        ("once", True, "", False, False, "once"),
-        ("verify", True, "", True, False, "verify"),
-        ("none", True, "", True, False, "none"),
-        ("none", True, "", False, False, "skip"),
-        ("all", True, "", True, True, "unrecorded"),
-        # and where one is missing
-        (None, True, NO, True, False, "none"),
-        ("rewrite", True, NO, True, False, "none"),
-        ("rewrite", True, NO, False, False, "skip"),
-        (None, True, NO, False, False, "skip"),
-        (None, True, NO, True, True, "skip"),
+        (None, True, True, "", True, False, "unrecorded"),
+        (None, True, True, "", False, False, "unrecorded"),
+        ("once", True, True, "", False, False, "once"),
+        ("verify", True, True, "", True, False, "verify"),
+        ("none", True, True, "", True, False, "none"),
+        ("none", True, True, "", False, False, "skip"),
+        ("all", True, True, "", True, True, "unrecorded"),
+        # where the variable is missing
+        (None, True, False, NO, True, False, "none"),
+        ("rewrite", True, False, NO, True, False, "none"),
+        ("rewrite", True, False, NO, False, False, "skip"),
+        (None, True, False, NO, False, False, "skip"),
+        (None, True, False, NO, True, True, "skip"),
+        # and where only the key is missing
+        (None, True, True, NO_KEY, True, False, "skip"),
+        (None, True, True, NO_KEY, False, False, "skip"),
+        ("rewrite", True, True, NO_KEY, True, False, "skip"),
+        ("none", True, True, NO_KEY, True, False, "none"),
     ],
 )
 def test_how_a_test_runs(
-    mode: Any, is_live: bool, missing: str, has_file: bool, disabled: bool, expected: str
+    mode: Any,
+    is_live: bool,
+    is_on: bool,
+    missing: str,
+    has_file: bool,
+    disabled: bool,
+    expected: str,
 ) -> None:
-    planned = plan(mode, is_live=is_live, missing=missing, has_file=has_file, disabled=disabled)
+    planned = plan(
+        mode, is_live=is_live, is_on=is_on, missing=missing, has_file=has_file, disabled=disabled
+    )
     assert planned == expected
 
 
@@ -645,12 +659,25 @@ def test_a_live_test_runs_live_or_is_replayed_or_is_skipped(
 
     monkeypatch.delenv("RUN_LIVE_GEMINI")
     project.write("conftest.py", "")
-    assert "wire:" not in project.run("--block-network", passed=1)
-    report = project.run(rewrite, passed=1)
-    said = "wire: 1 live test(s) were replayed, not recorded: RUN_LIVE_GEMINI=1 is not set"
-    assert said in report
+    replayed = "wire: 1 live test was replayed from cassettes (1 recorded from the emulator)"
+    asking = "RUN_LIVE_GEMINI=1 and GEMINI_API_KEY ask the real API"
+    assert f"{replayed}; {asking}\n" in project.run("--block-network", passed=1)
+    assert f"{replayed} and not recorded; {asking}\n" in project.run(rewrite, passed=1)
     project.write("pytest.ini", "[pytest]\nwire_record_mode = rewrite\n")
-    assert said not in project.run(passed=1)  # the mode is one for all runs, not for this one
+    # The mode is one for all runs, not for this one.
+    assert f"{replayed}; {asking}\n" in project.run(passed=1)
+    with monkeypatch.context() as patch:
+        patch.setenv("RUN_LIVE_GEMINI", "1")
+        patch.delenv("GEMINI_API_KEY")
+        report = project.run("-rs", skipped=1)  # a replay would look like an answer of the vendor
+        assert "GEMINI_API_KEY is not set\n" in report
+        assert "wire:" not in report
+        assert f"{replayed}; {asking}\n" in project.run("--record-mode=none", passed=1)
+        patch.setenv("GEMINI_API_KEY", "fake-key-4711")
+        report = project.run("--record-mode=none", passed=1)
+        assert f"{replayed}; modes other than none ask the real API\n" in report
+    workers = project.run("-pxdist", "-n2", process=True, passed=1)
+    assert f"{replayed}; {asking}\n" in workers
     project.write("test_it.py", LIVE.replace("Brest", "Calais"))
     assert (
         "to record it again: RUN_LIVE_GEMINI=1 pytest --record-mode=rewrite test_it.py::test_tide"

@@ -39,23 +39,30 @@ def run(*arguments: str, **variables: str) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize(
-    ("selected", "variables"),
-    [
-        pytest.param(
-            "test", {"RUN_LIVE_GEMINI": "0", "GEMINI_API_KEY": "fake-key"}, marks=pytest.mark.slow
-        ),
-        ("not bad_key", {"RUN_LIVE": "1"}),  # that test brings a key, so it may run live
-    ],
-    ids=["switched off", "no key"],
-)
-def test_s2_33_s3_33_s4_28_u_154_without_variable_or_key_all_of_them_are_replayed(
-    selected: str, variables: dict[str, str]
-) -> None:
-    output = run("--block-network", "-k", selected, **variables)
-    assert re.search(r"^2[45] passed", output, re.MULTILINE), output
-    assert "skipped" not in output
-    assert "failed" not in output
+REPLAYED = "{0} live tests were replayed from cassettes ({0} recorded from the emulator); "
+
+
+def test_s2_33_s3_33_s4_28_u_154_without_a_variable_all_of_them_are_replayed_and_say_so() -> None:
+    output = run("--block-network", RUN_LIVE_GEMINI="0", GEMINI_API_KEY="fake-key")
+    assert re.search(r"^25 passed, \d+ deselected", output, re.MULTILINE), output
+    names = [name.upper() for name in sorted(models.PROVIDERS)]
+    asking = ", ".join(f"RUN_LIVE_{name}=1 and {name}_API_KEY" for name in names)
+    assert f"wire: {REPLAYED.format(25)}{asking} ask the real API\n" in output
+
+
+def test_s2_33_with_a_variable_and_no_key_they_are_skipped() -> None:
+    output = run("--block-network", RUN_LIVE="1")
+    assert re.search(r"^25 skipped, \d+ deselected", output, re.MULTILINE), output
+    assert all(f"{key} is not set\n" in output for key in KEYS)
+    assert "replayed" not in output
+
+
+@pytest.mark.slow
+def test_s2_33_with_the_variable_of_one_provider_only_its_tests_are_skipped() -> None:
+    output = run("--block-network", RUN_LIVE_GEMINI="1")
+    assert re.search(r"^12 passed, 13 skipped, \d+ deselected", output, re.MULTILINE), output
+    assert "GEMINI_API_KEY is not set\n" in output
+    assert REPLAYED.format(12) in output
 
 
 def test_s2_33_with_variable_and_key_they_ask_the_provider() -> None:

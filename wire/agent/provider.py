@@ -288,8 +288,8 @@ class ChatProvider(Protocol):
     >>> isinstance(Parrot(), ChatProvider)
     True
 
-    Arguments that were not given are left out of the call, not passed as `None`. An `aclose()`
-    method, if there is one, is called when the agent or the pipeline is done.
+    All five arguments are passed, `None` for what was not given. An `aclose()` method, if there is
+    one, is called when the agent or the pipeline is done.
     """
 
     async def generate(
@@ -421,10 +421,22 @@ class ProviderModel:
 
     It translates both ways and decides nothing: settings become arguments, a response becomes a
     `Reply`, deltas become events.
+
+    Raises `ConfigurationError` for a provider whose methods do not take the five arguments.
     """
 
     def __init__(self, provider: ChatProvider) -> None:
         self.wrapped = provider
+        for name in ("generate", "generate_stream"):
+            try:
+                inspect.signature(getattr(provider, name)).bind((), **self._arguments({}))
+            except ValueError:
+                pass  # a method without a signature, such as one of an extension module
+            except TypeError as problem:
+                wanted = f"it must take messages, {', '.join(_ARGUMENTS.values())}"
+                raise ConfigurationError(
+                    f"provider {self.provider}: {name}: {problem}; {wanted}"
+                ) from None
 
     @property
     def provider(self) -> str:
@@ -484,7 +496,8 @@ class ProviderModel:
             if isinstance(tool, ServerTool):
                 problem = f"{self.provider} takes functions only, and no {tool.kind} of a server"
                 raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
-        return {_ARGUMENTS[name]: value for name, value in settings.items()}
+        # All of them: the parameters of a provider need no defaults.
+        return {argument: settings.get(name) for name, argument in _ARGUMENTS.items()}
 
     def _checked(self, value: Any, kind: type[AnyValue], method: str) -> AnyValue:
         if not isinstance(value, kind):

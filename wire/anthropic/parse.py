@@ -151,7 +151,10 @@ def _stop(response: MessageResponse, *, calls: bool) -> Stop:
     details = response.stop_details
     words = (details.explanation or details.category or "") if details is not None else ""
     return Stop(
-        reason_of(response.stop_reason, calls=calls), response.stop_reason, well_formed(words)
+        reason_of(response.stop_reason, calls=calls),
+        response.stop_reason,
+        well_formed(words),
+        None if response.stop_sequence is None else well_formed(response.stop_sequence),
     )
 
 

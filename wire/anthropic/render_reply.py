@@ -180,7 +180,9 @@ class ReplyWriter:
                 self._end_call(position, call, events)
         self._close(events)
         usage = usage_of(reply.usage or Usage())
-        stop = {"stop_reason": _stop_reason(reply), "stop_sequence": None}
+        reason = _stop_reason(reply)
+        sequence = reply.stop.sequence if reason == "stop_sequence" else None
+        stop = {"stop_reason": reason, "stop_sequence": sequence}
         self._message = {**self._fields(), "content": self._content, **stop, "usage": usage}
         events.append({"type": "message_delta", "delta": stop, "usage": usage})
         events.append({"type": "message_stop"})
@@ -214,6 +216,8 @@ def usage_of(usage: Usage) -> dict[str, Any]:
 def _stop_reason(reply: Reply) -> str:
     if reply.stop.raw in REASONS:
         return reply.stop.raw  # the backend speaks this wire
+    if reply.stop.sequence is not None and reply.stop.reason == "end":
+        return "stop_sequence"
     return _STOPS.get(reply.stop.reason, "end_turn")
 
 

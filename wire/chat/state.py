@@ -410,7 +410,11 @@ class ChatState(Generic[AnyClient]):
 
     def _batch_call(self, request: Request, output: Any) -> Call[Reply]:
         """The call that would send one request of a batch alone."""
-        return WIRES[self.row.wire].call(_with_output(request, output), self.model, self.row)
+        from wire.neutral.stops import refuse_without_request  # most chats send no batch
+
+        call = WIRES[self.row.wire].call(_with_output(request, output), self.model, self.row)
+        refuse_without_request(call.notes)
+        return call
 
 
 def _with_output(request: Request, output: Any) -> Request:

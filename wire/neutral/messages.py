@@ -684,6 +684,9 @@ class Stop(MetadataStruct, frozen=True):
     """The vendor's stop reason; `None` if the vendor sent none."""
     message: str = ""
     """Text of an error, or of a refusal, which is a text of the message as well."""
+    sequence: str | None = None
+    """The text of `stop` that ended the reply; `None` if none did, or the vendor does not say which
+    one."""
 
 
 def partial_stop(stop: Stop, error: WireError | None) -> Stop:
@@ -694,7 +697,7 @@ def partial_stop(stop: Stop, error: WireError | None) -> Stop:
     if isinstance(error, APIError):
         return Stop("error", stop.raw, error.message)
     if stop.reason in ("end", "tool_calls", "pause"):
-        return Stop("other", stop.raw, stop.message)
+        return msgspec.structs.replace(stop, reason="other")
     return stop
 
 

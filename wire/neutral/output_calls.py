@@ -85,11 +85,9 @@ def read_output(reply: Reply, output_type: OutputType) -> Reply:
     try:
         msgspec.structs.force_setattr(reply, "output", output_type.read(reply.text))
     except OutputError as error:
-        cut = (
-            ""
-            if reply.stop.reason == "end"
-            else f" (it stopped with {reply.stop.raw or reply.stop.reason!r})"
-        )
+        stop = reply.stop
+        end = stop.sequence or (None if stop.reason == "end" else stop.raw or stop.reason)
+        cut = "" if end is None else f" (it stopped with {end!r})"
         raise OutputError(f"{error.message}{cut}", partial=reply) from error
     return reply
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from wire.core.bodies import merged_options, with_options
-from wire.core.call import Call, EventSource, StreamCall
+from wire.core.call import Call, StreamCall, TextSource
 from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
@@ -27,6 +27,9 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
+
+NO_STOPS = Note("stop", "not sent: the host takes none; the reply is cut before the first one")
+"""Note of a request whose stop sequences are not sent. `ReplyReader` cuts the replies."""
 
 
 class ToolNames(msgspec.Struct, frozen=True):
@@ -194,8 +197,10 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
     """Converts the responses to one call to replies, with the functions of its wire."""
 
     parse_reply: Callable[..., Reply]
-    events: Callable[[], EventSource]
+    events: Callable[[], TextSource]
     notes: tuple[Note, ...]
+    stops: tuple[str, ...] = ()
+    """The request's stop sequences. Replies are cut at them if the notes have `NO_STOPS`."""
 
     def whole_call(self, raw: Call[A]) -> Call[Reply]:
         """The same call, returning a `Reply`."""
@@ -207,11 +212,19 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
 
     def event_call(self, raw: StreamCall[Any, A]) -> StreamCall[Event, Reply]:
         """The same call, streaming events and returning a `Reply`."""
-        call: Any = raw
+        call, events = cast(Any, raw), self.events
+        if self._cuts:
+            from wire.neutral.stops import StopEvents  # few hosts need it
+
+            events = functools.partial(StopEvents, events, self.stops)
         return cast(
             StreamCall[Event, Reply],
-            msgspec.structs.replace(call, events=self.events, convert=self._reply),
+            msgspec.structs.replace(call, events=events, convert=self._reply),
         )
+
+    @property
+    def _cuts(self) -> bool:
+        return bool(self.stops) and NO_STOPS in self.notes
 
     def _parsed(self, parse: Callable[[bytes], A], body: bytes) -> Reply:
         try:
@@ -224,6 +237,10 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
     def _reply(self, answer: Any, error: WireError | None = None) -> Reply:
         # Not `checked`: a blocked reply is an error only when its stream has ended.
         reply = self.parse_reply(answer, error=error)
+        if self._cuts:
+            from wire.neutral.stops import cut  # few hosts need it
+
+            reply = cut(reply, self.stops)
         return with_answer(
             msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
         )

@@ -339,7 +339,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     top_p: float | None = None
     """Share of the likeliest tokens to choose from, from 0 to 1."""
     stop: tuple[str, ...] = ()
-    """Texts before which the reply ends."""
+    """Texts before which the reply ends. Where the host has no stop sequences, the reply is cut by
+    this library, and a note says so; batches are refused there."""
     effort: str | None = None
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another of `EFFORTS`."""
     output: Output | None = None

@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -83,8 +83,8 @@ class _Session:
         default_factory=lambda: {"used": set(), "tests": set(), "uncollected": set()}
     )
     """Paths: cassettes that tests use, modules with tests, and modules that were not collected."""
-    replayed: dict[str, str] = field(default_factory=dict)
-    """Node id to the reason why a test was replayed that was to be recorded."""
+    replayed: dict[str, tuple[str, bool, bool]] = field(default_factory=dict)
+    """Node id of a live test that was replayed to the fields of its `Replay`."""
 
 
 _SESSION = pytest.StashKey[_Session]()
@@ -287,8 +287,8 @@ def _wire_recording(
     finally:
         item.obj = function
         made.close()
-        if made.instead:
-            session.replayed[item.nodeid] = made.instead
+        if made.replay is not None:
+            session.replayed[item.nodeid] = made.replay[:]  # xdist carries plain values
 
 
 @pytest.hookimpl(wrapper=True)
@@ -477,16 +477,24 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     """Reports live tests that were replayed, and cassettes that no test uses."""
     known = config.stash[_SESSION]
     if known.replayed:
-        reasons = ", ".join(sorted(set(known.replayed.values())))
-        terminalreporter.write_line(
-            f"wire: {len(known.replayed)} live test(s) were replayed, not recorded: {reasons}"
-        )
+        terminalreporter.write_line(f"wire: {_replays(known.replayed.values())}")
     if exitstatus > 1 or not _is_whole(config):
         return
     if orphans := _orphans(known.files):
         terminalreporter.section("cassettes that no test uses", sep="-")
         for path in orphans:
             terminalreporter.write_line(_shown(path, config))
+
+
+def _replays(replays: Collection[tuple[str, bool, bool]]) -> str:
+    """What nobody was asked for, and how it is asked."""
+    remedies, emulated, instead = zip(*replays, strict=True)
+    number = len(replays)
+    tests = f"{number} live tests were" if number > 1 else "1 live test was"
+    source = f" ({sum(emulated)} recorded from the emulator)" if any(emulated) else ""
+    recorded = " and not recorded" if any(instead) else ""
+    asking = ", ".join(sorted(set(remedies)))
+    return f"{tests} replayed from cassettes{source}{recorded}; {asking} ask the real API"
 
 
 def _is_whole(config: pytest.Config) -> bool:

@@ -21,6 +21,7 @@ from tests.openai.responses.bodies import (
 from wire import notes
 from wire.errors import RuleError
 from wire.neutral.messages import Media, Message, Reply, Text, Thought, ToolCall, ToolResult
+from wire.neutral.rendering import NO_STOPS
 from wire.neutral.request import Output, Request, Tool
 from wire.openai import responses
 
@@ -101,10 +102,9 @@ def test_each_setting_has_its_field() -> None:
     }
 
 
-def test_a_stop_text_is_refused() -> None:
-    with pytest.raises(RuleError) as caught:
-        body_of(stop=("END",))
-    assert [each.path for each in caught.value.violations] == ["stop"]
+def test_a_stop_text_is_not_sent() -> None:
+    assert "stop" not in body_of(stop=("END",))
+    assert noted(HI, stop=("END",)) == [str(NO_STOPS)]
 
 
 # --- instructions and users -----------------------------------------------------------------------

@@ -201,6 +201,7 @@ class EventReader:
         self._odd_text = ""  # content of a wrong type, which counts if no other text arrives
         self._finish: str | None = None
         self._native: str | None = None
+        self._sequence: str | None = None
         self._usage: CompletionUsage | None = None
         self._annotations: list[Annotation] = []
         self._searched: ChatCompletionChunk | ChatCompletion | None = None
@@ -340,6 +341,8 @@ class EventReader:
                 self._executed += delta.executed_tools
         self._finish = finish_of(choice) or self._finish
         self._native = choice.native_finish_reason or self._native
+        if isinstance(choice.stop_reason, str):  # else the id of a token
+            self._sequence = well_formed(choice.stop_reason)
 
     def _read_reasoning(self, delta: Delta | WireMessage, events: list[Event]) -> None:
         details = delta.reasoning_details or ()
@@ -555,7 +558,7 @@ class EventReader:
         refusals = (text for part in self._parts if part.kind == "refusal" for text in part.texts)
         message = "".join(refusals)
         reason = self._reason(calls=bool(self._calls.all))
-        stop = Stop(reason=reason, raw=self._finish, message=message)
+        stop = Stop(reason=reason, raw=self._finish, message=message, sequence=self._sequence)
         if not self._complete:
             return partial_stop(stop, self._failure)
         if self._finish is None and self._calls.all:

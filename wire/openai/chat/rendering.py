@@ -23,6 +23,7 @@ from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
+    NO_STOPS,
     SCHEMA_WORDS,
     ReplyReader,
     closed_objects,
@@ -71,7 +72,7 @@ def call(request: Request, model: str, provider: Provider | str = "openai") -> C
     """
     raw = _wire_call(chat_completions, request, model, provider)
     raw = msgspec.structs.replace(raw, parse=_parse_with_choice)
-    return _reader(raw, model, provider).whole_call(raw)
+    return _reader(raw, model, provider, request.stop).whole_call(raw)
 
 
 @checked_arguments()
@@ -92,7 +93,7 @@ def stream_call(
     or the wire cannot express.
     """
     raw = _wire_call(stream_chat_completions, request, model, provider, stream=True)
-    return _reader(raw, model, provider).event_call(raw)
+    return _reader(raw, model, provider, request.stop).event_call(raw)
 
 
 @checked_arguments()
@@ -135,12 +136,16 @@ def render_request(
     messages = list(rendered)
     if messages and messages[-1].role == "assistant":
         messages[-1] = _continued(messages[-1], conversation, row, notes)
+    stops = list(request.stop) or None
+    if stops and not _takes(row, model, stop=stops):
+        stops = None
+        notes.append(NO_STOPS)
     built = ChatCompletionRequest(
         model=model,
         messages=messages,
         temperature=request.temperature,
         top_p=request.top_p,
-        stop=list(request.stop) or None,
+        stop=stops,
         reasoning_effort=request.effort,
         response_format=response_format,
         tools=[
@@ -221,7 +226,10 @@ def _check(
 
 
 def _reader(
-    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+    raw: Call[Any] | StreamCall[Any, Any],
+    model: str,
+    provider: Provider | str,
+    stops: tuple[str, ...] = (),
 ) -> ReplyReader[ChatCompletion]:
     row = provider_row(provider)
     reply_context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": model}
@@ -229,6 +237,7 @@ def _reader(
         functools.partial(parse_reply, dialect=row.dialect, **reply_context),
         functools.partial(EventReader, row.dialect, **reply_context),
         raw.notes,
+        stops,
     )
 
 

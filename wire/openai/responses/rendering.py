@@ -16,12 +16,13 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
-from wire.core.errors import RuleError, Violation, WireError
+from wire.core.errors import Violation, WireError
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import (
+    NO_STOPS,
     ReplyReader,
     closed_objects,
     note_custom,
@@ -77,7 +78,7 @@ def call(
     Parameters and errors are those of `stream_call`.
     """
     raw = _wire_call(create_response, request, model, provider)
-    neutral: Call[Reply] = _neutral(raw, model, provider)
+    neutral: Call[Reply] = _neutral(raw, model, provider, request.stop)
     return neutral
 
 
@@ -97,7 +98,7 @@ def stream_call(
     provider refuses or the wire cannot express.
     """
     raw = _wire_call(stream_response, request, model, provider, stream=True)
-    neutral: StreamCall[Event, Reply] = _neutral(raw, model, provider)
+    neutral: StreamCall[Event, Reply] = _neutral(raw, model, provider, request.stop)
     return neutral
 
 
@@ -125,10 +126,8 @@ def render_request(
         notes.append(Note(conversation[-1][0], words))
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    if request.stop:
-        remedy = "leave it out; chat completions have it, at OpenAI as openai@chat"
-        problem = "the wire cannot end a reply before a text"
-        raise RuleError(violations=[Violation("stop", problem, remedy=remedy)])
+    if request.stop:  # the body has no field for them
+        notes.append(NO_STOPS)
     accepted = _accepted(request, conversation, model, row)
     custom = accepted.custom_tools or frozenset()
     breakpoints = None
@@ -223,15 +222,21 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
     return _reader(raw, model, row).whole_call(raw)
 
 
-def _neutral(raw: Any, model: str, provider: Provider | str) -> Any:
+def _neutral(raw: Any, model: str, provider: Provider | str, stops: tuple[str, ...]) -> Any:
     """The raw call as one that returns a reply, and that is sent once more without reasoning."""
-    reader = _reader(raw, model, provider)
+    reader = _reader(raw, model, provider, stops)
     neutral = reader.event_call(raw) if isinstance(raw, StreamCall) else reader.whole_call(raw)
-    return msgspec.structs.replace(neutral, amend=functools.partial(_amended, raw, model, provider))
+    amend = functools.partial(_amended, raw, model, provider, stops)
+    return msgspec.structs.replace(neutral, amend=amend)
 
 
 def _amended(
-    raw: Any, model: str, provider: Provider | str, call: AnyCall, error: WireError
+    raw: Any,
+    model: str,
+    provider: Provider | str,
+    stops: tuple[str, ...],
+    call: AnyCall,
+    error: WireError,
 ) -> AnyCall | None:
     """The call without the reasoning in its input, if the server could not decrypt that.
 
@@ -248,12 +253,15 @@ def _amended(
     )
     sent = msgspec.structs.replace(call, body=body, notes=(*raw.notes, note))
     own = {"parse": raw.parse} if isinstance(raw, Call) else {"events": None, "convert": None}
-    again: AnyCall = _neutral(msgspec.structs.replace(sent, **own), model, provider)
+    again: AnyCall = _neutral(msgspec.structs.replace(sent, **own), model, provider, stops)
     return again
 
 
 def _reader(
-    raw: Call[Any] | StreamCall[Any, Any], model: str, provider: Provider | str
+    raw: Call[Any] | StreamCall[Any, Any],
+    model: str,
+    provider: Provider | str,
+    stops: tuple[str, ...] = (),
 ) -> ReplyReader[Response]:
     reply_context: dict[str, Any] = {
         "body": raw.body,
@@ -264,6 +272,7 @@ def _reader(
         functools.partial(parse_reply, **reply_context),
         functools.partial(EventReader, **reply_context),
         raw.notes,
+        stops,
     )
 
 

@@ -117,6 +117,11 @@ class Deck:
         return None
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether the emulator sent one of the recorded responses."""
+        return any(each.response.emulated for each in self._kept)
+
+    @property
     def unplayed(self) -> list[str]:
         """The recorded requests that were not sent, such as `interactions[1]: POST https://...`.
 

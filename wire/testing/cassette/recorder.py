@@ -31,6 +31,7 @@ from wire.testing.cassette.format.file import (
 )
 from wire.testing.cassette.format.kept_headers import (
     Headers,
+    is_emulated,
     kept_url,
     request_headers,
     response_headers,
@@ -210,6 +211,7 @@ def response_of(
             decoded, data = UNSET, body
     redacted = redaction.apply(data)
     response = Response(
+        emulated=is_emulated(headers),
         status=status,
         headers=kept,
         decoded=decoded,

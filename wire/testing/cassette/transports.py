@@ -134,6 +134,11 @@ class _InUse:
         return self._deck.unplayed
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether the file had, when it was opened, a response of the emulator."""
+        return self._deck.is_emulated
+
+    @property
     def drift(self) -> list[Drifted]:
         """How live responses differ from the recorded ones, in the mode `verify` (C-21).
 

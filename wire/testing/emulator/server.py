@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
-from wire.testing.cassette.format.kept_headers import kept_url
+from wire.testing.cassette.format.kept_headers import EMULATOR, kept_url
 from wire.testing.cassette.pieces import Cut, Pause, Reset
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer, json_bytes
 from wire.testing.emulator.core import Emulator
@@ -274,7 +274,7 @@ class HttpServer:
 class Server(HttpServer):
     """A running emulator; `url` is its address."""
 
-    name = "wire-emulator"
+    name = EMULATOR
 
     def __init__(
         self,

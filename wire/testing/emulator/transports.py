@@ -11,6 +11,7 @@ import httpx
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
+from wire.testing.cassette.format.kept_headers import EMULATOR
 from wire.testing.cassette.pieces import Cut, Piece, Reset
 from wire.testing.cassette.playing import Playing, Step
 from wire.testing.emulator.answer import Answer
@@ -71,4 +72,5 @@ def _played(piece: Piece, request: httpx.Request) -> Step:
 
 def _response(answer: Answer, body: Playing) -> httpx.Response:
     length = [("content-length", str(len(answer.body)))] if answer.whole else []
-    return httpx.Response(answer.status, headers=[*answer.headers, *length], stream=body)
+    headers = [("server", EMULATOR), *answer.headers, *length]
+    return httpx.Response(answer.status, headers=headers, stream=body)

@@ -202,6 +202,8 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
     sent, received = body_bytes(request.body), body_bytes(response.body)
     if response.decoded is not UNSET:
         notes.drop("fields of a response", "decoded")
+    if response.emulated:
+        notes.drop("fields of a response", "emulated")
     if response.end != "eof":
         notes.add(f"response.end: {response.end!r} is in the field _error, as Chromium has it")
     written_request: dict[str, Any] = {

@@ -293,6 +293,8 @@ def _written(interaction: Interaction, notes: Notes) -> dict[str, Any]:
         )
     if response.decoded is not UNSET:
         notes.drop("fields of a response", "decoded")
+    if response.emulated:
+        notes.drop("fields of a response", "emulated")
     return {
         "request": {
             "body": _text_or_bytes(body_bytes(request.body)),

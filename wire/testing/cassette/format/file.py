@@ -218,6 +218,8 @@ class Request(_Strict, frozen=True, kw_only=True):
 class Response(_Strict, frozen=True, kw_only=True):
     """The received response."""
 
+    emulated: bool = False
+    """True: the emulator answered, and not the vendor."""
     status: Annotated[int, Meta(ge=100, le=999)]
     """Status code."""
     headers: dict[str, str] = {}

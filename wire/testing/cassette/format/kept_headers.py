@@ -28,6 +28,18 @@ _REQUEST_ID = re.compile(r"x-request-id|request-id|apim-request-id")
 
 _UPLOAD = "x-goog-upload-url"
 
+EMULATOR = "wire-emulator"
+"""The header `server` of the emulator's responses."""
+
+
+def is_emulated(headers: Headers) -> bool:
+    """Whether the emulator sent a response with these headers.
+
+    >>> is_emulated([("Server", "wire-emulator")])
+    True
+    """
+    return any(name.lower() == "server" and value == EMULATOR for name, value in headers)
+
 
 def request_headers(headers: Headers) -> dict[str, str]:
     """Returns the request headers that a cassette stores."""

@@ -89,6 +89,8 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     url: str
     status: int
     end: End
+    emulated: bool = False
+    """Whether the emulator answered, and not the vendor."""
     wire: str = ""
     """Name of the wire, if the request is one for a reply; else empty."""
     model: str = ""
@@ -243,6 +245,7 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
         "number": number,
         "method": request.method,
         "url": _without_keys(request.url),
+        "emulated": response.emulated,
         "status": response.status,
         "end": response.end,
         "retry_after": response.headers.get("retry-after", ""),

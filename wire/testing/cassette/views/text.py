@@ -96,6 +96,8 @@ def outcome_facts(exchange: Exchange) -> list[str]:
     """Status, end, stop reason, counts of tokens and of events of a response."""
     stop, usage = exchange.stop, exchange.usage
     facts = [str(exchange.status), _ENDS[exchange.end]]
+    if exchange.emulated:
+        facts.append("from the emulator")
     if exchange.retry_after:
         facts.append(f"retry after {exchange.retry_after} s")
     if stop is not UNSET:
