@@ -217,7 +217,7 @@ class _Model(msgspec.Struct):
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """A request as it is sent, without its key.
+    """A request as it is sent, without its key and without the credentials in its body.
 
     `str` formats it as HTTP, `curl` as a command line; `repr` shows the size of the body only.
     `client.preview(call)` returns it before the call is sent, `error.preview` after it failed.
@@ -227,7 +227,8 @@ class Preview(msgspec.Struct, frozen=True):
     url: str
     headers: dict[str, str]
     body: bytes
-    """Of a form, the body with `<N bytes>` in place of each file."""
+    """With `***` in place of credentials, such as the token of an MCP server; of a form, with
+    `<N bytes>` in place of each file."""
     form: Form | None = None
 
     @property
@@ -399,9 +400,12 @@ class _Request(_Message, frozen=True, kw_only=True):
                 raise ConfigurationError(f"{name}: expected a type of structs, or None")
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
+        from wire.core.secret_fields import masked_body
+
         # Not the functions, and not `url`, which grants access (R-28).
         shown = ("wire", "method", "path", "body", "query", "headers", "timeouts", "retry")
-        return [(name, getattr(self, name)) for name in shown]
+        fields = [(name, getattr(self, name)) for name in shown]
+        return [(name, masked_body(each) if name == "body" else each) for name, each in fields]
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -483,11 +487,13 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
+        from wire.core.secret_fields import masked_body  # what few requests show
+
         return Preview(
             self.method,
             self.shown(self.path_prefix + self.target),
             shown_headers(self.headers),
-            self.body if self.form is None else self.form.shown(),
+            masked_body(self.body if self.form is None else self.form.shown()),
             self.form,
         )
 

@@ -353,6 +353,11 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     """Provider name -> further keys of the body that are sent to this provider only."""
 
+    def _hidden(self) -> dict[str, Any]:
+        from wire.core.secret_fields import masked_value
+
+        return {"options": masked_value(self.options)}
+
     def __post_init__(self) -> None:
         # The body's types do not contain these fields, so the wires do not check them.
         if isinstance(self.messages, Message):
