@@ -15,8 +15,7 @@ from tests.test_chat import door as door
 from wire import Chat, FallbackChat, Message, TextDelta, ToolCallStart, anthropic, notes, openai
 from wire.errors import BadRequestError, OutputError, RuleError
 from wire.neutral.messages import Stop, Text, Thought
-from wire.neutral.rendering import NO_STOPS
-from wire.neutral.request import Request
+from wire.neutral.request import NO_STOPS, Request
 from wire.openai import responses
 from wire.sessions import deserialize_message, serialize_message
 from wire.testing.emulator import Emulator, EmulatorTransport

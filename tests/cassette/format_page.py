@@ -147,6 +147,13 @@ key of each item.
 
 A redacted value is a text whatever it was, so redact in a response only what nothing reads.
 
+Credentials in fields of a body, such as the token of an MCP server, are redacted without being
+asked for: `mcp_servers[].authorization_token` of Messages, `tools[].authorization` and
+`tools[].headers` of Responses, `domain_secrets[].value` of its containers, and in Gemini's tools
+the headers of MCP servers, `googleMaps.authConfig` and `apiKey` of searches. Names of headers stay.
+A replay matches a request with another token, and so does a file of an earlier release that has the
+token: `wire cassette scan` reports it, and whatever reads the file shows `***`.
+
 ## Keys
 
 """

@@ -24,6 +24,7 @@ from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular, replace_file
 from wire.core.secret import quoted
+from wire.core.secret_fields import masked_body
 
 FORMAT = "wire-bulk"
 VERSION = 1
@@ -62,8 +63,8 @@ class _Line(msgspec.Struct):
 
 
 def header_line(header: Header) -> bytes:
-    """The first line of the results, with its end."""
-    return msgspec.json.encode(header, order="deterministic") + b"\n"
+    """The first line of the results, with its end and without the credentials in the settings."""
+    return masked_body(msgspec.json.encode(header, order="deterministic")) + b"\n"
 
 
 def refuse_other_run(name: str, found: bytes, header: Header) -> None:
@@ -72,7 +73,7 @@ def refuse_other_run(name: str, found: bytes, header: Header) -> None:
     The error names the first difference.
     """
     try:
-        other = decoder(Header).decode(found)
+        other = decoder(Header).decode(masked_body(found))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         other = None
     if other is None or other.format != FORMAT:

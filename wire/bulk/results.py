@@ -11,6 +11,7 @@ import msgspec
 from wire.bulk.rows import Row
 from wire.core.errors import RuleError, WireError
 from wire.core.memory import encode
+from wire.core.secret_fields import masked_body
 from wire.neutral.messages import Reply
 from wire.neutral.reply_json import reply_json
 
@@ -80,17 +81,18 @@ def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
     value["cost"] = cost
     if result.reply.answer is not None:
         value["response"] = result.reply.answer
-    # Received JSON may have line ends and indentation.
-    return msgspec.json.format(encode(value), indent=-1)
+    # Received JSON may have line ends and indentation, and repeat what was sent.
+    return masked_body(msgspec.json.format(encode(value), indent=-1))
 
 
 def _shown(row: Row) -> Any:
-    """The line of a row: its JSON, or its text if it is no JSON."""
+    """The line of a row without credentials: its JSON, or its text if it is no JSON."""
+    line = masked_body(row.line)
     try:
-        msgspec.json.decode(row.line)
+        msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return row.line.decode("utf-8", "replace")
-    return msgspec.Raw(row.line)
+        return line.decode("utf-8", "replace")
+    return msgspec.Raw(line)
 
 
 def error_json(error: WireError) -> dict[str, Any]:

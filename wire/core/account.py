@@ -112,7 +112,7 @@ class _Model(msgspec.Struct):
 
 
 class Preview(msgspec.Struct, frozen=True):
-    """A request as it is sent, without its key.
+    """A request as it is sent, without its key and without the credentials in its body.
 
     `str` formats it as HTTP, `curl` as a command line; `repr` shows the size of the body only.
     `client.preview(call)` returns it before the call is sent, `error.preview` after it failed.
@@ -122,7 +122,8 @@ class Preview(msgspec.Struct, frozen=True):
     url: str
     headers: dict[str, str]
     body: bytes
-    """Of a form, the body with `<N bytes>` in place of each file."""
+    """With `***` in place of credentials, such as the token of an MCP server; of a form, with
+    `<N bytes>` in place of each file."""
     form: Form | None = None
 
     @property

@@ -290,9 +290,12 @@ class _Request(_Message, frozen=True, kw_only=True):
                 raise ConfigurationError(f"{name}: expected a type of structs, or None")
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:
+        from wire.core.secret_fields import masked_body
+
         # Not the functions, and not `url`, which grants access (R-28).
         shown = ("wire", "method", "path", "body", "query", "headers", "timeouts", "retry")
-        return [(name, getattr(self, name)) for name in shown]
+        fields = [(name, getattr(self, name)) for name in shown]
+        return [(name, masked_body(each) if name == "body" else each) for name, each in fields]
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
@@ -374,11 +377,13 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     def preview(self) -> Preview:
         """The request without its host, which only a client knows."""
+        from wire.core.secret_fields import masked_body  # what few requests show
+
         return Preview(
             self.method,
             self.shown(self.path_prefix + self.target),
             shown_headers(self.headers),
-            self.body if self.form is None else self.form.shown(),
+            masked_body(self.body if self.form is None else self.form.shown()),
             self.form,
         )
 

@@ -30,7 +30,7 @@ _KNOWN = lazy_pattern(
     | \d{8,12}:[\w-]{30,} | sb_secret_[\w-]{8,} | sbp_\w{16,} | do[opr]_v1_\w{16,}
     | shp(?:at|ca|pa|ss)_\w{16,} | lin_api_\w{16,} | hvs\.[\w-]{16,} | tvly-[\w-]{16,}
     | jina_\w{16,} | pcsk_\w{16,} | lsv2_\w{16,} | xapp-[\w-]{16,} | PMAK-[\w-]{16,}
-    | AGE-SECRET-KEY-\w{8,}
+    | AGE-SECRET-KEY-\w{8,} | ek_\w{16,} | auth_tokens/[\w-]{16,}          # of OpenAI, Gemini
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
     | (?i:bearer|basic)\ +(?!\*)[\w.~+/=-]{8,}
     )""",

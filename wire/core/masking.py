@@ -129,7 +129,7 @@ class Mask:
     def _wire_error(self, error: WireError) -> bool:
         """Mask the fields of an error; return whether its message had a secret."""
         before = error.message
-        error.masked(self.text)
+        error.masked(self._quoting)
         if error.request_id:
             error.request_id = self.text(error.request_id)
         if isinstance(error, APIError):
@@ -137,6 +137,14 @@ class Mask:
         if isinstance(error, RuleError):
             error.violations = tuple(map(self.value, error.violations))
         return error.message != before
+
+    def _quoting(self, text: str) -> str:
+        """A message, which may quote the beginning of a body with credentials in its fields."""
+        from wire.core.secret_fields import masked_body  # for errors only
+
+        return masked_body(self.text(text).encode("utf-8", "surrogatepass")).decode(
+            "utf-8", "surrogatepass"
+        )
 
     def _is_in(self, raw: bytes) -> bool:
         """Whether a body repeats a secret; the end of a long body is searched for whole ones."""

@@ -70,6 +70,29 @@ class MetadataStruct(
     def __copy__(self: B) -> B:
         return self
 
+    def __repr__(self) -> str:
+        return msgspec.Struct.__repr__(self._shown())
+
+    def __rich_repr__(self) -> list[tuple[str, Any]]:
+        return msgspec.Struct.__rich_repr__(self._shown())
+
+    def _shown(self: B) -> B:
+        """Itself, or a copy without credentials."""
+        hidden = self._hidden()
+        if not hidden:
+            return self
+        # Nothing is checked: a traceback shows a struct that is being made, too.
+        shown: B = msgspec.Struct.__copy__(self)  # type: ignore[attr-defined]
+        for name, value in hidden.items():
+            msgspec.structs.force_setattr(shown, name, value)
+        return shown
+
+    def _hidden(self) -> dict[str, Any]:
+        """The fields that hold credentials, with `***` in place of them."""
+        from wire.core.secret_fields import hidden_fields  # few programs print a struct
+
+        return hidden_fields(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         fields = {name: getattr(self, name) for name in self.__struct_fields__}
         return _restore, (type(self), fields, dict(self.__dict__))

@@ -204,8 +204,10 @@ def shown_body(body: bytes, mask: Mask) -> str:
     """The beginning of a body, without keys; its size if it is no text or nobody asked for it."""
     if not (_calls.level or _http.level) or b"\0" in body[:BODY_CHARACTERS]:
         return f"<{len(body)} bytes>"
+    from wire.core.secret_fields import masked_body
+
     # Keys are hidden before the text is cut, since the cut could split one.
-    text = body[: 2 * BODY_CHARACTERS].decode("utf-8", "replace")
+    text = masked_body(body[: 2 * BODY_CHARACTERS]).decode("utf-8", "replace")
     text = without_known(mask.text(text))[:BODY_CHARACTERS]
     return text if len(body) <= BODY_CHARACTERS else f"{text} ... ({len(body)} bytes)"
 

@@ -262,7 +262,7 @@ class Attempt:
         self.account.seconds = self.elapsed
         if self.log.has_bodies and incoming.events:
             received = incoming.received(BODY_CHARACTERS)
-            self.log.body(self.account.attempts, received, self.mask)
+            self.log.body(self.account.attempts, received, self._whole_mask())
         error = incoming.error
         if error is not None:
             if not incoming.begun:
@@ -523,7 +523,7 @@ class Attempt:
         keep_account(answer, self.account)
         self.masked(answer)
         if self.log.has_bodies:
-            self.log.body(self.account.attempts, body, self.mask)
+            self.log.body(self.account.attempts, body, self._whole_mask())
         self._log_end("answered", answer)
         return answer
 
@@ -543,7 +543,7 @@ class Attempt:
         error.request_id = error.request_id or self.account.request_id
         self.masked(error)
         if self.log.has_bodies and error.raw:
-            self.log.body(self.account.attempts, error.raw, self.mask)
+            self.log.body(self.account.attempts, error.raw, self._whole_mask())
         self.log.failure(self.account.attempts, error)
         return Failed(error, self.account.seconds, self._amend(error))
 
@@ -577,10 +577,16 @@ class Attempt:
                 self.account.error_limits = error_limits(received, time.time())
                 if self._head and received.status is None:
                     received.status = self.account.status
-            self.mask.error(received)
+            self._whole_mask().error(received)
         else:
             change_notes(received, self.mask.value)
         return received
+
+    def _whole_mask(self) -> Mask:
+        """The mask for what is shown, which knows the credentials in fields of the body too."""
+        from wire.core.secret_fields import body_secrets
+
+        return self.mask.and_also(body_secrets(self.call.body))
 
     def _preview(self) -> Preview:
         return self.target.preview(self.call, self.mask)

@@ -200,6 +200,8 @@ class Target(msgspec.Struct, frozen=True):
 
         `mask` knows the secrets of the call too.
         """
+        from wire.core.secret_fields import masked_body  # for what is shown only
+
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
@@ -207,7 +209,7 @@ class Target(msgspec.Struct, frozen=True):
         auth = {} if call.url else self._shown_auth()
         headers = shown_headers({**self._headers(call), **auth})
         mask = mask or self.mask.and_also(call.secrets())
-        body = mask.body(call.body if call.form is None else call.form.shown())
+        body = masked_body(mask.body(call.body if call.form is None else call.form.shown()))
         return Preview(call.method, call.shown(self.url(call)), headers, body, call.form)
 
     def addressed(self, preview: Preview) -> Preview:

@@ -19,7 +19,7 @@ from wire.core.errors import RuleError, Violation, WireError, convert_partial, r
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.neutral.messages import Event, Message, Reply, checked, with_answer
-from wire.neutral.request import Tool
+from wire.neutral.request import NO_STOPS, Tool
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -27,9 +27,6 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
-
-NO_STOPS = Note("stop", "not sent: the host takes none; the reply is cut before the first one")
-"""Note of a request whose stop sequences are not sent. `ReplyReader` cuts the replies."""
 
 
 class ToolNames(msgspec.Struct, frozen=True):

@@ -16,7 +16,7 @@ from wire.core.arguments import items_of, number, whole_number
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation, WireError
 from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, checked
-from wire.core.memory import MetadataStruct
+from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.messages import (
     Message,
@@ -354,6 +354,11 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     """Provider name -> further keys of the body that are sent to this provider only."""
 
+    def _hidden(self) -> dict[str, Any]:
+        from wire.core.secret_fields import masked_value
+
+        return {"options": masked_value(self.options)}
+
     def __post_init__(self) -> None:
         # The body's types do not contain these fields, so the wires do not check them.
         if isinstance(self.messages, Message):
@@ -530,3 +535,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "search_grounding": (bool,),
     "raw_schemas": (bool,),
 }
+
+
+NO_STOPS = Note("stop", "not sent: the host takes none; the reply is cut before the first one")
+"""Note of a request whose stop sequences are not sent. `ReplyReader` cuts the replies."""

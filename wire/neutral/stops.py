@@ -36,7 +36,7 @@ from wire.neutral.messages import (
     ToolCallStart,
     with_origin,
 )
-from wire.neutral.rendering import NO_STOPS
+from wire.neutral.request import NO_STOPS
 
 
 class Match(NamedTuple):

@@ -21,8 +21,7 @@ from tests.openai.responses.bodies import (
 from wire import notes
 from wire.errors import RuleError
 from wire.neutral.messages import Media, Message, Reply, Text, Thought, ToolCall, ToolResult
-from wire.neutral.rendering import NO_STOPS
-from wire.neutral.request import Output, Request, Tool
+from wire.neutral.request import NO_STOPS, Output, Request, Tool
 from wire.openai import responses
 
 HI = Message.user("Hi")

@@ -22,6 +22,7 @@ from wire.around.seam import (
 )
 from wire.core.credentials import without_known
 from wire.core.errors import WireError
+from wire.core.secret_fields import masked_body
 from wire.neutral.messages import Media, Part, Reply, Text, Thought, ToolCall, ToolResult
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class TracedCall:
             self._span.set_attribute(names.stream, True)
         if content and call.body and b"\0" not in call.body:
             self._span.set_attribute(
-                names.prompt, without_known(call.body.decode("utf-8", "replace"))
+                names.prompt, without_known(masked_body(call.body).decode("utf-8", "replace"))
             )
 
     def event(self, moment: Moment) -> None:

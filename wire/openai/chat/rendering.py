@@ -22,15 +22,8 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
-from wire.neutral.rendering import (
-    NO_STOPS,
-    SCHEMA_WORDS,
-    ReplyReader,
-    closed_objects,
-    note_custom,
-    wire_call,
-)
-from wire.neutral.request import Output, Request, Tool, checked_request
+from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, note_custom, wire_call
+from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.parts import SentMessage, one_system, wire_messages

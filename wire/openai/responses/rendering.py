@@ -21,15 +21,8 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
-from wire.neutral.rendering import (
-    NO_STOPS,
-    ReplyReader,
-    closed_objects,
-    note_custom,
-    note_names,
-    wire_call,
-)
-from wire.neutral.request import Output, Request, Tool, checked_request
+from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
+from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.common.dialect import matches_model
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect

@@ -18,6 +18,7 @@ from msgspec import UNSET, UnsetType
 
 from wire.core.credentials import SHOWN, secret_name, secret_variable
 from wire.core.masking import in_base64
+from wire.core.secret_fields import body_secrets
 from wire.testing.cassette.format.bodies import body_bytes, event_bytes
 from wire.testing.cassette.format.content_coding import decode_content
 from wire.testing.cassette.format.file import Block, Body, Interaction
@@ -73,10 +74,13 @@ class Known:
         needles = dict.fromkeys((value, _SPACE.sub("", value), *in_base64(value.encode())))
         self._needles += [(needle, name) for needle in needles]
 
-    def learn_request(self, url: str, headers: Headers) -> None:
-        """Adds the secrets of a request: values of key-like headers and query parameters, and the
-        password in the URL.
+    def learn_request(self, url: str, headers: Headers, body: bytes = b"") -> None:
+        """Adds the secrets of a request: values of key-like headers and query parameters, the
+        password in the URL, and credentials in fields of the body.
         """
+        for found in body_secrets(body):
+            for word in found.words():
+                self.learn(word, "a credential in the request's body")
         for name, value in headers:
             if secret_name(name):
                 for secret in _header_secrets(name, value):

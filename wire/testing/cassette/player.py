@@ -129,7 +129,7 @@ class Player:
         else:
             reason = "the cassette is empty"
         known = Known()
-        known.learn_request(sent.url, sent.headers)
+        known.learn_request(sent.url, sent.headers, sent.body)
         known.learn_environment(os.environ)
         error = CassetteError(
             known.masked(

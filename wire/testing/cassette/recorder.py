@@ -90,7 +90,7 @@ class Recorder:
         It takes the place of the interaction with the index `instead_of`.
         """
         with self._lock:
-            self._known.learn_request(sent.url, sent.headers)
+            self._known.learn_request(sent.url, sent.headers, sent.body)
             if instead_of is not None:
                 return instead_of + 1
             self._sent += 1

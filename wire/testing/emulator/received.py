@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wire.core.credentials import SHOWN, secret_name
 from wire.core.errors import ConfigurationError
+from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
@@ -38,6 +39,11 @@ class Received:
     excess: str = ""
     """Why the body is too deep, or has too many values, to be decoded; empty if it is not."""
 
+    def __repr__(self) -> str:
+        # Tracebacks show the variables of frames, and headers and body have keys (R-28).
+        size = f"{len(self.body)} bytes"
+        return f"Received({self.number}, {self.method} {kept_url(self.target)}, {size})"
+
     @property
     def model(self) -> str:
         """The `model` of a JSON body; empty if there is none."""
@@ -59,12 +65,13 @@ class Received:
 
         Of a body that is no JSON, or is over a limit, it has the first 1 MiB as text.
         """
+        shown = masked_body(self.body)
         try:
             if self.excess:
                 raise ValueError(self.excess)
-            body: Any = json.loads(self.body) if self.body else None
+            body: Any = json.loads(shown) if shown else None
         except ValueError:
-            body = self.body[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")
+            body = shown[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")
         headers = {
             name: SHOWN if secret_name(name) else value for name, value in self.headers.items()
         }

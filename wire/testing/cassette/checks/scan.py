@@ -4,6 +4,9 @@
 so it searches for what keys look like. It is for files that exist: recordings of other tools,
 edited cassettes, recordings made before a pattern was known.
 
+What stands in the field of a body that holds a credential is one in any form, as that of a token of
+an MCP server.
+
 A value that is masked or that says that it is an example is not reported: see `is_placeholder`.
 """
 
@@ -24,6 +27,7 @@ import msgspec
 from wire.core.credentials import credentials_in, secret_name
 from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
 from wire.core.limits import Inflater, Limits
+from wire.core.secret_fields import field_spans, may_have_fields
 from wire.testing.cassette.format.file_position import Path, positions, shown
 from wire.testing.cassette.leaks import unescaped
 
@@ -156,8 +160,7 @@ _Found = tuple[int, str, str]
 
 def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
     taken: list[tuple[int, int]] = []
-    for match, kind, value in _matches(text):
-        begin, end = match.span()
+    for (begin, end), kind, value in _matches(text):
         if not any(begin < stop and start < end for start, stop in taken):
             taken.append((begin, end))
             yield begin, kind, value
@@ -169,8 +172,8 @@ def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
                     yield word.start(), kind.removesuffix(_IN_BASE64) + _IN_BASE64, value
 
 
-def _matches(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
-    """Yields the match, the kind and the value of each secret."""
+def _matches(text: str) -> Iterator[tuple[tuple[int, int], str, str]]:
+    """Yields the span, the kind and the value of each secret."""
     lower = text.lower()
     for form in _FORMS:
         if not any(word in lower for word in form.words):
@@ -178,7 +181,7 @@ def _matches(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
         for match in form.pattern.finditer(text):
             value = match[1] if form.pattern.groups else match[0]
             if form.is_secret(value):
-                yield match, form.kind, _pem(text, match) if form.kind == _PEM else value
+                yield match.span(), form.kind, _pem(text, match) if form.kind == _PEM else value
     for match in credentials_in(text):
         before = text[match.start() - 1 : match.start()]
         if (
@@ -186,7 +189,12 @@ def _matches(text: str) -> Iterator[tuple[re.Match[str], str, str]]:
             and not (before and before in _INSIDE_WORD)
             and _is_random(match[0])
         ):
-            yield match, _OF_VENDOR, match[0]
+            yield match.span(), _OF_VENDOR, match[0]
+    if may_have_fields(text.encode("utf-8", "surrogatepass")):
+        for _, begin, end in field_spans(text):
+            value = text[begin:end].strip('"')
+            if not is_placeholder(value):
+                yield (begin, end), _IN_FIELD, value
 
 
 def _pem(text: str, begin: re.Match[str]) -> str:
@@ -268,6 +276,7 @@ class _Form(NamedTuple):
 
 _PEM = "private key"
 _OF_VENDOR = "key of a known vendor"
+_IN_FIELD = "credential in a body"
 _IN_BASE64 = ", in base64"
 
 _FORMS = (
@@ -299,7 +308,7 @@ _FORMS = (
 """Specific kinds come first: a later one that overlaps an earlier one in the text is the same
 secret."""
 
-_KINDS = (*(form.kind for form in _FORMS), _OF_VENDOR)
+_KINDS = (*(form.kind for form in _FORMS), _OF_VENDOR, _IN_FIELD)
 
 
 # --- where to search ------------------------------------------------------------------------------
@@ -397,6 +406,7 @@ def _folded(pieces: list[_Piece]) -> Iterator[_Part]:
     yield part
     *_, plain = unescaped(part.text)
     line = pieces[0][1]
+    yield _Part(plain, [(0, line, None)])
     yield from _events(
         (data[1], line, None) for each in plain.split("\n") if (data := _DATA.match(each))
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from wire.core.credentials import looks_secret, secret_name
 from wire.core.errors import CassetteError, LimitError, StreamInvalid
@@ -21,6 +22,7 @@ from wire.testing.cassette.format.bodies import read_body
 from wire.testing.cassette.format.file import Interaction, Request, assembled, load, whole_block
 from wire.testing.cassette.format.file_position import Fault, fault_of, line_of, positions, shown
 from wire.testing.cassette.format.kept_headers import kept_url, request_headers, response_headers
+from wire.testing.cassette.format.redaction import NO_REDACTION
 from wire.testing.cassette.leaks import Known
 from wire.testing.cassette.recorder import response_of
 
@@ -204,12 +206,16 @@ def _interaction(exchange: Exchange, notes: Notes) -> Interaction:
         response = msgspec.structs.replace(response, decoded=coding)
     elif coding:
         notes.drop("headers of a response", "content-encoding")
+    redacted = NO_REDACTION.apply(sent.body)
     request = Request(
         method=sent.method,
         url=url,
         headers=kept,
-        body=read_body(sent.body, kept.get("content-type", "")),
+        redacted=redacted.paths or UNSET,
+        body=read_body(redacted.data, kept.get("content-type", "")),
     )
+    if redacted.paths or response.redacted:
+        notes.add("credentials in fields of bodies are replaced by [redacted]")
     return Interaction(request=request, response=response)
 
 

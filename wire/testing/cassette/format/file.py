@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+import operator
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -21,6 +22,7 @@ from msgspec import UNSET, Meta, UnsetType
 from wire.core.decoders import decoder, json_schema
 from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole, write_whole
+from wire.core.secret_fields import masked_body, may_have_fields
 from wire.testing.cassette.format.file_position import Fault, fault_of, repeated_key
 from wire.testing.cassette.format.json_paths import parsed
 from wire.testing.cassette.format.json_style import (
@@ -274,6 +276,8 @@ def load(data: bytes, name: str) -> CassetteFile:
     """Parses the bytes of the cassette file at the path `name`, and reads its side files.
 
     The contents of side files stand in the returned bodies, as if they had been in the cassette.
+    Credentials in the fields of bodies are `***`: a file that another tool or release has written
+    may have them.
 
     Raises `CassetteError` with `name`, line and JSON path of the error, or with the path of a side
     file.
@@ -292,10 +296,39 @@ def load(data: bytes, name: str) -> CassetteFile:
     except (ValueError, RecursionError) as cause:
         fault = _first_fault(data.decode(), cause)
     else:
-        return _with_side_files(cassette, Folder(name))
+        cassette = _with_side_files(cassette, Folder(name))
+        return _without_credentials(cassette) if may_have_fields(data) else cassette
     where = f", line {fault.line}" if fault.line else ""
     at = f"{fault.path}: " if fault.path else ""
     raise CassetteError(f"{name}{where}: {at}{fault.message}")
+
+
+def _without_credentials(cassette: CassetteFile) -> CassetteFile:
+    return msgspec.structs.replace(
+        cassette,
+        interactions=[
+            _with_bodies(each, _masked(each.request.body), _masked(each.response.body))
+            for each in cassette.interactions
+        ],
+    )
+
+
+def _masked(held: Any) -> Any:
+    """A body, or an event of one, without the credentials in its fields; itself if it has none."""
+    changed: dict[str, Any] = {}
+    if held is UNSET:
+        return held
+    if isinstance(held, Body) and held.events is not UNSET:
+        changed["events"] = [_masked(each) for each in held.events]
+        if all(map(operator.is_, changed["events"], held.events)):
+            return held
+    elif held.json is not UNSET:
+        changed["json"] = msgspec.Raw(masked_body(bytes(held.json)))
+    elif held.text is not UNSET:
+        changed["text"] = [masked_body("".join(held.text).encode()).decode()]
+        if changed["text"] == ["".join(held.text)]:
+            return held
+    return msgspec.structs.replace(held, **changed) if changed else held
 
 
 def dump(interactions: Iterable[Interaction]) -> str:

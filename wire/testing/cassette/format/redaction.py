@@ -1,18 +1,20 @@
-"""Replaces values of a body by a visible token before it is recorded or compared (C-13).
+"""Replaces values of a body by a visible token before it is recorded or compared (C-13): those that
+the caller selects, and those of fields that hold credentials.
 
 The bytes around a value stay as they are, so a redacted body is as readable as the received one.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from wire.core.errors import CassetteError
+from wire.core.json_spans import json_values, path_of, replaced
 from wire.core.limits import is_deeper
-from wire.testing.cassette.format.file_position import Path
+from wire.core.secret_fields import field_spans, may_have_fields
+from wire.testing.cassette.format.file_position import shown
 from wire.testing.cassette.format.json_paths import matches, parsed
 
 REDACTED = "[redacted]"
@@ -26,8 +28,6 @@ _DATA = re.compile(r"^\ufeff?[ \t]*data:[ \t]?(.*)$", re.MULTILINE)
 # JSON between the events, as errors of some servers are.
 _OUTSIDE = re.compile(r"^\ufeff?[ \t]*[{\[][\s\S]*?(?=(?:(?>\r\n|\r|\n)){2}|\Z)", re.MULTILINE)
 _LINES_OF_DATA = re.compile(r"(?:^\ufeff?[ \t]*data:.*(?:\r\n|\r|\n)?){2,}", re.MULTILINE)
-# A body may be cut inside a text: then the text ends with the body.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 
 
 class Redacted(NamedTuple):
@@ -35,11 +35,11 @@ class Redacted(NamedTuple):
 
     data: bytes
     paths: list[str]
-    """Those that selected a value."""
+    """Those that selected a value, and those of credentials in their fields."""
 
 
 class Redaction:
-    """Replaces the values that JSON paths select.
+    """Replaces the values that JSON paths select, and the credentials in `SECRET_FIELDS`.
 
     >>> redaction = Redaction(["$.metadata.user_id", "$..email"])
     >>> redaction.apply(b'{"metadata": {"user_id": 7}}')
@@ -62,12 +62,23 @@ class Redaction:
         Raises `CassetteError` if a selected value is in an event whose JSON has several lines, or
         if the JSON is nested too deeply: nothing known sends these, and a value could be missed.
         """
-        if not self.paths:
-            return Redacted(data, [])
+        used = set[str]()
+        if self.paths:
+            data = self._selected(data, used)
+        paths = [path for path in self.paths if path in used]
+        if may_have_fields(data):
+            text = data.decode("utf-8", "surrogateescape")
+            fields = list(field_spans(text))
+            hidden = replaced(text, [(start, end) for _, start, end in fields], REDACTED)
+            data = hidden.encode("utf-8", "surrogateescape")
+            paths += dict.fromkeys(shown(path) for path, _, _ in fields)
+        return Redacted(data, paths)
+
+    def _selected(self, data: bytes, used: set[str]) -> bytes:
+        """Replaces what the paths select, and adds those that do to `used`."""
         if is_deeper(data, MAX_DEPTH):
             raise CassetteError(f"redact: JSON is nested more than {MAX_DEPTH} levels deep")
         text = data.decode("utf-8", "surrogateescape")
-        used: set[str] = set()
         if _DOCUMENT.match(text):
             text = self._document(text, used)
         else:
@@ -81,66 +92,21 @@ class Redaction:
                 text,
             )
             text = _OUTSIDE.sub(lambda value: self._document(value[0], used), text)
-        return Redacted(
-            text.encode("utf-8", "surrogateescape"), [path for path in self.paths if path in used]
-        )
+        return text.encode("utf-8", "surrogateescape")
 
     def _document(self, text: str, used: set[str]) -> str:
-        pieces: list[str] = []
-        done = 0
-        for start, end in self._spans(text, used):
-            if start >= done:  # else it is inside a value that is replaced
-                pieces += text[done:start], json.dumps(REDACTED)
-                done = end
-        return "".join(pieces) + text[done:]
+        return replaced(text, self._spans(text, used), REDACTED)
 
     def _spans(self, text: str, used: set[str]) -> list[tuple[int, int]]:
-        """The positions of the selected values, from left to right."""
+        """The positions of the selected values."""
         spans: list[tuple[int, int]] = []
-        for path, start, end in _values(text):
+        for open_, start, end in json_values(text):
+            path = path_of(open_)
             found = [each for each, steps in self._parsed.items() if matches(steps, path)]
             if found:
                 used.update(found)
                 spans.append((start, end))
-        return sorted(spans)
+        return spans
 
 
 NO_REDACTION = Redaction()
-
-
-def _values(text: str) -> Iterator[tuple[Path, int, int]]:
-    """Yields the path and position of each value; one that is cut ends with the text."""
-    # For each open bracket: the step to the current value (`None` before a key), and its position.
-    open_: list[tuple[list[str | int | None], int]] = []
-    for match in _TOKEN.finditer(text):
-        token, at = match[0], match.start()
-        if token in "]}":
-            if open_:
-                _, start = open_.pop()
-                yield _path(open_), start, match.end()
-        elif token == ",":
-            if open_:
-                step = open_[-1][0]
-                step[0] = step[0] + 1 if isinstance(step[0], int) else None
-        elif token == ":":
-            pass
-        elif open_ and open_[-1][0][0] is None:
-            open_[-1][0][0] = _key(token)
-        elif token in "[{":
-            open_.append(([0 if token == "[" else None], at))
-        else:
-            yield _path(open_), at, match.end()
-    while open_:
-        _, start = open_.pop()
-        yield _path(open_), start, len(text)
-
-
-def _path(open_: list[tuple[list[str | int | None], int]]) -> Path:
-    return tuple(step[0] for step, _ in open_ if step[0] is not None)
-
-
-def _key(token: str) -> str:
-    try:
-        return str(json.loads(token))
-    except ValueError:
-        return token

@@ -18,6 +18,7 @@ from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole
 from wire.core.json_values import checked
 from wire.core.memory import encode
+from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.bodies import event_bytes
 from wire.testing.cassette.format.file import Body, Event, Interaction, load
 from wire.testing.cassette.views.conversation import conversation, readable
@@ -55,8 +56,8 @@ class Stable:
         self._numbers = {"id": 0, "signature": 0}
 
     def value(self, value: Any) -> Any:
-        """A copy of JSON data, of a message or of a reply."""
-        return self._replaced(msgspec.json.decode(encode(value)), False)
+        """A copy of JSON data, of a message or of a reply, without credentials in its fields."""
+        return self._replaced(msgspec.json.decode(masked_body(encode(value))), False)
 
     def _replaced(self, value: Any, own: bool) -> Any:
         if isinstance(value, list):
