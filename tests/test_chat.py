@@ -15,6 +15,7 @@ import pydantic
 import pytest
 
 from tests.joined import joined
+from tests.library import FOLDER
 from wire import AsyncClient, Client, answer_account, notes
 from wire.chat.chat import AsyncChat, Chat
 from wire.core.memory import PARTIAL
@@ -322,7 +323,7 @@ def test_the_key_shows_itself_nowhere() -> None:
     while trace is not None:
         frames.append(
             repr(trace.tb_frame.f_locals)
-            if trace.tb_frame.f_code.co_filename.endswith("wire/chat/state.py")
+            if trace.tb_frame.f_code.co_filename == str(FOLDER / "chat" / "state.py")
             else ""
         )
         trace = trace.tb_next

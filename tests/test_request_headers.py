@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from tests.joined import joined
+from tests.library import is_library
 from wire import (
     Agent,
     AsyncChat,
@@ -211,7 +212,7 @@ def test_bad_headers_are_refused_by_name_and_never_shown(
         DOORS[door](given)
     assert str(caught.value).startswith(problem)
     frames = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
-    ours = [each for each in frames.stack if "/wire/" in each.filename]
+    ours = [each for each in frames.stack if is_library(each.filename)]
     assert KEY not in "".join(str(each.locals) for each in ours)
 
 

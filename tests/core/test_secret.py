@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.joined import joined
+from tests.library import is_library
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
 from wire.http.target import target
@@ -147,7 +148,9 @@ def library_locals(error: BaseException) -> str:
     """
     frames = traceback.TracebackException.from_exception(error, capture_locals=True).stack
     return "\n".join(
-        f"{frame.filename}: {frame.locals}" for frame in frames if "/wire/core/" in frame.filename
+        f"{frame.filename}: {frame.locals}"
+        for frame in frames
+        if is_library(frame.filename, "core")
     )
 
 

@@ -23,6 +23,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tests.http.drive import CALL, STREAM_CALL
+from tests.library import is_library
 from wire import Client, Lanes, Timeouts
 
 SIGNAL_IS_HANDLED_AFTER = ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD")
@@ -31,7 +32,8 @@ SIGNAL_IS_HANDLED_AFTER = ("RESUME", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUM
 @functools.cache
 def entry(code: CodeType) -> int:
     """The offset at which a function begins. -1 for code of other modules."""
-    if "wire/http" not in code.co_filename and code.co_filename != contextlib.__file__:
+    ours = is_library(code.co_filename, "http")
+    if not ours and code.co_filename != contextlib.__file__:
         return -1
     return next(step.offset for step in dis.get_instructions(code) if step.opname == "RESUME")
 

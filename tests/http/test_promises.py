@@ -26,6 +26,7 @@ import pytest
 from tests.http.drive import CALL, STREAM_CALL, Drive, of_one_loop
 from tests.http.loopback import ANSWER, GOOD_STREAM, STREAM, event, loopback, text, whole
 from tests.joined import joined
+from tests.library import is_library
 from wire import AsyncClient, Client, Timeouts, WireError, errors
 from wire.http.async_lanes import AsyncLanes
 from wire.http.lanes import Lanes
@@ -45,9 +46,9 @@ def test_at_most_four_frames_to_the_transport(drive: Drive) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         frame, names = sys._getframe(), []
         while frame is not None:
-            names.append(frame.f_code.co_filename.replace("\\", "/"))
+            names.append(frame.f_code.co_filename)
             frame = frame.f_back  # type: ignore[assignment]
-        counts.append(sum("/wire/http/" in name or "/wire/core/" in name for name in names))
+        counts.append(sum(is_library(name, "http", "core") for name in names))
         return httpx.Response(200, json=ANSWER)
 
     drive.send(http=httpx.MockTransport(answer))
