@@ -41,25 +41,22 @@ class Context(MutableMapping[str, Any]):
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._lock = threading.RLock()
         new_in_child(self, _lock=threading.RLock)
-        self._values: dict[str, Any] = {}
+        self._values = _checked_copies(values or {})
         self._changed: dict[str, None] = {}
-        self.update(values or {})
-        self._changed.clear()
 
     def __getitem__(self, key: str) -> Any:
         with self._lock:
             return copy.deepcopy(self._values[key])
 
     def __setitem__(self, key: str, value: Any) -> None:
-        if not isinstance(key, str) or not key:
-            raise PipelineError(f"context: expected a non-empty text as key, not {quoted(key)}")
-        try:
-            checked(value, key, plain=True)
-        except RuleError as problem:
-            raise PipelineError(f"context: {problem.message}") from None
+        self.set_all({key: value})
+
+    def set_all(self, values: Mapping[str, Any]) -> None:
+        """Set several keys, or none of them if a value cannot be stored."""
+        copies = _checked_copies(values)
         with self._lock:
-            self._values[key] = _copied(value)
-            self._changed[key] = None
+            self._values.update(copies)
+            self._changed.update(dict.fromkeys(copies))
 
     def __delitem__(self, key: str) -> None:
         with self._lock:
@@ -100,6 +97,17 @@ class Context(MutableMapping[str, Any]):
             values = branch.snapshot()
             for key in branch.changed:
                 self[key] = values[key]
+
+
+def _checked_copies(values: Mapping[str, Any]) -> dict[str, Any]:
+    for key, value in values.items():
+        if not isinstance(key, str) or not key:
+            raise PipelineError(f"context: expected a non-empty text as key, not {quoted(key)}")
+        try:
+            checked(value, key, plain=True)
+        except RuleError as problem:
+            raise PipelineError(f"context: {problem.message}") from None
+    return {key: _copied(value) for key, value in values.items()}
 
 
 def _copied(value: Any) -> Any:

@@ -297,7 +297,7 @@ class _Run:
         )
         result = row.handler(visit)
         new = await result if inspect.isawaitable(result) else result
-        context.update(Context(new))
+        context.set_all(new or {})
 
     async def _branches(self, node: Node, context: Context) -> None:
         """Run all branches at the same time, then merge their contexts (P-34 to P-36).
