@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,7 +27,7 @@ from wire.agent import CachePolicy
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import FunctionTool, tool
 
-SCHEMAS = files("wire") / "schemas" / "tools" / "get_weather"
+SCHEMAS = Path(__file__).parents[1] / "schemas" / "tools" / "get_weather"
 QUESTION = "東京の天気は？"
 DAYS = {"today": "今日", "tomorrow": "明日", "at the weekend": "週末", "next week": "来週"}
 TIMES = {

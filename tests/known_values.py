@@ -1,4 +1,4 @@
-"""`wire/schemas/values.json`: the texts that fields of an open set are known to have.
+"""`known_values.json` of the checks: the texts that fields of an open set are known to have.
 
 The structs accept any text there. `wire.testing.cassette.checks.drift` reports others.
 `python -m tests.pages` writes the file from the inventories, the enum classes of Gemini, and

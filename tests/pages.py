@@ -69,16 +69,16 @@ def structs(wire: str) -> list[type[WireStruct]]:
 
 def pages() -> dict[str, str]:
     """Path below the root of the repository -> text."""
-    schemas = {f"wire/schemas/{wire}.json": schema(wire) for wire in TYPES}
+    schemas = {f"schemas/{wire}.json": schema(wire) for wire in TYPES}
     lists = {f"docs/api/{wire.replace('.', '-')}-types.md": struct_list(wire) for wire in TYPES}
     return {
         **schemas,
         **lists,
-        "wire/schemas/values.json": known_values.text(),
+        "wire/testing/cassette/checks/known_values.json": known_values.text(),
         "docs/fields.md": fields(),
         "docs/pipelines.md": pipelines(),
         "docs/cassette-format.md": format_page.page(),
-        "wire/schemas/cassette.schema.json": format_page.schema_text(),
+        "schemas/cassette.schema.json": format_page.schema_text(),
     }
 
 

@@ -64,6 +64,7 @@ def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Pat
     for name in ("first", "second"):
         copy = tmp_path / name
         shutil.copytree(ROOT / "wire", copy / "wire", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / "schemas", copy / "schemas")
         for file in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / file, copy)
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
@@ -73,9 +74,15 @@ def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Pat
     assert wheels[0].read_bytes() == wheels[1].read_bytes()
     packed = zipfile.ZipFile(wheels[0]).namelist()
     sources = [
-        path for path in (ROOT / "wire").rglob("*") if path.suffix in (".css", ".js", ".json")
+        path
+        for path in (ROOT / "wire").rglob("*")
+        if path.suffix in (".css", ".js", ".json", ".pyi")
     ]
     assert {path.relative_to(ROOT).as_posix() for path in sources} <= set(packed)
+    with zipfile.ZipFile(wheels[0]) as archive:  # S3-32: programs read them from the package
+        for path in (ROOT / "schemas").rglob("*.json"):
+            inside = f"wire/{path.relative_to(ROOT).as_posix()}"
+            assert archive.read(inside) == path.read_bytes()
     tops = {path.partition("/")[0] for path in packed}
     names = {re.sub(r"-.*\.", ".", top) for top in tops}
     assert names == {"wire", "wire_llm.dist-info", "wire_llm_pytest.py"}

@@ -20,7 +20,7 @@ from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.tools import Toolbox
 
 ROOT = Path(__file__).parent.parent
-SCHEMAS = ROOT / "wire" / "schemas" / "tools" / "get_weather"
+SCHEMAS = ROOT / "schemas" / "tools" / "get_weather"
 NOW = {"current_condition": [{"temp_C": "15", "weatherDesc": [{"value": "Sunny"}]}]}
 
 

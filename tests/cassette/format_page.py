@@ -17,7 +17,7 @@ HEAD = """# The format of cassettes
 
 After this page you can read, write and edit the file of a cassette. `python -m tests.pages` writes
 the tables of this page from the structs; the JSON Schema of the format is
-`wire/schemas/cassette.schema.json` in the package. [Record and replay](guide/recording.md) shows
+`schemas/cassette.schema.json`. [Record and replay](guide/recording.md) shows
 how to make one.
 
 A cassette is one JSON document: UTF-8, `\\n` as line end, two blanks for each level. It has one
@@ -240,5 +240,5 @@ def _text_of(module: types.ModuleType, name: str) -> str:
 
 
 def schema_text() -> str:
-    """The text of wire/schemas/cassette.schema.json."""
+    """The text of schemas/cassette.schema.json."""
     return json.dumps(file.schema(), indent=2, ensure_ascii=False) + "\n"

@@ -36,7 +36,7 @@ from wire.testing.cassette.format.file import (
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = sorted((ROOT / "tests" / "fixtures" / "cassettes").glob("*.cassette.json"))
-SCHEMA = json.loads((ROOT / "wire" / "schemas" / "cassette.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((ROOT / "schemas" / "cassette.schema.json").read_text("utf-8"))
 
 URL = "https://llm.example/v1/generate"
 

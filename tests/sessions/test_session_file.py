@@ -356,7 +356,7 @@ def test_the_schema_in_the_repository_is_that_of_the_structs():
     """If it is not: json.dumps(wire.sessions.file_format.schema(), indent=2, ensure_ascii=False)
     and a newline is its text.
     """
-    assert (ROOT / "wire" / "schemas" / "session.schema.json").read_text("utf-8") == json.dumps(
+    assert (ROOT / "schemas" / "session.schema.json").read_text("utf-8") == json.dumps(
         schema(), indent=2, ensure_ascii=False
     ) + "\n"
 

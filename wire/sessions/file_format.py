@@ -1,4 +1,4 @@
-"""The structs of a session file; `wire/schemas/session.schema.json` is their JSON Schema.
+"""The structs of a session file; `schemas/session.schema.json` is their JSON Schema.
 
 Their fields are those of the values in `wire.neutral.messages`, so that a new field there is a new
 key here and a diff in the schema. Received bytes are JSON in UTF-8 and are stored as text. If the
@@ -202,7 +202,7 @@ class Session(_Strict, frozen=True, kw_only=True):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a session file, as in `wire/schemas/session.schema.json`."""
+    """The JSON Schema (2020-12) of a session file, as in `schemas/session.schema.json`."""
     made = json_schema(Session)
     for name in KINDS:
         made["$defs"][name]["not"] = {"required": ["origin", "at"]}

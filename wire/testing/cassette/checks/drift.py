@@ -198,7 +198,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 @functools.cache
 def _known_values() -> dict[str, dict[str, frozenset[str]]]:
-    path = Path(__file__).parents[3] / "schemas" / "values.json"
+    path = Path(__file__).with_name("known_values.json")
     read: dict[str, dict[str, list[str]]] = msgspec.json.decode(path.read_bytes())
     return {
         name: {field: frozenset(texts) for field, texts in fields.items()}

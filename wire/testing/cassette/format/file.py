@@ -396,7 +396,7 @@ def save(path: str | os.PathLike[str], blocks: Iterable[Block]) -> None:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a cassette; `wire/schemas/cassette.schema.json` is its text."""
+    """The JSON Schema (2020-12) of a cassette; `schemas/cassette.schema.json` is its text."""
     made = json_schema(CassetteFile)
     for name, forms in (
         ("Event", _EVENT_FORMS),
