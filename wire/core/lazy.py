@@ -7,9 +7,11 @@ import importlib
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any, AnyStr
+from typing import TYPE_CHECKING, Any, AnyStr
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
 
 def lazy_names(
@@ -99,17 +101,20 @@ class _PublicModules:
             return None
         for public, home in self._homes.items():
             if name == public or name.startswith(f"{public}."):
+                from importlib.machinery import ModuleSpec
+
                 return ModuleSpec(name, self, loader_state=home + name[len(public) :])  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = importlib.import_module(str(spec.loader_state))
-        self._own_spec = module.__spec__
+        spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # The import system has just put the spec of the public name in its place.
-        module.__spec__ = self._own_spec
+        # The import system has just set the spec of the public name.
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:
