@@ -27,7 +27,7 @@ and returns an `Answer`.
 
 
 def ask(call: Call[Answer]) -> Flow[Answer]:
-    """A flow of one call: `response = yield from ask(call)` has the type of the call's result."""
+    """Return a flow of one call: `response = yield from ask(call)` has the type of its result."""
     answer: Answer = yield call
     return answer
 
