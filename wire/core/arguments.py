@@ -44,7 +44,7 @@ _MAX_INT_BITS = 14_000
 _HALF_PAIR = lazy_pattern("[\ud800-\udfff]")
 
 Problem = tuple[str, str]
-"""A path, and what is wrong there."""
+"""A path, and the problem at that path."""
 
 
 def refusal(error: type[WireError], path: str, message: str) -> WireError:

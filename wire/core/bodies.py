@@ -210,7 +210,7 @@ def _flat(request: T) -> T | None:
     try:
         read = decoder(type(request)).decode(msgspec.json.encode(request))
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return None  # the full check finds the path of what is wrong
+        return None  # the full check finds the path of the wrong value
     return read if read == request else None  # msgspec encodes NaN as null
 
 

@@ -247,7 +247,7 @@ class _Request(_Message, frozen=True, kw_only=True):
     idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
     notes: tuple[Note, ...] = ()
-    """Reports of what building the call changed, added or dropped; see `wire.notes`."""
+    """Notes on changes, additions and omissions while the call was built; see `wire.notes`."""
 
     def __post_init__(self) -> None:
         is_plain = type(self.headers) is dict and self.headers in _PLAIN_HEADERS
@@ -511,7 +511,7 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """One request whose response is a stream of `Chunk`.
 
     `reader` creates the reader of one response, within the limits of the client. `fold` combines
-    the bytes of the chunks to what the plain call would return; `text_chunk` is the struct of a
+    the bytes of the chunks to the response of the plain call; `text_chunk` is the struct of a
     chunk whose text may be joined to its neighbour's before that. A neutral call also sets
     `events`, which converts chunks to events, and `convert`, which converts the folded response to
     a `Reply`.
@@ -531,7 +531,7 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     events: Callable[[], EventSource] | None = None
     """Creates the source that converts chunks to events; `None`: the chunks are the events."""
     fold: Callable[[Sequence[msgspec.Raw]], Any]
-    """Combines the bytes of the chunks to what the plain call would return."""
+    """Combines the bytes of the chunks to the response of the plain call."""
     text_chunk: type[TextChunk] | None = None
     """Struct of a chunk whose text may be joined to its neighbour's before `fold`."""
     convert: Convert[Answer] | None = None

@@ -38,7 +38,7 @@ class TextChunk(Protocol):
     """
 
     changing: ClassVar[Mapping[str, Any]]
-    """Keys of values that may differ between the chunks of a run beside their texts -> `str`, `int`
+    """Keys of values, other than texts, that may differ between the chunks of a run -> `str`, `int`
     or `msgspec.Raw` for any other type."""
     latest_key: ClassVar[str]
     """The key among them of the value that `split` returns, if any."""
@@ -92,7 +92,7 @@ class ChunkBytes:
         """Whether `repeats` may be called. Any event that did not pass through `repeats` makes it
         false, because that event may have changed the meaning of the next chunk."""
         self.latest: RawValue = msgspec.UNSET
-        """The last value that the chunks of the run have beside their texts."""
+        """The last value, other than texts, in the chunks of the run."""
         self._kind = text_chunk
         self._decoder = None if text_chunk is None else decoder(text_chunk)
         self._kept: list[msgspec.Raw] = []
@@ -196,7 +196,7 @@ class _Hole(NamedTuple):
 
 Repeats: TypeAlias = tuple[Sequence[bytes], list[str], bytes]
 """Chunks that repeat the one before them with another text: their lines, their texts, and the value
-of `TextChunk.latest_key` in the last chunk that has one, else empty."""
+of `TextChunk.latest_key` in the last chunk that has one; empty if none has."""
 _NO_REPEATS: Repeats = ((), [], b"")
 
 
@@ -256,7 +256,7 @@ class _Pattern:
     ) -> Repeats:
         """Read the first lines, up to one that has another chunk. Each ends with `line_end`.
 
-        No line is larger than `largest`, nor is what it has beside its text than `unchecked`.
+        No line is larger than `largest`, and its bytes without the text are at most `unchecked`.
         """
         head, tail = self._head, self._tail + line_end
         begin, end = len(head), -len(tail)

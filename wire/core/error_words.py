@@ -263,7 +263,7 @@ class ErrorReader(Generic[E]):
     ) -> APIError | None:
         """Find the error in the JSON of a response with status 200; `None` if there is none.
 
-        `certain`: as in `error_in`. `raw`: what the exception keeps in place of `data`.
+        `certain`: as in `error_in`. `raw`: the bytes that the exception keeps in place of `data`.
         """
         # Decoding each chunk a second time would double the cost of a stream. A body without one of
         # these byte sequences has no error. A text that quotes them has a backslash in between.
@@ -464,7 +464,7 @@ def retry_delay(body: bytes) -> float | None:
 
 
 def _text(value: Any) -> str:
-    """Return the value itself if it is a text, else its JSON."""
+    """Return the value itself if it is a text, otherwise its JSON."""
     if isinstance(value, str):
         return value
     return well_formed_utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()

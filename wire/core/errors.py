@@ -527,7 +527,7 @@ class ConnectionLost(WireError):
 
 
 class ClockError(WireError):
-    """A timeout of `Timeouts` expired; the class says which."""
+    """A timeout of `Timeouts` expired; the class names it."""
 
 
 class ConnectClock(ClockError):
@@ -597,7 +597,7 @@ class PipelineError(WireError):
     """A pipeline cannot be read or run."""
 
 
-# --- what every wire's error reader shares --------------------------------------------------------
+# --- shared by the error readers of all wires -----------------------------------------------------
 
 _BY_STATUS: dict[int, type[APIError]] = {
     400: BadRequestError,

@@ -126,7 +126,7 @@ def exchange(
         yield Pause(wait)
 
 
-# --- what the response says -----------------------------------------------------------------------
+# --- facts in the response ------------------------------------------------------------------------
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:

@@ -1,13 +1,13 @@
-"""Reads one JSON value whose text comes in pieces: which fields are whole, which text grows.
+"""Parses one JSON value whose text comes in pieces, and reports its complete and growing fields.
 
-`jsonstream.py` finds the ends of whole objects in a body; this reader looks into one value.
+`jsonstream.py` finds the ends of complete objects in a body; this reader looks into one value.
 
 - Each character is read once. `_rest` holds only what may go on in the next piece: a part of an
   escape, or of a code fence. The pieces of a key or a number are joined at its end.
 - The reader builds no value. It appends one step for each thing that it reads, and a value is built
-  from the steps when somebody looks at it. A value for each piece would take quadratic time.
-- What is whole does not depend on where the text was cut. Only growing texts do.
-- The reader stops at the first error: whoever reads the whole text reports it.
+  from the steps when somebody reads it. A value for each piece would take quadratic time.
+- The complete fields do not depend on where the text was cut. Only growing texts do.
+- The reader stops at the first error, which the parser of the complete text reports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _State: TypeAlias = "Callable[[GrowingJSON, str, int, list[Field]], int]"
 
 _OPEN, _SET, _CLOSE = "open", "set", "close"
 _ROOT = ""
-"""Key of the whole value in the object that holds it."""
+"""Key of the outermost value in the object that holds it."""
 
 
 class _Text:

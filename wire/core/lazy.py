@@ -88,7 +88,7 @@ def public_modules(package: str, modules: Mapping[str, str]) -> None:
 
 
 class _PublicModules:
-    """Finds and loads the modules of `public_modules`, and what is inside them."""
+    """Finds and loads the modules of `public_modules`, and their submodules."""
 
     def __init__(self, prefix: str, homes: Mapping[str, str]) -> None:
         self._prefix = prefix

@@ -322,7 +322,7 @@ class Halves:
 
     @property
     def rest(self) -> str:
-        """U+FFFD if a first half still waits at the end of the stream, else empty."""
+        """U+FFFD if a first half still waits at the end of the stream; otherwise empty."""
         return "\ufffd" if self._held else ""
 
 
@@ -333,7 +333,7 @@ def well_formed(text: str) -> str:
 
 def _is_well_formed(text: str) -> bool:
     try:
-        # In pieces: the UTF-8 of megabytes is memory that nobody needs.
+        # In pieces, because the UTF-8 of megabytes at once would waste memory.
         for start in range(0, len(text), _ENCODED_CHARACTERS):
             text[start : start + _ENCODED_CHARACTERS].encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Limits for what is received, and the readers that enforce them (R-10).
+"""Limits for received data, and the readers that enforce them (R-10).
 
 Without them a server decides how much memory and time a client spends. Each default is far above
 what vendors send, and each can be set: `Client("gemini", limits=Limits(event=2**20))`. An error
@@ -30,7 +30,7 @@ _UNCHECKED_OUTPUT = 1024 * 1024
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Largest sizes of what a client receives.
+    """Largest sizes of the data that a client receives.
 
     >>> Limits(body=1024 * 1024).body
     1048576
@@ -129,7 +129,7 @@ def check_json(data: bytes, limits: Limits) -> None:
     opened = count(data, b"{") + count(data, b"[")
     if opened <= min(limits.depth, containers) and count(data, b",") <= values:
         return
-    bare = _STRINGS.sub(b"", data)  # what is in texts does not count
+    bare = _STRINGS.sub(b"", data)  # brackets in texts do not count
     if bare.count(b"{") + bare.count(b"[") > containers:
         raise over("containers", f"JSON has more than {containers} lists and objects")
     if bare.count(b",") > values:

@@ -181,7 +181,7 @@ class Noted(list[T]):
 
 
 def notes(built: object) -> tuple[Note, ...]:
-    """Return the notes on what was changed, added or dropped while `built` was built.
+    """Return the notes on changes, additions and omissions while `built` was built.
 
     >>> from wire import gemini
     >>> config = gemini.GenerationConfig(
@@ -236,7 +236,7 @@ def _joined(path: str, step: str) -> str:
 
 
 def with_notes(built: B, added: typing.Iterable[Note]) -> B:
-    """Add notes to `built`: to its field `notes` if it has one, else as metadata."""
+    """Add notes to `built`: to its field `notes` if it has one, otherwise as metadata."""
     added = tuple(added)
     if "notes" not in built.__struct_fields__:
         # An empty tuple is stored too: with it, `notes` does not search the fields.
@@ -428,8 +428,8 @@ def shared(struct: S) -> S:
     """Make a struct read-only, so that many requests can hold it, and attach an empty dict under
     the metadata key `FINDINGS`.
 
-    Code that reads the struct caches there what it computed from it. The cache stays valid, because
-    the struct never changes.
+    Code that reads the struct caches there the values that it computed from it. The cache stays
+    valid, because the struct never changes.
     """
     vars(freeze(struct))[FINDINGS] = {}
     return struct

@@ -35,7 +35,7 @@ _SHORTEST = 0.001
 """Seconds. Clocks are not exact: after a shorter wait the capacity might still be missing."""
 _USED = 0.5
 """The part of a limit that must be used up before its reset tells how quickly it comes back:
-`remaining` is rounded, and so are many resets."""
+`remaining` and many resets are rounded."""
 
 BUSY = frozenset({429, 503, 529})
 """Statuses of an overloaded server. Without a limit and without `Retry-After`, they mean that too

@@ -1,6 +1,6 @@
 r"""Text of models, servers and files, made safe to print on a terminal and to write into a log.
 
-A terminal obeys the characters that it gets: `\r` and ESC overwrite what stands there, set its
+A terminal obeys the characters that it gets: `\r` and ESC overwrite the text on the screen, set its
 title or its clipboard; marks of the writing direction reorder a line; zero-width characters and
 tags hide text. None of them reaches a terminal from this library. They are shown as escapes, so
 that a person sees that they are there, which counts most in a question that the person approves

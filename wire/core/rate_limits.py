@@ -99,7 +99,7 @@ _STEP_SECONDS = {
 }  # fmt: skip
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
 """From here on a bare number is a moment, in seconds or milliseconds since 1970. A smaller one is
-a time to wait: nobody asks for 30 years."""
+a time to wait: no server asks for 30 years."""
 
 
 def header_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimit, ...]:

@@ -7,7 +7,7 @@ The machine has four stages. Each gives the same output wherever the network cut
 2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
    items of one array.
 3. `FramedReader` passes each value to the wire's `read`. A value that begins as JSON and is
-   malformed is an error: what it held would be missing in the response. Any other text, such as a
+   malformed is an error: its content would be missing in the response. Any other text, such as a
    lone word that keeps the connection alive, is dropped and reported as a note (Q3).
 4. The wire's `read` emits chunks, or raises the error that the value contains.
 

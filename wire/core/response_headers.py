@@ -1,4 +1,4 @@
-"""The headers of a response, without what looks like a credential (R-29, R-34).
+"""The headers of a response, with values hidden that look like credentials (R-29, R-34).
 
 Loaded when somebody reads them.
 """

@@ -73,8 +73,8 @@ class Retry(msgspec.Struct, frozen=True):
     """Bounds of the random factor."""
     budget: int | None = 500
     """Tokens for the retries of all calls of a client to one host. A retry takes 5, one after a
-    timeout 10. A call that succeeds gives back what it took, or 1 if it took none. Without enough
-    tokens the error is raised at once. `None`: not limited."""
+    timeout 10. A call that succeeds gives back the tokens that it took, or 1 if it took
+    none. Without enough tokens the error is raised at once. `None`: not limited."""
 
     def __post_init__(self) -> None:
         seal_fields(self)

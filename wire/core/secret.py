@@ -260,7 +260,7 @@ def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:
 
 
 def sealed_object(value: Any, *methods: str) -> Any:
-    """Return `value` if it has one of the methods, else `sealed(value)`: it may be a key."""
+    """Return `value` if it has one of the methods, otherwise `sealed(value)`: it may be a key."""
     return value if any(hasattr(value, name) for name in methods) else sealed(value)
 
 
