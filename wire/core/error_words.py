@@ -348,7 +348,7 @@ class ErrorReader(Generic[E]):
     # --- JSON values to errors --------------------------------------------------------------------
 
     def error_in(self, value: Any, *, certain: bool) -> E | None:
-        """Return the error object in a JSON value; `None` if there is none.
+        """Find the error object in a JSON value; `None` if there is none.
 
         `certain`: the value is known to be an error, so keys that a normal response may have too
         are read as an error.
@@ -357,7 +357,7 @@ class ErrorReader(Generic[E]):
         return None if fields is None else self._object(fields)
 
     def _error_fields(self, value: Any, *, certain: bool) -> dict[str, Any] | None:
-        """Return the error in a JSON value, in the provider's keys."""
+        """Find the error in a JSON value, in the provider's keys."""
         if isinstance(value, list):
             value = value[0] if value else None
         if isinstance(value, str):

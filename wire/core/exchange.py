@@ -136,7 +136,7 @@ def request_id(headers: Mapping[str, str]) -> str | None:
 
 
 def error_limits(error: WireError, now: float) -> tuple[RateLimit, ...]:
-    """Return the rate limits in the body of a 429 error (Google, OpenRouter)."""
+    """Parse the rate limits in the body of a 429 error (Google, OpenRouter)."""
     if error.status != 429 or not error.raw:
         return ()
     from wire.core.rate_limits import body_limits  # few calls end with a 429

@@ -437,7 +437,7 @@ def shared(struct: S) -> S:
 
 @functools.cache
 def _containers(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Return names of the fields of `cls` that can hold a list or a dict, at any depth."""
+    """Return the names of the fields of `cls` that can hold a list or a dict, at any depth."""
     return tuple(
         name
         for name, hint in typing.get_type_hints(cls).items()
@@ -558,7 +558,7 @@ def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
 
 @functools.cache
 def _holder_getters(cls: type[WireStruct]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    """Return these fields with their getters."""
+    """Return the fields of `_holders` with their getters."""
     return tuple((name, operator.attrgetter(name)) for name in _holders(cls))
 
 

@@ -147,7 +147,7 @@ class RetryBudget:
         return cost
 
     def give_back(self, tokens: int) -> None:
-        """Return tokens, up to the size."""
+        """Give tokens back, up to the size."""
         with _counting:
             self.left = min(self.size, self.left + tokens)
 

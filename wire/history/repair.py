@@ -83,7 +83,7 @@ def begin_of_repair(messages: Sequence[Message], repaired: int) -> int:
     This is the beginning of the last turn among them: a user message, or a message of the assistant
     after results, unless a response of the turn before continues in it.
     """
-    responses: set[str] = set()  # index of the assistant message that may begin a turn
+    responses: set[str] = set()  # of the assistant message that may begin a turn
     begin = 0
     for index in range(repaired - 1, 0, -1):
         message = messages[index]
@@ -246,7 +246,7 @@ class _Repair:
         self._turn, self._responses = None, set()
 
     def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Draft) -> dict[int, str]:
-        """Map the position of a call to the path of its result, and drops unmatched results.
+        """Map the position of a call to the path of its result, and drop unmatched results.
 
         Of several calls with one id, a result answers the first open one with its name, or the
         first open one.

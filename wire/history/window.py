@@ -103,7 +103,7 @@ class HistoryManager:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Repair and prunes the stored messages, unless calls of the last turn are open.
+        """Repair and prune the stored messages, unless calls of the last turn are open.
 
         Only the messages since the last complete turn are repaired, and all are pruned only over a
         limit: otherwise each message would cost as much as the conversation before it.
@@ -182,7 +182,7 @@ class HistoryManager:
         self._stored.append(checked)
 
     def drop_last_turn(self) -> tuple[Message, ...]:
-        """Remove the last user message and all messages after it; returns what was removed.
+        """Remove the last user message and all messages after it; return them.
 
         >>> history = HistoryManager([Message.user("Hi"), Message.assistant("Hello.")])
         >>> history.add_message(Message.user("A question that failed."))

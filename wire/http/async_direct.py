@@ -111,7 +111,7 @@ class AsyncDirectLane(DirectLaneState):
         self._is_sent = not reader.has_head
 
     def is_clean(self) -> bool:
-        """Return whether nothing has arrived since the last response, even its end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         connection = self._connection
         return connection is not None and connection.is_open and super().is_clean()
 
@@ -173,7 +173,7 @@ def _literal(host: str, port: int) -> deque[Any]:
 
 
 def _alternating(found: list[Any]) -> deque[Any]:
-    """Return addresses of the two families in turn, beginning with the family of the first."""
+    """Order addresses by the two families in turn, beginning with the family of the first."""
     ours = [each for each in found if each[0] == found[0][0]]
     others = [each for each in found if each[0] != found[0][0]]
     pairs = itertools.zip_longest(ours, others)

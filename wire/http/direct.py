@@ -120,7 +120,7 @@ class DirectLaneState:
         return self._is_sent and self._reader.is_reusable
 
     def is_clean(self) -> bool:
-        """Return whether nothing has arrived since the last response, even its end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         return self.is_reusable() and not has_arrived(self.socket)
 
     def was_closed(self) -> bool:
@@ -291,7 +291,7 @@ class DirectLane(DirectLaneState):
             self._reader.end()
 
     def is_clean(self) -> bool:
-        """Return whether nothing has arrived since the last response, even its end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         secured = self.get_extra_info("ssl_object")
         return super().is_clean() and not (secured is not None and secured.pending())
 

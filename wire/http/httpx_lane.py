@@ -62,7 +62,7 @@ class HttpxLaneState:
         return True
 
     def is_clean(self) -> bool:
-        """Return whether nothing has arrived since the last response, even its end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         return (
             self._parser is not None
             and not self._parser.trailing_data[0]

@@ -161,7 +161,7 @@ class Target(msgspec.Struct, frozen=True):
         return self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
 
     def with_id(self, call: AnyCall) -> AnyCall:
-        """Return the call with an id in the provider's idempotency header, if it has one (R-19).
+        """Add an id to the call in the provider's idempotency header, if it has one (R-19).
 
         All attempts send the same call, so they have the same id. A header of that name in the call
         or the client takes precedence. A GET needs no id: sending it twice has no effect.
@@ -216,7 +216,7 @@ class Target(msgspec.Struct, frozen=True):
         return Preview(call.method, call.shown(self.url(call)), headers, body, call.form)
 
     def addressed(self, preview: Preview) -> Preview:
-        """Return the preview of a request that its rules refused, with the host of this client.
+        """Add the host of this client to the preview of a request that its rules refused.
 
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
@@ -543,7 +543,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
 
 
 def _with_dialect(provider: Provider, dialect: Any) -> Provider:
-    """Return the row with the dialect of the caller, if one was given."""
+    """Set the dialect of the caller in a row, if one was given."""
     if dialect is None:
         return provider
     if not isinstance(dialect, WIRES[provider.wire].Dialect):
@@ -559,7 +559,7 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
 
 
 def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
-    """Return the row with the idempotency header of the caller, if one was given."""
+    """Set the idempotency header of the caller in a row, if one was given."""
     if name is None:
         return provider
     if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):

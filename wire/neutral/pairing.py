@@ -46,7 +46,7 @@ class Waiting:
             self._queues.setdefault(key, deque()).append(position)
 
     def take(self, keys: Keys) -> int | None:
-        """Take out the first item that has one of the keys, and returns its position."""
+        """Take out the first item that has one of the keys, and return its position."""
         first = min((at for key in keys if (at := self._head(key)) is not None), default=None)
         if first is not None:
             self._taken.add(first)
@@ -193,7 +193,7 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
     following = 0  # the index that follows the last message
     begin = -1  # of the current turn
     turn: Turn | None = None  # created for its first call or result
-    responses: set[str] = set()  # calls of this turn
+    responses: set[str] = set()  # of the calls of this turn
     for index in range(len(messages)) if others is None else others:
         if index != following:
             begin, turn = index - 1, None  # a text of the user or the assistant is before it

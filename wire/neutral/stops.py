@@ -56,7 +56,7 @@ def first_match(text: str, stops: Sequence[str]) -> Match | None:
 
 
 def _open_at(text: str, stops: Sequence[str]) -> int:
-    """Return the position of the longest text end that may be the start of a stop sequence."""
+    """Find the longest end of a text that may begin a stop sequence; return its position."""
     longest = max(map(len, stops))
     for at in range(max(0, len(text) - longest + 1), len(text)):
         end = text[at:]

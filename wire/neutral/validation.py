@@ -61,7 +61,7 @@ class Shape(Protocol):
         ...
 
     def read(self, value: Any) -> Any:
-        """Validate a value and converts it to the type, if any. Raises `Mismatch`."""
+        """Validate a value and convert it to the type, if any. Raises `Mismatch`."""
         ...
 
 
@@ -246,7 +246,7 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
 
 
 def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """Move the definitions of a schema to `defs`; returns the schema."""
+    """Move the definitions of a schema to `defs`; return the schema."""
     for name, definition in schema.pop("$defs", {}).items():
         if defs.setdefault(name, definition) != definition:
             raise TypeError(f"two types are called {name}")
@@ -281,7 +281,7 @@ class ModelShape:
         self.schema: dict[str, Any] = _rooted(_schema_of_model(model))
 
     def read(self, value: Any) -> Any:
-        """Validate a value and returns an instance of the model."""
+        """Validate a value and return an instance of the model."""
         return _read_model(self._model, value)
 
 
@@ -353,7 +353,7 @@ class SchemaShape:
             ) from None
 
     def read(self, value: Any) -> Any:
-        """Validate a value and returns a copy of it."""
+        """Validate a value and return a copy of it."""
         copy = plain(value)
         try:
             self._validator.validate(copy)

@@ -3,7 +3,7 @@
 A file holds both: parts that a person can read, and the vendor's JSON, which goes back to the model
 unchanged. A person who edits the parts would not see that the JSON is sent. So a message that
 differs from its bytes loses them when it is loaded, with a note: the readable parts in the file are
-what is sent.
+sent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OF_THE_CLIENT = ("id",)
 
 
 def checked_origins(message: Message, path: str, notes: list[Note]) -> Message:
-    """Return the message, without received bytes that differ from its parts.
+    """Drop the received bytes of a message that differ from its parts.
 
     Bytes of a wire that this release does not know are not compared, and bytes that no host can
     have sent stay: they are never sent, and a note reports them.
@@ -55,7 +55,7 @@ def _checked_part(part: Part, path: str, notes: list[Note]) -> Part:
 
 
 def _without_bytes(origin: Origin) -> Origin:
-    """Return the origin without its bytes.
+    """Copy the origin without its bytes.
 
     The message still came from that model: content that only this model understands goes to no
     other.

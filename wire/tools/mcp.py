@@ -263,7 +263,7 @@ def _failure(what: str, cause: Exception) -> ToolError:
 
 
 def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
-    """Yield the calls that read one page each, receives the pages, returns all tools."""
+    """Yield the calls that read one page each, receive the pages, and return all tools."""
     for name in ("list_tools", "call_tool"):
         if not callable(_field(session, name)):
             raise ToolError(

@@ -109,7 +109,7 @@ class Wire(Protocol):
         ...
 
     def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-        """Return the typed error for a response that is not 2xx. It never raises."""
+        """Parse the typed error of a response that is not 2xx. It never raises."""
         ...
 
     def check(
