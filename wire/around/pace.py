@@ -44,10 +44,10 @@ Turn = TypeVar("Turn")
 
 
 class Limiter(Generic[Turn]):
-    """Counts the attempts of each call, and lets them wait; a subclass decides for how long."""
+    """Counts the attempts of each call, and makes them wait; a subclass decides for how long."""
 
     def __call__(self, outgoing: Outgoing) -> Around:
-        """The function that `around=` takes."""
+        """Return the generator that `around=` runs for a call."""
         key = f"{outgoing.provider} {outgoing.base_url} {outgoing.model}"
         estimate = estimated(outgoing.call.body)
         # The first wait is before the call begins, so that its total time does not run.
@@ -71,7 +71,7 @@ class Limiter(Generic[Turn]):
                         self._learn(turn, moment.account)
                 elif isinstance(moment, AttemptFailed):
                     if turn is not None:
-                        if moment.error.status is not None:  # else the headers are older ones
+                        if moment.error.status is not None:  # otherwise the headers are older ones
                             self._learn(turn, moment.account, moment.error)
                         self._leave(turn, _NOTHING)
                         turn = None
@@ -88,7 +88,7 @@ class Limiter(Generic[Turn]):
                     return
         finally:
             if turn is not None:
-                # A call that was never sent has not used a request either.
+                # A call that was never sent has not used a request.
                 self._leave(turn, used if sent else {**_NOTHING, "requests": 0})
 
     def _entered(self, key: str, estimate: Mapping[str, float], /) -> Turn:
@@ -100,11 +100,11 @@ class Limiter(Generic[Turn]):
         raise NotImplementedError
 
     def _learn(self, turn: Turn, account: Account, error: WireError | None = None, /) -> None:
-        """Take over what the response to `turn` reports."""
+        """Store the limits that the response to `turn` reports."""
         raise NotImplementedError
 
     def _answered(self, turn: Turn, /) -> None:
-        """The call of `turn` has its result."""
+        """Record that the call of `turn` has its result."""
         raise NotImplementedError
 
     def _leave(self, turn: Turn, used: Mapping[str, float], /) -> None:
@@ -160,12 +160,12 @@ class Pace(Limiter[Place]):
         at_fork(self, Pace._forked)
 
     def _forked(self) -> None:
-        """The calls of the parent's threads do not end in the child, and wake nobody."""
+        """Drop the calls of the parent's threads, which do not end in the child and wake nobody."""
         self._lock, self._turns = threading.RLock(), {}
         self._pacing.forget_calls()
 
     def _resume(self, idle: float) -> None:
-        """Before the first call: an earlier process has used the limits until so long ago."""
+        """Start from the state of an earlier process that used the limits `idle` seconds ago."""
         self._pacing.resume(idle)
 
     @property
@@ -216,7 +216,7 @@ class Pace(Limiter[Place]):
         self._wake()
 
     def _wake(self) -> None:
-        """Have the first in the queue look again."""
+        """Wake the first call in the queue to check again."""
         with self._lock:
             first = self._pacing.next
             signal = self._turns.get(first) if first is not None else None
@@ -225,7 +225,7 @@ class Pace(Limiter[Place]):
 
 
 def is_busy(error: WireError, account: Account) -> bool:
-    """Whether a server refused a call because too many run at the same time."""
+    """Return whether a server refused a call because too many run at the same time."""
     is_told = error.retry_after is not None or account.limits
     return error.retryable and error.status in BUSY and not is_told
 

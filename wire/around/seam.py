@@ -77,11 +77,11 @@ class Outgoing(msgspec.Struct, frozen=True):
     """A call before it is sent, and the client that sends it."""
 
     call: Call[Any] | StreamCall[Any, Any]
-    """As the functions further out have changed it, before the rules of the provider apply."""
+    """The call as the outer functions have changed it, before the rules of the provider apply."""
     provider: str
     """Name of the client's provider, with its region: `kimi@cn`."""
     base_url: str
-    """Where the client sends calls to."""
+    """The URL to which the client sends calls."""
 
     @property
     def is_stream(self) -> bool:
@@ -128,7 +128,7 @@ class AttemptFailed(msgspec.Struct, frozen=True):
     attempt: int
     """Its number, from 1."""
     error: WireError
-    """Why it failed."""
+    """The cause of the failure."""
     wait: float | None
     """Seconds until the next attempt; `None`: there is none, and `CallFailed` follows."""
     account: Account
@@ -139,7 +139,7 @@ class CallEnded(msgspec.Struct, frozen=True):
     """The call has a complete result; of a stream, its last event has arrived."""
 
     result: Any
-    """What `send` returns; of a stream, what its `result()` returns."""
+    """The result of `send`, or of the stream's `result()`."""
     account: Account
     """The account of the call."""
 
@@ -148,7 +148,7 @@ class CallFailed(msgspec.Struct, frozen=True):
     """The call has failed: no attempt is left, or a stream broke off after its first event."""
 
     error: WireError
-    """Why it failed."""
+    """The cause of the failure."""
     account: Account | None
     """The account of the call; `None` if the call was refused before its first attempt."""
 
@@ -182,7 +182,7 @@ class Signal:
         at_fork(self, Signal._forked)
 
     def _forked(self) -> None:
-        """Who waits is a thread of the parent."""
+        """Drop the waiters, which are threads of the parent."""
         self._lock = threading.Lock()
         self._wakers = None if self._wakers is None else []
 
@@ -210,7 +210,7 @@ class Signal:
         wake()
 
     def forget(self, wake: Callable[[], object]) -> None:
-        """Take `wake` back, because nobody waits any more."""
+        """Remove `wake`, because nobody waits any more."""
         with self._lock:
             if self._wakers is not None and wake in self._wakers:
                 self._wakers.remove(wake)
@@ -220,7 +220,7 @@ class Wait(msgspec.Struct, frozen=True):
     """Wait until `signal` is set, at most for `seconds`; `None`: without a limit."""
 
     signal: Signal
-    """What to wait for."""
+    """The signal to wait for."""
     seconds: float | None = None
     """The longest wait."""
 
@@ -253,21 +253,21 @@ class Give(msgspec.Struct, frozen=True):
     """
 
     result: Any
-    """What `send` returns, or the `result()` of a stream."""
+    """The result of `send`, or of the stream's `result()`."""
     events: Sequence[Any] = ()
-    """What the caller of a stream sees. By default, those of a `Reply`."""
+    """The events that the caller of a stream gets. By default, those of a `Reply`."""
 
 
 Delay: TypeAlias = Pause | Wait | Call[Any]
 Around: TypeAlias = Generator[Delay | Change | Give | None, Any, None]
-"""What a function of `around=` returns."""
+"""The return type of a function of `around=`."""
 AroundFunction: TypeAlias = Callable[[Outgoing], Around]
 Waits: TypeAlias = Generator[Delay, Any, Any]
 """A job that the client carries out: it sleeps, waits, or sends a call and returns its outcome."""
 
 
 def checked_around(given: Any) -> tuple[AroundFunction, ...]:
-    """The functions that the option `around` stands for: one, or several in order.
+    """Return the functions of the option `around`: one, or several in order.
 
     Raises `ConfigurationError` for anything else.
     """
@@ -298,7 +298,7 @@ class Surroundings:
 
     def __init__(self, functions: Sequence[AroundFunction], outgoing: Outgoing) -> None:
         self._functions, self._outgoing = functions, outgoing
-        self._running: list[Around] = []  # the outermost first
+        self._running: list[Around] = []  # from the outermost to the innermost
 
     def begin(self) -> Waits:
         """Start all functions; return the call to send, or a `Give`."""
@@ -321,7 +321,7 @@ class Surroundings:
         return outgoing.call
 
     def attempt(self, moment: AttemptStarted) -> Waits:
-        """Tell of an attempt, the outermost first; return another call for it, or `None`."""
+        """Report an attempt, the outermost first; return another call for it, or `None`."""
         call = None
         for generator in tuple(self._running):
             decided = yield from self._resumed(generator, moment, Change)
@@ -331,14 +331,14 @@ class Surroundings:
         return call
 
     def attempt_failed(self, moment: AttemptFailed) -> Waits:
-        """Tell of a failed attempt, the innermost first."""
+        """Report a failed attempt, the innermost first."""
         for generator in reversed(self._running[:]):
             yield from self._resumed(generator, moment, ())
 
     def over(self, end: CallEnded | CallFailed | Give) -> Waits:
-        """Tell of the end of the call, the innermost first; return how it ended at last.
+        """Report the end of the call, the innermost first; return the final end.
 
-        An error that a generator raises is what the next one is told of, and so is a result.
+        An error that a generator raises is reported to the next one, and so is a result.
         """
         account = Account() if isinstance(end, Give) else end.account
         for generator in reversed(self._running[:]):
@@ -351,9 +351,9 @@ class Surroundings:
         return end
 
     def tell(self, moment: Moment) -> None:
-        """Tell of a moment at which the call cannot be delayed, the innermost first.
+        """Report a moment at which the call cannot be delayed, the innermost first.
 
-        Raises what a generator raises.
+        Raises the errors of the generators.
         """
         for generator in reversed(self._running[:]):
             action = self._sent(generator, moment)
@@ -384,7 +384,7 @@ class Surroundings:
     def _resumed(self, generator: Around, value: Any, allowed: Any) -> Waits:
         """Resume a generator until its next bare `yield`; return its last `Change`, or its `Give`.
 
-        It ends at a `Give`: what follows has been decided.
+        A `Give` ends the generator, because it decides the result.
         """
         decided = None
         moment = "its start" if value is None else f"a {type(value).__name__}"

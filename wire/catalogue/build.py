@@ -74,7 +74,8 @@ _NO_CHAT = re.compile(
     r"|orpheus|prompt-guard|realtime|transcribe|tts|veo|video|whisper)([-./_]|$)|-image(-|$)"
     r"|^(gpt-image|grok-imagine|text-|ft:|deep-research)|\.ft-|:extended"
 )
-"""Models whose endpoints the library has no calls of, and prefixes of fine-tuned models."""
+"""Names of models whose endpoints have no calls in the library, and prefixes of fine-tuned models.
+"""
 
 _SHUT_DOWN = re.compile(
     r"(claude-(v?[12]|instant|3)|gemini-(flash-)?(1|2\.0)|gemini-pro|gemma-?[23]n?|gpt-3"
@@ -87,7 +88,8 @@ _OPENROUTER = re.compile(
     r"(anthropic/claude-[a-z]+-|deepseek/deepseek-v4|google/gemini-[3-9]|openai/gpt-([5-9]|oss)"
     r"|x-ai/grok-|minimax/minimax-m|moonshotai/kimi-k|z-ai/glm-5)[^:]*"
 )
-"""Models of OpenRouter that are taken. It has hundreds, and sends the cost of each call itself."""
+"""Names of the OpenRouter models in the catalogue. It has hundreds, and sends the cost of each call
+itself."""
 
 _HOSTS = ("openrouter", "together", "fireworks", "groq")
 """Hosts of others' models: only models that models.dev has too, which lists those of today."""
@@ -103,10 +105,10 @@ def update(
     date: str = "",
     name: str = "",
 ) -> Catalogue:
-    """The catalogue `base` with the figures of a file of models.dev or of genai-prices.
+    """Build the catalogue `base` with the figures of a file of models.dev or genai-prices.
 
     `base` is by default the catalogue in use. Its figures stay where the file has none. `date` is
-    the day of the file's figures, by default the day on which the file was written; `name` the
+    the day of the file's figures, by default the day on which the file was written; `name` is the
     name of their source, by default that of the format.
 
     Raises `ConfigurationError` with the file and the JSON path of a value that is not valid.
@@ -144,7 +146,7 @@ def update(
 
 
 def _merged(old: Row | None, new: Row) -> Row:
-    """The row with the figures of both; those of the new one count."""
+    """Merge two rows; the figures of the new one count."""
     if old is None:
         return new
     facts = facts_of(new)
@@ -165,15 +167,15 @@ def _merged(old: Row | None, new: Row) -> Row:
     )
 
 
-# --- reading of JSON whose types nobody has checked -----------------------------------------------
+# --- reading of unchecked JSON --------------------------------------------------------------------
 
 
 class _Malformed(Exception):
-    """A value of the file is not of its type; the message has its JSON path."""
+    """A value of the file has a wrong type; the message has its JSON path."""
 
 
 def _get(value: _Json, name: str, kind: type | tuple[type, ...], path: str) -> Any:
-    """A key of an object, `None` if it is absent."""
+    """Return the value of a key of an object; `None` if it is absent."""
     found = value.get(name)
     if found is None or isinstance(found, kind):
         return found
@@ -203,7 +205,7 @@ def _count(value: _Json, name: str, path: str) -> int | None:
     count = _get(value, name, int, path)
     if count is not None and count < 0:
         raise _Malformed(f"expected a number from 0 up, not {count} - at `{path}.{name}`")
-    return count or None  # models.dev writes 0 where it knows no limit
+    return count or None  # models.dev writes 0 for an unknown limit
 
 
 # --- models.dev -----------------------------------------------------------------------------------
@@ -257,14 +259,14 @@ def _models_dev_row(provider: str, id: str, model: _Json, path: str, key: str) -
 
 def _modalities(value: _Json, side: str, path: str) -> Any:
     names = _get(value, side, list, f"{path}.modalities") or ()
-    # The order is that of `_KNOWN`: the file has each one.
+    # The order is that of `_KNOWN`, each of which the file has.
     given = {_MODALITIES.get(name, name) for name in names if isinstance(name, str)}
     return tuple(name for name in _KNOWN if name in given)
 
 
 def _models_dev_prices(cost: _Json, path: str) -> tuple[Price, ...]:
     if not cost.get("input") and not cost.get("output"):
-        return ()  # 0 is what models.dev writes for a price that it does not know, too
+        return ()  # models.dev also writes 0 for an unknown price
     rows = [Price(**_figures(cost, _COSTS, path))]
     if isinstance(long := cost.get("context_over_200k"), dict):
         rows.append(Price(above=200_000, **_figures(long, _COSTS, f"{path}.context_over_200k")))
@@ -308,8 +310,8 @@ _TIERS = {
     ("service_tier", "priority"): "priority",
     ("speed", "fast"): "fast",
 }
-"""What genai-prices says of a variant, to `Price.tier`. OpenAI's `fast` has the prices of its
-`priority`, and no response names it."""
+"""Variant of genai-prices to `Price.tier`. OpenAI's `fast` has the prices of its `priority`, and no
+response names it."""
 
 
 def _from_genai_prices(content: object, base: Catalogue, key: str) -> list[Row]:
@@ -329,8 +331,11 @@ def _from_genai_prices(content: object, base: Catalogue, key: str) -> list[Row]:
 def _genai_rows(
     provider: str, models: Iterable[Any], known: Iterable[str], path: str, key: str
 ) -> list[Row]:
-    """The rows of one provider. A model of genai-prices is a pattern of names: each known name
-    takes its prices from the first pattern that it matches."""
+    """Build the rows of one provider.
+
+    A model of genai-prices is a pattern of names: each known name takes its prices from the first
+    pattern that it matches.
+    """
     own: dict[str, Row] = {}
     matchers: list[tuple[Callable[[str], bool], Row]] = []
     for position, model in enumerate(models):
@@ -367,7 +372,7 @@ def _is_wanted(provider: str, id: str) -> bool:
     if provider == "gemini" and id.startswith("claude"):
         return False  # Claude on Vertex has another API
     if provider == "azure" and not id.startswith(("gpt-", "o1", "o3", "o4", "deepseek", "grok")):
-        return False  # the same: its other models have endpoints of their own
+        return False  # likewise: its other models have endpoints of their own
     return not _NO_CHAT.search(id) and not _SHUT_DOWN.fullmatch(id)
 
 
@@ -412,7 +417,7 @@ def _conditional(value: object, tier: str, path: str) -> list[Price]:
 
 
 def _rows_of(prices: _Json, to: Mapping[str, Any], path: str) -> list[Price]:
-    """The rows of a price list, one for each number of tokens from which a figure changes."""
+    """Build the rows of a price list, one for each token count at which a figure changes."""
     figures = {
         figure: _steps(prices[name], f"{path}.{name}")
         for name, figure in _PRICES.items()
@@ -430,7 +435,7 @@ def _rows_of(prices: _Json, to: Mapping[str, Any], path: str) -> list[Price]:
 
 
 def _steps(value: object, path: str) -> list[tuple[int, Decimal]]:
-    """A price as pairs: the number of tokens above which it applies, and the price."""
+    """Convert a price to pairs: the number of tokens above which it applies, and the price."""
     if not isinstance(value, dict):
         return [(0, _number(value, path))]
     steps = [(0, _number(value.get("base"), f"{path}.base"))]
@@ -451,7 +456,7 @@ _SHORT_MATCHES: dict[str, Callable[[str, str], bool]] = {
 
 
 def _matcher(match: _Json, path: str) -> Callable[[str], bool]:
-    """Whether a name matches a pattern of genai-prices."""
+    """Return a function that tests whether a name matches a pattern of genai-prices."""
     for kind, text in match.items():
         if kind in _SHORT_MATCHES and isinstance(text, str):
             if kind == "regex":
@@ -474,7 +479,7 @@ def _check_regex(text: str, path: str) -> None:
 
 
 def _equal_names(match: _Json) -> list[str]:
-    """The names that a pattern lists one by one."""
+    """Return the names that a pattern lists one by one."""
     if isinstance(text := match.get("equals"), str):
         return [text]
     names: list[str] = []

@@ -1,4 +1,4 @@
-"""The structs of the catalogue, its file, and how the name of a model finds its row."""
+"""The structs of the catalogue, its file, and the search for the row of a model's name."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ VARIABLE = "WIRE_CATALOGUE"
 
 _SHIPPED = Path(__file__).with_name("models.json")
 _MOST_KEPT = 256
-"""Models whose facts are kept after the first reply of each."""
+"""Number of models whose facts are kept after the first reply of each."""
 
 Tokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Where figures come from.
+    """The source of figures.
 
     >>> Source("models.dev", "2026-08-18").name
     'models.dev'
     """
 
     name: str
-    """Of a catalogue with its version, or `vendor`: the response itself has the figure."""
+    """Name of a catalogue with its version; `vendor` if the response itself has the figure."""
     date: str = ""
     """The day, or the month, on which that catalogue had the figure: `2026-08-18`."""
     license: str = ""
@@ -51,7 +51,7 @@ class Price(
     repr_omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """One row of a model's price list: USD for a million tokens, and to what the row applies.
+    """One row of a model's price list: USD for a million tokens, and the conditions of the row.
 
     `None` means that tokens of this kind have no price of their own: they cost what the other
     tokens of the input, or of the output, cost.
@@ -106,7 +106,7 @@ class Price(
 
     @checked_arguments(ConfigurationError)
     def applies(self, tokens: int, tier: str, at: datetime) -> bool:
-        """Whether the row applies to a request of `tokens` input tokens at that time."""
+        """Return whether the row applies to a request of `tokens` input tokens at that time."""
         return (
             self.tier == tier
             and (tokens > self.above or not self.above)
@@ -132,7 +132,7 @@ class _Facts(
     repr_omit_defaults=True,
     forbid_unknown_fields=True,
 ):
-    """What the catalogue knows of a model; `None` and empty: unknown."""
+    """The catalogue's facts about a model; `None` and empty mean unknown."""
 
     provider: str
     """The provider in `wire.providers.PROVIDERS` whose prices and limits these are."""
@@ -143,9 +143,9 @@ class _Facts(
     longest_output: Tokens | None = None
     """Tokens that a reply may have."""
     inputs: tuple[Modality, ...] = ()
-    """What the model reads: `text`, `image`, `audio`, `video`, `document`."""
+    """Modalities that the model reads: `text`, `image`, `audio`, `video`, `document`."""
     outputs: tuple[Modality, ...] = ()
-    """What the model writes."""
+    """Modalities that the model writes."""
     tools: bool | None = None
     """Whether the model calls tools."""
     structured_output: bool | None = None
@@ -168,7 +168,7 @@ class Row(_Facts, frozen=True, kw_only=True):
 
 
 class Model(_Facts, frozen=True, kw_only=True):
-    """What is known of a model, with the source of each figure.
+    """The known facts about a model, with the source of each figure.
 
     >>> import wire
     >>> wire.model("gemini-3.8-flash").provider
@@ -180,21 +180,21 @@ class Model(_Facts, frozen=True, kw_only=True):
     reason: str = ""
     """Why the figures are unknown; empty for a model of the catalogue."""
     refuses: dict[str, str] = {}
-    """What the provider refuses for this model, such as `temperature`, to what it says.
+    """Settings that the provider refuses for this model, such as `temperature`, and its messages.
 
-    From the rules that requests are checked with before they are sent. `wire.model` fills it.
-    """
+    They come from the rules that check requests before they are sent. `wire.model` fills the
+    mapping."""
     sources: dict[str, Source] = {}
     """Figure, such as `context_window` or `prices`, to its source."""
 
     @checked_arguments(ConfigurationError)
     def source(self, figure: str) -> Source | None:
-        """Where a figure comes from, and its date; `None` for a figure that is unknown."""
+        """Return the source of a figure, with its date; `None` for an unknown figure."""
         return self.sources.get(figure)
 
     @checked_arguments(ConfigurationError)
     def price(self, tokens: int = 0, *, tier: str = "", at: datetime | None = None) -> Price | None:
-        """The row of the price list for a request of `tokens` input tokens; `None`: unknown.
+        """Return the price row for a request of `tokens` input tokens; `None`: unknown.
 
         >>> import wire
         >>> wire.model("openai:gpt-5.4").price(300_000).above
@@ -238,7 +238,7 @@ class Catalogue:
         for row in rows:
             names = self._index.setdefault(row.provider, {})
             names[row.id.lower()] = row
-        for name_of in (_aliases, _undated_names):  # a name of its own goes before one of a rule
+        for name_of in (_aliases, _undated_names):  # its own names precede those of rules
             for row in rows:
                 for name in name_of(row):
                     self._index[row.provider].setdefault(name, row)
@@ -248,7 +248,7 @@ class Catalogue:
 
     @checked_arguments(ConfigurationError)
     def model(self, name: str) -> Model:
-        """What is known of a model: `provider:model`, or the model alone.
+        """Return the facts about a model, named `provider:model` or by the model alone.
 
         >>> current().model("ollama:qwen3:8b").reason
         "the catalogue has no models of 'ollama'"
@@ -267,20 +267,21 @@ class Catalogue:
         return Model(provider=provider, id=model, reason=self._reason(provider, model))
 
     def _known(self, name: str) -> Model:
-        """As `model`, and kept: replies name the same few models, and each looks for its price.
+        """Look up a model as `model`, and keep the result.
 
-        To find what is near to an unknown name takes longer than to read a reply. The value is
-        shared; nobody may change its `sources`.
+        Replies name the same few models, and each reply looks for its price. Searching names near
+        to an unknown one takes longer than reading a reply. The value is shared; nobody may change
+        its `sources`.
         """
         found = self._kept.get(name)
         if found is None:
-            if len(self._kept) >= _MOST_KEPT:  # a server names another one each time
+            if len(self._kept) >= _MOST_KEPT:  # a server may name another model each time
                 self._kept.clear()
             found = self._kept[name] = self.model(name)
         return found
 
     def _split(self, name: str) -> tuple[str, str]:
-        """The provider, whose prices those are, and the model; a model may contain colons."""
+        """Split a name into the provider of its prices, and the model, which may contain colons."""
         first, colon, rest = name.partition(":")
         if not colon or first == "ft":
             return "", name
@@ -335,7 +336,7 @@ class Catalogue:
 
 
 _SURFACES = ("", "anthropic", "beta", "chat", "openai", "responses", "vertex")
-"""What follows `@` in a provider's name and does not change its prices; a region or a subscription
+"""Suffixes after `@` in a provider's name that do not change its prices; a region or a subscription
 does."""
 
 PROVIDERS = (
@@ -366,7 +367,7 @@ _GEMINI_VERSION = re.compile(r"-\d{3}$")
 
 
 def _undated(provider: str, name: str) -> str:
-    """The name of a model without its date or version, which vendors add to a name.
+    """Remove the date or version, which vendors add to a name, from the name of a model.
 
     >>> _undated("anthropic", "claude-sonnet-5-20260101")
     'claude-sonnet-5'
@@ -378,7 +379,7 @@ def _undated(provider: str, name: str) -> str:
 
 
 def _spellings(provider: str, model: str) -> Iterator[str]:
-    """The names under which a model may be found, the most exact first."""
+    """Yield the names under which a model may be listed, the most exact first."""
     name = _PREFIX.sub("", model.lower())
     yield name
     yield _undated(provider, name)
@@ -403,7 +404,7 @@ def load(path: str | os.PathLike[str]) -> Catalogue:
 
 
 def parse_file(data: bytes, name: str) -> Catalogue:
-    """The catalogue in the bytes of a file; `name` is for errors."""
+    """Decode the catalogue in the bytes of a file; `name` is for errors."""
     try:
         file = decoder(_File).decode(data)
     except (ValueError, RecursionError) as cause:
@@ -425,21 +426,21 @@ def parse_file(data: bytes, name: str) -> Catalogue:
 
 
 _in_use: dict[str, Catalogue] = {}
-"""By the path of the file; under `""` the shipped one, under `_REPLACED` that of `use`."""
+"""Catalogues by the path of their file; under `""` the shipped one, under `_REPLACED` that of
+`use`."""
 
 _REPLACED = "\0"
 
 
 def shipped() -> Catalogue:
-    """The catalogue that ships with the library."""
+    """Return the catalogue that ships with the library."""
     if "" not in _in_use:
         _in_use.setdefault("", load(_SHIPPED))
     return _in_use[""]
 
 
 def current() -> Catalogue:
-    """The catalogue in use: that of `use`, else of the file that `WIRE_CATALOGUE` names, else the
-    shipped one.
+    """Return the catalogue in use: that of `use`, of `WIRE_CATALOGUE`, or the shipped one.
 
     >>> current()
     <Catalogue of ...: ... models>
@@ -455,7 +456,7 @@ def current() -> Catalogue:
     place = os.path.abspath(path)
     if place not in _in_use:
         try:
-            # Two threads may read it at the same time; the first one that has it counts.
+            # Two threads may read it at the same time; the first result counts.
             _in_use.setdefault(place, load(path))
         except ConfigurationError as error:
             raise ConfigurationError(f"{VARIABLE}: {error.message}") from None
@@ -475,7 +476,7 @@ def use(catalogue: Catalogue | str | os.PathLike[str] | None) -> None:
 
 
 def facts_of(row: Row) -> dict[str, Any]:
-    """The figures of a row that are known."""
+    """Return the known figures of a row."""
     defaults = Row(provider="", id="")
     return {
         name: value

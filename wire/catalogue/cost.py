@@ -1,8 +1,8 @@
-"""What a reply costs: token counts and a price list in, USD out. Without I/O.
+"""The cost of a reply: token counts and a price list in, USD out. Without I/O.
 
-A vendor's own figure goes first. Else the counts are split into kinds of tokens that have a price
-of their own, and each kind is multiplied by its price. What is not known is `None`, with the
-reason, and never 0.
+A vendor's own figure takes precedence. Otherwise the counts are split into kinds of tokens that
+have a price of their own, and each kind is multiplied by its price. An unknown cost is `None`, with
+the reason, and never 0.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ VENDOR = Source("vendor")
 
 _SENDS_USD = ("openrouter", "perplexity", "vercel", "xai")
 """Providers whose responses have their cost in USD. At OpenRouter and Vercel one credit is one
-dollar. An unknown host's figure may be of any currency."""
+dollar. The figure of an unknown host may be in any currency."""
 
 _STANDARD = ("", "auto", "default", "on_demand", "standard", "unspecified")
 """Words of all vendors for the service without a tier."""
 
 SEARCHES_UNCOUNTED = "web searches are charged, and the response does not say how many of them"
-"""For `Charges.unpriced`."""
+"""Value of `Charges.unpriced`."""
 
 _OWN_KEY = "the provider charges the caller's own key, and the response does not say how much"
 
@@ -87,7 +87,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_o
         return total_of((self, other))
 
     def __radd__(self, other: int) -> Cost:
-        # `sum` begins with 0; no other number is a cost of something.
+        # `sum` begins with 0; any other number is not a cost.
         return self if type(other) is int and other == 0 else NotImplemented
 
 
@@ -95,7 +95,7 @@ _PARTS = ("input", "output", "cached", "cache_written", "reasoning", "searches",
 
 
 def total_of(costs: Iterable[Cost]) -> Cost:
-    """The sum of costs; that of no costs is 0."""
+    """Add costs; the sum of no costs is 0."""
     costs = tuple(costs)
     unknown = [cost for cost in costs if cost.total is None]
     known = exact_sum(cost.known for cost in costs)
@@ -111,21 +111,21 @@ def total_of(costs: Iterable[Cost]) -> Cost:
 
 
 def exact_sum(numbers: Iterable[Decimal]) -> Decimal:
-    """The sum, whatever precision the program's own decimal context has."""
+    """Add numbers exactly, whatever precision the program's own decimal context has."""
     total = Decimal(0)
     for number in numbers:
         total = _EXACT.add(total, number)
-    # Without zeros at its end, and without an exponent for 10 and more.
+    # Without trailing zeros, and without an exponent for 10 and more.
     return _EXACT.add(total.normalize(_EXACT), Decimal(0)) if total else Decimal(0)
 
 
 def _plain(number: Decimal) -> str:
-    """The number without an exponent and without zeros at its end."""
+    """Return the number without an exponent and without trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-# --- what a response says of its price ------------------------------------------------------------
+# --- prices in a response -------------------------------------------------------------------------
 
 
 class VendorFigure(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,15 +134,15 @@ class VendorFigure(msgspec.Struct, frozen=True, kw_only=True):
     total: Decimal | None = None
     """All that the call costs; `None` if the response has the host's fee alone."""
     fee: Decimal = Decimal(0)
-    """The host's fee, if the provider charges the caller's own key besides."""
+    """The host's fee, if the provider also charges the caller's own key."""
     is_usd: bool = False
-    """Whether the response says that it is in USD. Else it depends on the provider."""
+    """Whether the response states that it is in USD. Otherwise it depends on the provider."""
     parts: Mapping[str, Decimal] = {}
-    """Fields of `Cost` that the vendor tells one by one."""
+    """Fields of `Cost` that the vendor reports one by one."""
 
 
 class Charges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a response says of its price besides its neutral token counts.
+    """Facts in a response about its price besides its neutral token counts.
 
     The response struct of each wire has a method `charges` that returns it.
     """
@@ -152,11 +152,11 @@ class Charges(msgspec.Struct, frozen=True, kw_only=True):
     tier: str = ""
     """The tier of service that served the request, in the vendor's word."""
     cached_audio: int | None = None
-    """Tokens of audio that were read from a cache; `None` if the response does not tell."""
+    """Tokens of audio that were read from a cache; `None` if the response does not report them."""
     searches: int = 0
     """Web searches of the server that are charged one by one."""
     unpriced: str = ""
-    """What the vendor charges besides tokens and the response does not count."""
+    """Charges of the vendor besides tokens that the response does not count."""
     at: datetime | None = None
     """When the response was made."""
 
@@ -164,7 +164,7 @@ class Charges(msgspec.Struct, frozen=True, kw_only=True):
 def vendor_figure(
     cost: object, details: object = None, *, own_key: bool = False, ticks: int | None = None
 ) -> VendorFigure | None:
-    """The vendor's own figure, from the fields that a response may have; `None` if it has none.
+    """Return the vendor's own figure in the fields of a response; `None` if it has none.
 
     - OpenRouter and Vercel send a number. With the caller's own key at the provider, it is the fee
       alone, and `cost_details.upstream_inference_cost` is what the provider charges.
@@ -206,7 +206,7 @@ _PERPLEXITY = {
 
 
 def moment(seconds: float | None) -> datetime | None:
-    """The moment of a Unix time; `None` if it is none."""
+    """Convert a Unix time to a `datetime`; `None` for an invalid one."""
     try:
         return datetime.fromtimestamp(seconds, UTC) if seconds else None
     except (OverflowError, OSError, ValueError, TypeError):
@@ -214,7 +214,7 @@ def moment(seconds: float | None) -> datetime | None:
 
 
 def _number(value: object) -> Decimal | None:
-    """A price in JSON; `None` for anything else."""
+    """Convert a price in JSON to a number; `None` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -228,17 +228,17 @@ def _number(value: object) -> Decimal | None:
 
 
 def cost_of_usage(usage: Usage | None, model: Model, tier: str, at: datetime | None) -> Cost:
-    """What the counts of one request cost, by the prices of a model."""
+    """Calculate the cost of the counts of one request, by the prices of a model."""
     return _priced(usage, model, Charges(tier=tier, at=at))
 
 
 def cost_of_answer(
     answer: Any, usage: Usage | None, provider: str, models: Sequence[str], tier: str
 ) -> Cost:
-    """What a response costs: the vendor's own figure, else the counts by the catalogue's prices.
+    """Return the cost of a response by the vendor's own figure, or by the catalogue's prices.
 
     `answer` is the wire's struct. Of `models`, the first that the catalogue knows has the prices.
-    `tier` is the tier of service of a response that does not say it.
+    `tier` is the tier of service of a response that does not name it.
     """
     family = provider.partition("@")[0]
     of_answer = getattr(answer, "charges", None)
@@ -255,7 +255,7 @@ def cost_of_answer(
 
 
 def unpriced(name: str) -> str:
-    """Why the cost of a model's replies is not known before they come; empty if it is.
+    """Return why the cost of a model's replies cannot be known before they come; empty if it can.
 
     >>> unpriced("openrouter:acme/acme-1"), unpriced("ollama:qwen3:8b")
     ('', "the catalogue has no models of 'ollama'")
@@ -320,7 +320,10 @@ def _is_standard(tier: str) -> bool:
 
 
 def _standard_search(model: Model, usage: Usage, charges: Charges) -> Decimal | None:
-    """A search costs the same in all tiers of service, so only the standard row may have it."""
+    """Return the price of a search in the standard row.
+
+    A search costs the same in all tiers of service, so only the standard row may have it.
+    """
     standard = model.price(usage.input, at=charges.at)
     return standard.search if standard is not None else None
 
@@ -337,7 +340,7 @@ def _of_parts(parts: Mapping[str, Decimal], model: Model, reason: str) -> Cost:
 
 
 class _Uncounted(Exception):
-    """The counts do not tell how many tokens have which price."""
+    """The counts do not show how many tokens have which price."""
 
 
 def _input_parts(usage: Usage, price: Price, cached_audio: int | None) -> dict[str, Decimal]:
@@ -397,7 +400,7 @@ def _output_parts(usage: Usage, price: Price) -> dict[str, Decimal]:
 
 
 def _times(count: int, price: Decimal, exponent: int = -6) -> Decimal:
-    """`count` times a price, which is for a million; for a thousand with the exponent -3."""
+    """Multiply `count` by a price, which is for a million; for a thousand with the exponent -3."""
     if not count:
         return Decimal(0)
     return exact_sum([_EXACT.multiply(Decimal(count), price).scaleb(exponent, _EXACT)])

@@ -57,7 +57,7 @@ class Usage(MetadataStruct, frozen=True, kw_only=True):
         )
 
     def __radd__(self, other: int | None) -> Usage:
-        # `sum` begins with 0; no other number is a count of each kind of token.
+        # `sum` begins with 0; any other number is not a count.
         if other is None or (type(other) is int and other == 0):
             return self
         return NotImplemented

@@ -1,4 +1,4 @@
-"""What is known of a call: the request as it is shown, and its account. Errors hold both."""
+"""The preview of a request, and the account of its call. Errors hold both."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Account(msgspec.Struct):
     received: int = 0
     """Bytes of the response body."""
     first_byte: float | None = None
-    """When the headers of the last response had arrived."""
+    """Seconds from the start of the call to the headers of the last response."""
     first_event: float | None = None
-    """When the first event of a stream had arrived."""
+    """Seconds from the start of the call to the first event of a stream."""
     seconds: float | None = None
-    """When the response was complete, or the call had failed."""
+    """Seconds from the start of the call to its complete response, or to its failure."""
     request_id: str | None = None
     """The provider's id of the request; `None` if no header has one."""
     events: int = 0
@@ -75,7 +75,7 @@ class Account(msgspec.Struct):
         They are parsed when this is read. A header that is malformed gives no value; it is still
         in `response_headers`.
         """
-        from wire.core.rate_limits import header_limits  # many programs read none
+        from wire.core.rate_limits import header_limits  # many programs never read it
 
         return (*self.error_limits, *header_limits(self.response_headers, self.received_at or 0.0))
 
@@ -93,11 +93,11 @@ class Form(Protocol):
     def __iter__(self) -> Iterator[bytes]: ...
 
     def shown(self) -> bytes:
-        """The body with `<N bytes>` in place of each file."""
+        """Return the body with `<N bytes>` in place of each file."""
         ...
 
     def curl_words(self) -> list[str]:
-        """The options of curl that send the same form."""
+        """Return the options of curl that send the same form."""
         ...
 
 
@@ -132,7 +132,7 @@ class Preview(msgspec.Struct, frozen=True):
         try:
             model = decoder(_Model).decode(self.body).model
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            model = ""  # a file, or a body whose `model` is no text
+            model = ""  # a file, or a body whose `model` is not a text
         if not model and (match := _MODEL_IN_PATH().search(self.url)):
             model = unquote(match[1])
             if self.method == "POST":  # Gemini's paths have the name of the method after a colon
@@ -194,5 +194,5 @@ class Preview(msgspec.Struct, frozen=True):
 
 
 def _is_binary(body: bytes) -> bool:
-    """Whether a body is not text, such as a part of a file."""
+    """Return whether a body is not text, such as a part of a file."""
     return b"\0" in body

@@ -1,9 +1,10 @@
 """Checks the arguments of public functions against their annotations (R-38).
 
-Python does not check annotations, so without it a value of a wrong type raises an `AttributeError`
-deep inside the library, or is silently something else: `"false"` is true, and a text is a list of
-its letters. Each error is one line that names the argument and the path inside it. It shows the
-type of a value of a wrong type, and never the value, which may be a key.
+Python does not check annotations. Without these checks, a value of a wrong type raises an
+`AttributeError` deep inside the library, or is silently taken for something else: `"false"` is
+true, and a text is a list of its letters. Each error is one line that names the argument and the
+path inside it. It shows the type of a value of a wrong type, and never the value, which may be a
+key.
 """
 
 from __future__ import annotations
@@ -43,18 +44,18 @@ _MAX_INT_BITS = 14_000
 _HALF_PAIR = lazy_pattern("[\ud800-\udfff]")
 
 Problem = tuple[str, str]
-"""A path, and what is wrong there."""
+"""A path, and the problem at that path."""
 
 
 def refusal(error: type[WireError], path: str, message: str) -> WireError:
-    """The error of that class for one argument."""
+    """Build the error of that class for one argument."""
     if issubclass(error, RuleError):
         return error(violations=[Violation(path, message)])
     return error(f"{path}: {message}" if path else message)
 
 
 def path_segment(parameter: str, name: object, example: str) -> str:
-    """A name as one segment of a path.
+    """Return a name as one segment of a path.
 
     >>> path_segment("id", "a/b", "resp_1")
     Traceback (most recent call last):
@@ -75,7 +76,7 @@ def whole_number(
     *,
     error: type[WireError] = RuleError,
 ) -> None:
-    """Raise `error` unless `value` is an int, and no bool, from `least` to `most`.
+    """Raise `error` unless `value` is an int from `least` to `most`; a bool is refused.
 
     >>> whole_number("max_tokens", 1.5, least=1)
     Traceback (most recent call last):
@@ -100,7 +101,7 @@ def number(
     above: float | None = None,
     error: type[WireError] = RuleError,
 ) -> None:
-    """Raise `error` unless `value` is a finite number, and no bool, from `least` to `most`.
+    """Raise `error` unless `value` is a finite number from `least` to `most`; a bool is refused.
 
     >>> number("top_p", 5, least=0, most=1)
     Traceback (most recent call last):
@@ -121,7 +122,7 @@ def number(
 
 
 def is_finite(value: float) -> bool:
-    """`math.isfinite`, for an int of any length too."""
+    """Return whether a number is finite, as `math.isfinite`, for an int of any length too."""
     try:
         return math.isfinite(value)
     except OverflowError:  # an int of more than 308 digits
@@ -140,7 +141,7 @@ def _plain(limit: float) -> str:
 
 
 def _shown_number(value: object) -> str:
-    """A number, or the type of another value, which may be a secret."""
+    """Return a number, or the type of another value, which may be a secret."""
     return quoted(value) if isinstance(value, (int, float)) else _type_name(value)
 
 
@@ -151,7 +152,10 @@ def flag(path: str, value: object, *, error: type[WireError] = RuleError) -> Non
 
 
 def items_of(path: str, value: Any, *, error: type[WireError] = RuleError) -> tuple[Any, ...]:
-    """The items of an iterable; `error` if it is none, or if iterating over it raises."""
+    """Return the items of an iterable.
+
+    Raises `error` if the value is not iterable, or if iterating over it raises.
+    """
     if not _is_a(value, collections.abc.Iterable) or isinstance(value, (str, bytes)):
         raise refusal(error, path, f"expected a list, not {_type_name(value)}")
     try:
@@ -167,7 +171,7 @@ def _raised(cause: Exception) -> str:
 
 
 def check_inside(path: str, value: Any, kind: Any) -> None:
-    """Raise `RuleError` unless `value` is of that type, and its fields of theirs at any depth.
+    """Raise `RuleError` unless `value` and its fields, at any depth, have their annotated types.
 
     For an `except` clause of a function that runs for each event, where a decorator would cost too
     much: it tells a value of a wrong type from a defect of the function.
@@ -178,7 +182,7 @@ def check_inside(path: str, value: Any, kind: Any) -> None:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """The nearest known word as a question; empty if none is near.
+    """Return the nearest known word as a question; empty if none is near.
 
     >>> suggestion("open_ai", ["gemini", "openai"]), suggestion("colour", ["gemini"])
     ("did you mean 'openai'?", '')
@@ -218,7 +222,7 @@ def check_options(options: Mapping[str, Any], known: type, *, error: type[WireEr
 
 
 def shown_name(name: object) -> str:
-    """The name of an option in an error. A misspelt one may be a key in the wrong place."""
+    """Return the name of an option for an error, hidden if it may be a misplaced key."""
     return one_line(hidden(name), 60) if isinstance(name, str) else _type_name(name)
 
 
@@ -226,7 +230,7 @@ def shown_name(name: object) -> str:
 
 
 def unknown_name(name: str, known: Iterable[str], what: str = "option") -> ConfigurationError:
-    """The error for a keyword that a function does not take: it names the nearest one.
+    """Build the error for a keyword that a function does not take; it names the nearest one.
 
     >>> unknown_name("temprature", ["system", "temperature"], "setting").message
     "temprature: no such setting; did you mean 'temperature'?"
@@ -396,7 +400,7 @@ class _Arguments:
         """
 
     def wrong(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> WireError | None:
-        """The error for the first argument of a wrong type."""
+        """Return the error for the first argument of a wrong type."""
         is_flat = True
         for name, kind, value in self._given(args, kwargs):
             if self._before or kind == _BOOL:
@@ -411,7 +415,7 @@ class _Arguments:
     def cause(
         self, raised: Exception, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> WireError | None:
-        """The error for what is wrong inside an argument, if that caused an exception."""
+        """Return the error for a wrong value inside an argument that caused an exception."""
         given = self._given(args, kwargs)
         for name, kind, value in given:
             problem = kind.problem(value, name, _MAX_DEPTH)
@@ -471,7 +475,7 @@ _MAX_PASSED = 50
 
 
 def _is_deep(value: object) -> bool:
-    """Whether lists and mappings in a value are nested so that a walk has no end or no room."""
+    """Return whether lists and mappings in a value are nested too deeply to walk, or in a cycle."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [
@@ -483,7 +487,7 @@ def _is_deep(value: object) -> bool:
 
 
 def _method_among(running: Container[types.CodeType], value: object) -> str:
-    """The special method of a value of the user's class that was running; empty if none was."""
+    """Return the special method of a user's class that was running; empty if none was."""
     if isinstance(value, types.GeneratorType):
         return "__next__" if value.gi_code in running else ""
     for cls in type(value).__mro__:
@@ -497,7 +501,7 @@ def _method_among(running: Container[types.CodeType], value: object) -> str:
 
 
 def _resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """The type of an annotation; `Any` if a name in it exists only for type checkers."""
+    """Return the type of an annotation; `Any` if a name in it exists only for type checkers."""
     if not isinstance(annotation, str):
         return Any if annotation is inspect.Parameter.empty else annotation
     try:
@@ -514,14 +518,14 @@ class _Kind(msgspec.Struct, frozen=True):
 
     words: ClassVar[str] = "value"
     is_flat: ClassVar[bool] = True
-    """Whether the type of a value decides alone, and not what the value contains."""
+    """Whether the type of a value alone decides, so that its contents need no check."""
 
     def problem(self, value: Any, path: str, depth: int) -> Problem | None:
-        """What is wrong with a value, or with the fields of structs in `depth` levels of it."""
+        """Return the problem of a value, or of the fields of structs in `depth` levels of it."""
         return None
 
     def opens(self, value: Any) -> bool:
-        """Whether a value is of this type, whatever it contains."""
+        """Return whether a value is of this type, whatever it contains."""
         return self.problem(value, "", 0) is None
 
     def _wrong(self, value: Any, path: str) -> Problem:
@@ -757,10 +761,10 @@ _NAMES: dict[Any, str] = {
 
 
 def _kind_of(hint: Any) -> _Kind:
-    """The checks of a resolved annotation; `_ANY` if nothing can be checked."""
+    """Build the checks of a resolved annotation; `_ANY` if nothing can be checked."""
     try:
         return _cached_kind(hint)
-    except TypeError:  # an annotation that cannot be hashed
+    except TypeError:  # an unhashable annotation
         return _made_kind(hint)
 
 
@@ -806,8 +810,8 @@ def _made_kind(hint: Any) -> _Kind:
 
 @functools.lru_cache(maxsize=1024)  # may hold classes of the user's
 def _fields_of(kind: type) -> dict[str, _Kind]:
-    """The fields of a struct, a dataclass or a TypedDict; none for another type."""
-    import dataclasses  # of the user's; it takes longer to import than most modules here
+    """Return the fields of a struct, a dataclass or a TypedDict; none for another type."""
+    import dataclasses  # a user's library, which takes longer to import than most modules here
 
     if not (
         issubclass(kind, msgspec.Struct)

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=WireStruct)
 
 
 def wrong_type(path: str, value: object, expected: str) -> RuleError:
-    """The error for an argument of a wrong type."""
+    """Build the error for an argument of a wrong type."""
     return RuleError(
         violations=[Violation(path, f"expected a {expected}, not {type(value).__name__}")]
     )
@@ -76,7 +76,11 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
 
 
 def texts_only(cls: type[WireStruct], *names: str) -> Callable[..., bool]:
-    """A test of structs of a class: whether they have texts in these fields, and nothing in others.
+    """Make a test of structs of a class: only the fields `names` have texts, and no other is set.
+
+    Most messages of a long history are such structs. The types of their fields are then right, and
+    encoding refuses the only texts that JSON cannot represent, those with lone surrogates. The
+    second argument of the test is a number of fields that the caller has checked.
 
     Most messages of a long history are such structs. The types of their fields are then right, and
     encoding refuses the only texts that JSON cannot represent, those with lone surrogates. The
@@ -103,7 +107,7 @@ def decoded_body(
     """Decode the body of a request, as bytes or as decoded JSON, for the rules of its wire.
 
     Returns the struct, and a warning for each key that the reference lacks. Without a struct, the
-    violation says why the body is no such request.
+    violation says why the body is not such a request.
     """
     try:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -195,10 +199,10 @@ _FLAT = frozenset({types.NoneType, str, int, float, bool, list})
 
 
 def _flat(request: T) -> T | None:
-    """A request without messages, decoded from its JSON, if it has only texts and numbers.
+    """Decode a request without messages from its JSON, if it has only texts and numbers.
 
-    `None` for any other, and for a value of a wrong type. Most requests have a model and a few
-    numbers: none of them is nested, so no walk has to find how deep and how large they are.
+    Returns `None` for any other request, and for a value of a wrong type. Most requests have a
+    model and a few numbers. None of these is nested, so their depth and size need no check.
     """
     kinds = list(map(type, msgspec.structs.astuple(request)))
     if kinds.count(list) != 1 or not _FLAT.issuperset(kinds):  # the list of the messages
@@ -206,7 +210,7 @@ def _flat(request: T) -> T | None:
     try:
         read = decoder(type(request)).decode(msgspec.json.encode(request))
     except (TypeError, ValueError, OverflowError, RecursionError):
-        return None  # the full check finds the path of what is wrong
+        return None  # the full check finds the path of the wrong value
     return read if read == request else None  # msgspec encodes NaN as null
 
 

@@ -57,7 +57,7 @@ class Timeouts(msgspec.Struct, frozen=True):
 
     Each limit interrupts what the call waits for, on asyncio and trio and in threads. In a thread
     nothing can interrupt the resolution of a name, nor what a transport of your own does before
-    the response headers on a connection that it kept or that is no socket: there the limits are
+    the response headers on a connection that it kept or that is not a socket: there the limits are
     checked after each read.
 
     Raises `ConfigurationError` that names the field with a bad value.
@@ -93,7 +93,7 @@ NO_TIMEOUTS = Timeouts(connect=None, first_byte=None, idle=None, total=None)
 
 
 def timeouts_of(given: object) -> Timeouts:
-    """The time limits that the option `timeouts` stands for.
+    """Convert the option `timeouts` to time limits.
 
     >>> timeouts_of(30)
     Timeouts(connect=30, first_byte=30, idle=30, total=900.0)
@@ -247,7 +247,7 @@ class _Request(_Message, frozen=True, kw_only=True):
     idempotent: bool = True
     """False: sending it twice has another effect, so it is never retried, whatever `retry` is."""
     notes: tuple[Note, ...] = ()
-    """Reports of what building the call changed, added or dropped; see `wire.notes`."""
+    """Notes on changes, additions and omissions while the call was built; see `wire.notes`."""
 
     def __post_init__(self) -> None:
         is_plain = type(self.headers) is dict and self.headers in _PLAIN_HEADERS
@@ -302,7 +302,7 @@ class _Request(_Message, frozen=True, kw_only=True):
         return f"{type(self).__name__}({shown})"
 
     def secrets(self) -> list[Secret]:
-        """The headers and parameters of this call that may be credentials."""
+        """Return the headers and parameters of this call that may be credentials."""
         values = (*self.headers.values(), *self.query.values())
         return [each for each in values if isinstance(each, Secret)]
 
@@ -316,8 +316,7 @@ class _Request(_Message, frozen=True, kw_only=True):
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
     ) -> Self:
-        """A copy with further headers, query parameters or keys of the body, with other timeouts or
-        another retry policy.
+        """Return a copy with other headers, query parameters, body keys, timeouts or retry policy.
 
         A header, parameter or key of the same name is replaced. A key of `body_extra` is a JSON
         path as errors write it: `mood` is a key of the body, `tools[0].mood` one of its first tool,
@@ -376,8 +375,8 @@ class _Request(_Message, frozen=True, kw_only=True):
         return f"{path}?{urlencode(query, doseq=True, quote_via=quote)}"
 
     def preview(self) -> Preview:
-        """The request without its host, which only a client knows."""
-        from wire.core.secret_fields import masked_body  # what few requests show
+        """Return a preview of the request without its host, which only a client knows."""
+        from wire.core.secret_fields import masked_body  # few programs preview a request
 
         return Preview(
             self.method,
@@ -389,7 +388,7 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     @checked_arguments(ConfigurationError)
     def shown(self, url: str) -> str:
-        """`url` without credentials; of one that a server returned, without all query values."""
+        """Return `url` without credentials; a URL from a server loses all its query values."""
         return (
             f"{url.partition('?')[0]}?{_VALUE().sub(SHOWN, urlsplit(url).query)}"
             if self.url and "?" in url
@@ -403,7 +402,7 @@ def _quoted(path: str) -> str:
 
 
 def _is_texts(query: Any) -> bool:
-    """Whether a query maps texts to texts or lists of texts; the texts may be sealed."""
+    """Return whether a query maps texts to texts or lists of texts, which may be sealed."""
     return isinstance(query, Mapping) and all(
         isinstance(name, str) and (isinstance(value, tuple) or isinstance(unsealed(value), str))
         for name, value in query.items()
@@ -418,7 +417,10 @@ def _check_form(form: object, body: bytes) -> None:
 
 
 def _unsafe(url: str) -> str | None:
-    """Why a URL from a server is refused. The text omits its query, which may grant access."""
+    """Return why a URL from a server is refused.
+
+    The text omits the URL's query, which may grant access.
+    """
     try:
         origin = origin_of(url)
     except ValueError as problem:
@@ -444,7 +446,7 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
         )
     extended = msgspec.Raw(body)
     for key, value in extra.items():
-        path = '[""]' if key == "" else key  # an empty text is a key, and no path
+        path = '[""]' if key == "" else key  # an empty text is a key, not a path
         where = f"body_extra{path if str(path).startswith('[') else f'.{path}'}"
         try:
             path.encode()
@@ -471,10 +473,10 @@ def _extended(body: bytes, extra: Mapping[str, Any]) -> bytes:
 
 
 def _set(raw: msgspec.Raw, steps: Sequence[str | int], value: msgspec.Raw) -> msgspec.Raw:
-    """A JSON value with another value at a path. The bytes of everything else stay.
+    """Replace the value at a path of a JSON value, and keep the bytes of everything else.
 
-    Raises `LookupError` or `DecodeError` if the path leads through a value that does not exist, or
-    is no object or list.
+    Raises `LookupError` or `DecodeError` if the path leads through a missing value, or through one
+    that is neither an object nor a list.
     """
     if not steps:
         return value
@@ -509,7 +511,7 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """One request whose response is a stream of `Chunk`.
 
     `reader` creates the reader of one response, within the limits of the client. `fold` combines
-    the bytes of the chunks to what the plain call would return; `text_chunk` is the struct of a
+    the bytes of the chunks to the response of the plain call; `text_chunk` is the struct of a
     chunk whose text may be joined to its neighbour's before that. A neutral call also sets
     `events`, which converts chunks to events, and `convert`, which converts the folded response to
     a `Reply`.
@@ -529,7 +531,7 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     events: Callable[[], EventSource] | None = None
     """Creates the source that converts chunks to events; `None`: the chunks are the events."""
     fold: Callable[[Sequence[msgspec.Raw]], Any]
-    """Combines the bytes of the chunks to what the plain call would return."""
+    """Combines the bytes of the chunks to the response of the plain call."""
     text_chunk: type[TextChunk] | None = None
     """Struct of a chunk whose text may be joined to its neighbour's before `fold`."""
     convert: Convert[Answer] | None = None

@@ -26,7 +26,7 @@ RawValue: TypeAlias = msgspec.Raw | msgspec.UnsetType
 """The bytes of a value, which may be absent."""
 
 DATA = b"data: "
-"""What is before the bytes of a chunk in its line."""
+"""The bytes before a chunk in its line."""
 _MAX_PATTERNS = 8
 """Patterns that are made for one run. A host whose chunks fit none would cost one for each."""
 
@@ -38,7 +38,7 @@ class TextChunk(Protocol):
     """
 
     changing: ClassVar[Mapping[str, Any]]
-    """Keys of values that may differ between the chunks of a run beside their texts -> `str`, `int`
+    """Keys of values, other than texts, that may differ between the chunks of a run -> `str`, `int`
     or `msgspec.Raw` for any other type."""
     latest_key: ClassVar[str]
     """The key among them of the value that `split` returns, if any."""
@@ -58,7 +58,7 @@ class TextChunk(Protocol):
         ...
 
     def text_key(self, position: int, /) -> str:
-        """The key of a text; `position` is that in the result of `split`."""
+        """Return the key of a text; `position` is its position in the result of `split`."""
         ...
 
 
@@ -89,11 +89,10 @@ class ChunkBytes:
         self.count: int = 0
         """The number of chunks that were added."""
         self.repeating: bool = False
-        """Whether `repeats` may be asked. False again after any event that it was not asked about:
-        that event may have changed what the next chunk means.
-        """
+        """Whether `repeats` may be called. Any event that did not pass through `repeats` makes it
+        false, because that event may have changed the meaning of the next chunk."""
         self.latest: RawValue = msgspec.UNSET
-        """The last value that the chunks of the run have beside their texts."""
+        """The last value, other than texts, in the chunks of the run."""
         self._kind = text_chunk
         self._decoder = None if text_chunk is None else decoder(text_chunk)
         self._kept: list[msgspec.Raw] = []
@@ -152,17 +151,17 @@ class ChunkBytes:
         return found
 
     def all(self) -> list[msgspec.Raw]:
-        """The bytes to fold."""
+        """Return the bytes to fold."""
         return [*self._kept[:-1], *self._last()]
 
     def _last(self) -> list[msgspec.Raw]:
-        """The last item, with the texts that were joined to it."""
+        """Return the last item, with the texts that were joined to it."""
         if self._run is None or self._is_single:
             return self._kept[-1:]  # a single chunk keeps its bytes
         return [msgspec.Raw(self._run.joined(self._columns, self.latest))]
 
     def _has_pattern(self, data: bytes, texts: Sequence[str]) -> bool:
-        """Whether there is a pattern that the last chunk fits; it is made if there is none."""
+        """Return whether the last chunk fits a pattern; a missing pattern is made."""
         # An empty text leaves open which key the next text has, and what events it makes.
         if len([text for text in texts if text]) != 1:
             return False
@@ -197,7 +196,7 @@ class _Hole(NamedTuple):
 
 Repeats: TypeAlias = tuple[Sequence[bytes], list[str], bytes]
 """Chunks that repeat the one before them with another text: their lines, their texts, and the value
-of `TextChunk.latest_key` in the last chunk that has one, else empty."""
+of `TextChunk.latest_key` in the last chunk that has one; empty if none has."""
 _NO_REPEATS: Repeats = ((), [], b"")
 
 
@@ -257,7 +256,7 @@ class _Pattern:
     ) -> Repeats:
         """Read the first lines, up to one that has another chunk. Each ends with `line_end`.
 
-        No line is larger than `largest`, nor is what it has beside its text than `unchecked`.
+        No line is larger than `largest`, and its bytes without the text are at most `unchecked`.
         """
         head, tail = self._head, self._tail + line_end
         begin, end = len(head), -len(tail)
@@ -315,9 +314,9 @@ _EMPTY = (b"{}", b"null")
 
 @functools.cache  # of the few types that wires have
 def _list_of(types: tuple[Any, ...]) -> tuple[bytes, bytes, bytes, Any]:
-    """What is before, between and behind the values of many chunks in a JSON list, and its decoder.
+    """Return the bytes before, between and behind the values of a list of chunks, and its decoder.
 
-    A chunk with several values is a list in that list.
+    The list is JSON. A chunk with several values is a list in that list.
     """
     begin, end = _quote(types[0]), _quote(types[-1])
     row: Any = str
@@ -341,7 +340,7 @@ _MARKS: dict[Any, bytes] = {str: b"?", int: b"7", msgspec.Raw: b'{"?":7}'}
 def _pattern_of(
     data: bytes, kind: type[TextChunk], run: TextChunk, texts: Sequence[str]
 ) -> _Pattern | None:
-    """The pattern of a chunk of `run`; `None` if it cannot be told.
+    """Build the pattern of a chunk of `run`; `None` if it cannot be determined.
 
     The holes are searched by their keys, which may occur more than once. So the pattern is tried
     out: other values in the holes must decode to the same struct with these values.
@@ -391,7 +390,7 @@ _VALUES = json.JSONDecoder()
 
 
 def _end_of_value(text: str, start: int) -> int:
-    """Where the JSON value ends that begins at `start`; `start` itself for a malformed one."""
+    """Return the end of the JSON value that begins at `start`; `start` if it is malformed."""
     try:
         end: int = _VALUES.raw_decode(text, start)[1]
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""Which of several models to ask next, when some of them fail. No I/O.
+"""Selects which of several models to ask next, when some of them fail. No I/O.
 
-A model sits out for as long as its server asks for (`Retry-After`), and for `Circuit.seconds` after
-`Circuit.failures` failures in a row, or after one that waiting does not mend, such as a key that
-was refused. This is a circuit breaker: the circuit of the model is open. When the time is over, one
+A model is skipped for as long as its server asks for (`Retry-After`), and for `Circuit.seconds`
+after `Circuit.failures` failures in a row, or after one that waiting does not mend, such as a
+refused key. This is a circuit breaker: the circuit of the model is open. When the time is over, one
 request goes to the model; its success closes the circuit, its failure opens it again.
 """
 
@@ -21,7 +21,7 @@ from wire.core.secret import quoted
 
 
 class Circuit(msgspec.Struct, frozen=True):
-    """When a model that fails sits out.
+    """Settings that say when a failing model is skipped.
 
     >>> Circuit(failures=1).seconds
     30.0
@@ -30,9 +30,9 @@ class Circuit(msgspec.Struct, frozen=True):
     """
 
     failures: int = 3
-    """Failures in a row after which the model sits out."""
+    """Failures in a row after which the model is skipped."""
     seconds: float = 30.0
-    """How long it sits out."""
+    """Seconds for which it is skipped."""
 
     def __post_init__(self) -> None:
         if type(self.failures) is not int or self.failures < 1:
@@ -57,9 +57,9 @@ class _State:
 
     def __init__(self) -> None:
         self.failures = 0  # in a row
-        self.until = -math.inf  # it sits out until then
-        self.is_wish = False  # whether its server asked for that
-        self.probing = False  # one request finds out whether it is well again
+        self.until = -math.inf  # time until which it is skipped
+        self.is_wish = False  # whether its server asked for that wait
+        self.probing = False  # a probe request tests whether the model works again
 
 
 class Circuits:
@@ -80,16 +80,17 @@ class Circuits:
         at_fork(self, Circuits._forked)
 
     def _forked(self) -> None:
-        """The child does not learn how the requests of the parent's threads end."""
+        """Release the probes of the parent's threads; a forked child never learns their outcome."""
         self._lock = threading.Lock()
         for state in self._states:
             state.probing = False
 
     def take(self, tried: Collection[int]) -> int | None:
-        """The first model that may be asked and is not in `tried`; `None` if there is none.
+        """Return the first model that may be asked and is not in `tried`; `None` if there is none.
 
-        `succeeded`, `failed` or `released` follows. If all others sit out, the first one whose
-        server did not ask for it is taken: an open circuit is a guess, and no answer is worse.
+        `succeeded`, `failed` or `released` follows. If all others are skipped, the first one whose
+        server did not ask for a wait is taken: an open circuit is a guess, and an attempt is better
+        than no response.
         """
         now = time.monotonic()
         with self._lock:
@@ -109,14 +110,14 @@ class Circuits:
         return None
 
     def succeeded(self, position: int) -> None:
-        """The model has answered."""
+        """Record that the model has responded."""
         with self._lock:
             state = self._states[position]
             state.failures, state.until, state.probing = 0, -math.inf, False
             state.is_wish = False
 
     def failed(self, position: int, error: WireError) -> None:
-        """The model has failed."""
+        """Record that the model has failed."""
         now = time.monotonic()
         with self._lock:
             state = self._states[position]
@@ -132,12 +133,12 @@ class Circuits:
                 state.until = max(state.until, now + self._circuit.seconds)
 
     def released(self, position: int) -> None:
-        """The request to the model ended without saying whether it is well."""
+        """Record that the request to the model ended without showing whether the model works."""
         with self._lock:
             self._states[position].probing = False
 
     def left(self, position: int) -> float:
-        """Seconds for which the model still sits out; 0 if it does not."""
+        """Return the seconds for which the model is still skipped; 0 if it is not."""
         return max(0.0, self._states[position].until - time.monotonic())
 
     def _is_open(self, state: _State) -> bool:

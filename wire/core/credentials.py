@@ -48,7 +48,7 @@ models have fewer (`Qwen3`, `A22B`, `w8a8`), and names in code have few numbers.
 
 
 def known_credential(text: str) -> bool:
-    """Whether a text contains a credential with the prefix of a vendor.
+    """Return whether a text contains a credential with the prefix of a vendor.
 
     >>> known_credential("sk-proj-fake-1234"), known_credential("task-force-alpha")
     (True, False)
@@ -57,7 +57,7 @@ def known_credential(text: str) -> bool:
 
 
 def credentials_in(text: str) -> Iterator[re.Match[str]]:
-    """The credentials with the prefix of a vendor in a text.
+    """Yield the credentials with the prefix of a vendor in a text.
 
     >>> [found[0] for found in credentials_in("the key sk-proj-fake-1234 in a text")]
     ['sk-proj-fake-1234']
@@ -66,7 +66,7 @@ def credentials_in(text: str) -> Iterator[re.Match[str]]:
 
 
 def without_known(text: str) -> str:
-    """A text with `***` in place of the credentials that have the prefix of a vendor.
+    """Replace the credentials in a text that have the prefix of a vendor by `***`.
 
     >>> without_known("expected a number, not 'sk-proj-fake-1234'")
     "expected a number, not '***'"
@@ -75,7 +75,7 @@ def without_known(text: str) -> str:
 
 
 def looks_secret(text: str) -> bool:
-    """Whether a text contains what may be a credential, by its form.
+    """Return whether a text contains what may be a credential, by its form.
 
     >>> looks_secret("4f9c1e7b5a2d8c3f6e0b"), looks_secret("gpt-5.4-mini-2026-03-17")
     (True, False)
@@ -86,7 +86,7 @@ def looks_secret(text: str) -> bool:
 
 
 def hidden(text: str) -> str:
-    """A text with `***` in place of everything in it that may be a credential.
+    """Replace everything in a text that may be a credential by `***`.
 
     >>> hidden("no model 'sk-proj-fake-1234' at https://me:pw@host/v1?key=fake")
     "no model '***' at https://***@host/v1?key=***"
@@ -129,7 +129,7 @@ _PLAIN_NAME = lazy_pattern(
 
 
 def secret_name(name: str) -> bool:
-    """Whether a header, parameter or option of this name carries a credential.
+    """Return whether a header, parameter or option of this name carries a credential.
 
     >>> [name for name in ("key", "x-goog-api-key", "pageToken", "alt") if secret_name(name)]
     ['key', 'x-goog-api-key']
@@ -138,7 +138,7 @@ def secret_name(name: str) -> bool:
 
 
 def secret_parameter(name: str, value: str) -> bool:
-    """Whether a parameter of a URL carries a credential, by its name or its value."""
+    """Return whether a parameter of a URL carries a credential, by its name or its value."""
     return secret_name(name) or (known_credential(value) and _PLAIN_NAME().search(name) is None)
 
 
@@ -147,7 +147,7 @@ _PARAMETER = lazy_pattern(r"([?&;]([^=&?#\s'\"]+)=)([^&#\s'\"]+)")
 
 
 def hidden_in_url(text: str) -> str:
-    """A URL, or a text with URLs, without users, passwords, and parameters that carry credentials.
+    """Hide users, passwords, and parameters that carry credentials in a URL or a text with URLs.
 
     >>> hidden_in_url("https://host/f?alt=sse&X-Goog-Signature=fake&key=fake")
     'https://host/f?alt=sse&X-Goog-Signature=***&key=***'
@@ -164,7 +164,7 @@ _ARGUMENT = lazy_pattern(r"(?<!\S)(--?([\w-]+)(?:=| +))(?!-)(\S+)")
 
 
 def hidden_in_arguments(text: str) -> str:
-    """An error of a command line, which repeats arguments, without credentials.
+    """Hide the credentials in an error of a command line, which repeats arguments.
 
     >>> hidden_in_arguments("unrecognized arguments: --api-key fake --seed=1")
     'unrecognized arguments: --api-key *** --seed=1'
@@ -197,7 +197,7 @@ _ORDINARY_VARIABLES = _PLAIN_VARIABLES | {
 """Variables that a shell needs. Their values are never compared with those of others: a database
 password `postgres` must not remove `PATH`."""
 _ID_WORDS = frozenset({"SHA", "COMMIT", "REVISION", "DIGEST", "HASH", "INVOCATION"})
-"""Words of variables with random values that are no credentials."""
+"""Words in names of variables whose values are random but not credentials."""
 _ASSIGNMENT = lazy_pattern(
     r"(?:password|passwd|pwd|passphrase|secret|api_?key|access_?key|account_?key|private_?key|"
     r"access_?token|auth_?token|credential)s?[\"']?\s*[=:]\s*[\"']?[^\s\"',;&]{4,}|"
@@ -209,7 +209,7 @@ _MIN_KNOWN = 8
 
 
 def secret_variable(name: str) -> bool:
-    """Whether an environment variable of this name holds a credential.
+    """Return whether an environment variable of this name holds a credential.
 
     >>> [name for name in ("DB_PASS", "OPENAI_API_KEYS", "PWD", "PATH") if secret_variable(name)]
     ['DB_PASS', 'OPENAI_API_KEYS']
@@ -222,12 +222,12 @@ def secret_variable(name: str) -> bool:
 
 
 def secret_value(name: str, value: str) -> bool:
-    """Whether the value of an environment variable shows that it holds a credential.
+    """Return whether the value of an environment variable shows that it holds a credential.
 
     >>> secret_value("DATABASE_URL", "postgres://app:fake@db/app"), secret_value("HOME", "/root")
     (True, False)
     """
-    url = value.replace("ssh://git@", "ssh://")  # a user of every host, and no credential
+    url = value.replace("ssh://git@", "ssh://")  # a user name that every host has, not a credential
     if known_credential(value) or hidden_in_url(url) != url or _ASSIGNMENT().search(value):
         return True
     path_like = value.startswith(("/", ".", "~")) or ":/" in value or " " in value.strip()
@@ -236,7 +236,7 @@ def secret_value(name: str, value: str) -> bool:
 
 
 def repeats_secret(name: str, value: str, secrets: frozenset[str]) -> bool:
-    """Whether a variable contains one of `secrets`, each the value of another variable or a key."""
+    """Return whether a variable contains one of `secrets`: values of other variables, or keys."""
     return name not in _ORDINARY_VARIABLES and any(
         len(each) >= _MIN_KNOWN and each in value for each in secrets
     )

@@ -34,7 +34,7 @@ fork_waits_for(_building)
 
 @functools.cache
 def decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]:
-    """The JSON decoder of a type of this library, made once.
+    """Return the JSON decoder of a type of this library; it is built once.
 
     >>> decoder(list[int]).decode(b"[1, 2]")
     [1, 2]
@@ -44,13 +44,13 @@ def decoder(kind: Any, *, strict: bool = True) -> msgspec.json.Decoder[Any]:
 
 
 def convert(value: Any, kind: Any, *, strict: bool = True) -> Any:
-    """`msgspec.convert` for a type of this library."""
+    """Convert plain values to a type of this library, as `msgspec.convert`."""
     decoder(kind)
     return msgspec.convert(value, kind, strict=strict)
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes of base64 in the standard alphabet. Raises `ValueError` for another text.
+    """Decode base64 in the standard alphabet. Raises `ValueError` for another text.
 
     >>> from_base64("SGk=")
     b'Hi'
@@ -63,7 +63,7 @@ def from_base64(text: str) -> bytes:
 
 
 def converter(kind: Any, read_other: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
-    """`msgspec.convert` for a type of the user's, which is not kept here once the user drops it.
+    """Return `msgspec.convert` for a type of the user's, and drop it when the user drops the type.
 
     `read_other(kind, value)` reads the types that msgspec does not know. Raises `TypeError` or
     `ValueError` for a type that cannot be read from JSON.
@@ -73,7 +73,10 @@ def converter(kind: Any, read_other: Callable[[Any, Any], Any]) -> Callable[[Any
 
 
 def json_schema(kind: Any) -> dict[str, Any]:
-    """`msgspec.json.schema`, which builds tables too. Each description is put on one line."""
+    """Return the JSON schema of a type, with each description on one line.
+
+    Calls `msgspec.json.schema`, which builds tables too.
+    """
     _build(kind)
     schema = msgspec.json.schema(kind)
     for part in schema.get("$defs", {}).values():
@@ -87,7 +90,10 @@ def schema_components(
     schema_hook: Callable[[Any], dict[str, Any]],
     ref_template: str,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """`msgspec.json.schema_components` for one type: its schema, and those that it refers to."""
+    """Return the schema of one type and the schemas that it refers to.
+
+    Calls `msgspec.json.schema_components`, which builds tables too.
+    """
     _build(kind)
     (schema,), components = msgspec.json.schema_components(
         [kind],

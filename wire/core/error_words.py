@@ -173,7 +173,7 @@ class Words(msgspec.Struct, frozen=True):
     """`None` matches every status."""
 
     def fits(self, status: int, words: str) -> bool:
-        """Whether an error of this status with these words is of `kind`."""
+        """Return whether an error of this status with these words is of `kind`."""
         if self.pattern is not None and self.pattern().search(words) is None:
             return False
         if self.pattern is not None and status < 400:
@@ -190,7 +190,7 @@ Google is one that a wait brings back, such as one of a minute."""
 
 
 def quota_lines(ids: Iterable[object]) -> list[str]:
-    """A line for each id of a quota in a google.rpc QuotaFailure."""
+    """Format a line for each id of a quota in a google.rpc QuotaFailure."""
     return [f"quota: {id}" for id in ids]
 
 
@@ -229,26 +229,26 @@ class ErrorReader(Generic[E]):
     # --- fields of an error, for a wire to override -----------------------------------------------
 
     def code(self, error: E) -> str | None:
-        """The most exact name that the provider has for the error."""
+        """Return the most exact name that the provider has for the error."""
         raise NotImplementedError
 
     def words(self, error: E) -> str:
-        """The text that the patterns of `classes` search."""
+        """Return the text that the patterns of `classes` search."""
         named = self.code(error), getattr(error, "type", None), self.message(error)
         return " ".join(each for each in named if each is not None)
 
     def message(self, error: E) -> str:
-        """The message, in one line."""
+        """Return the message, in one line."""
         return one_line(getattr(error, "message", None) or "") or "no message"
 
     def details(self, error: E) -> tuple[Any, ...]:
-        """`details` of the exception."""
+        """Return the `details` of the exception."""
         return (error,)
 
     # --- bytes to errors --------------------------------------------------------------------------
 
     def parse(self, status: int, body: bytes) -> APIError:
-        """The error of a response with an error status, whatever its body is."""
+        """Build the error of a response with an error status, whatever its body is."""
         try:
             check_json(body, _LIMITS)
             value = plain(body)
@@ -261,12 +261,12 @@ class ErrorReader(Generic[E]):
     def in_success(
         self, data: bytes, *, certain: bool = False, raw: bytes = b""
     ) -> APIError | None:
-        """The error in the JSON of a response with status 200; `None` if there is none.
+        """Find the error in the JSON of a response with status 200; `None` if there is none.
 
-        `certain`: as in `error_in`. `raw`: what the exception keeps in place of `data`.
+        `certain`: as in `error_in`. `raw`: the bytes that the exception keeps in place of `data`.
         """
-        # Decoding each chunk a second time would double the cost of a stream. Without one of these
-        # bytes there is no error. A text that quotes them has a backslash in between.
+        # Decoding each chunk a second time would double the cost of a stream. A body without one of
+        # these byte sequences has no error. A text that quotes them has a backslash in between.
         may_have_error = (
             b'"error"' in data or b'"base_resp"' in data
             if len(data) < LARGE_JSON
@@ -282,12 +282,12 @@ class ErrorReader(Generic[E]):
         error = self._object(fields)
         status = self._status_in(fields, error)
         typed = self._typed(error, status, raw or data, request_id_in(value), fields)
-        if status < 400 and fields is value:  # no envelope: nothing tells that it is transient
+        if status < 400 and fields is value:  # an error without an envelope may be permanent
             typed.retryable = False
         return typed
 
     def without_words(self, data: bytes) -> APIError:
-        """An error with status 200 whose body has no error object."""
+        """Build the error for a body with status 200 that has no error object."""
         return self._typed(self._unnamed(data), 200, data)
 
     def _unnamed(self, body: bytes) -> E:
@@ -328,7 +328,7 @@ class ErrorReader(Generic[E]):
         )
 
     def _status_in(self, fields: dict[str, Any], error: E) -> int:
-        """The HTTP status that an error object names; 200 if it names none."""
+        """Return the HTTP status that an error object names; 200 if it names none."""
         metadata = fields.get("metadata")
         sources = [fields, metadata] if isinstance(metadata, dict) else [fields]
         for source in sources:
@@ -348,7 +348,7 @@ class ErrorReader(Generic[E]):
     # --- JSON values to errors --------------------------------------------------------------------
 
     def error_in(self, value: Any, *, certain: bool) -> E | None:
-        """The error object in a JSON value; `None` if there is none.
+        """Find the error object in a JSON value; `None` if there is none.
 
         `certain`: the value is known to be an error, so keys that a normal response may have too
         are read as an error.
@@ -357,7 +357,7 @@ class ErrorReader(Generic[E]):
         return None if fields is None else self._object(fields)
 
     def _error_fields(self, value: Any, *, certain: bool) -> dict[str, Any] | None:
-        """The error in a JSON value, in the provider's keys."""
+        """Find the error in a JSON value, in the provider's keys."""
         if isinstance(value, list):
             value = value[0] if value else None
         if isinstance(value, str):
@@ -381,7 +381,7 @@ class ErrorReader(Generic[E]):
         return None
 
     def _unwrapped(self, envelope: dict[str, Any]) -> dict[str, Any]:
-        """The object under `error`, with the status and the `beside_keys` of its envelope."""
+        """Merge the status and the `beside_keys` of an envelope into the object under `error`."""
         error = envelope["error"]
         if isinstance(error, list) and len(error) == 1:
             error = error[0]
@@ -419,11 +419,10 @@ class ErrorReader(Generic[E]):
 
 
 def _names_error(data: bytes) -> bool:
-    """Whether a large JSON has `"error"` or `"base_resp"` in it.
+    """Return whether a large JSON contains `"error"` or `"base_resp"`.
 
-    To find a quote takes a fortieth of the time that it takes to find a word, and most large bodies
-    are one long text, such as an image. In a body with many quotes the rest is searched for the
-    words.
+    Finding a quote takes a fortieth of the time of finding a word, and most large bodies are one
+    long text, such as an image. In a body with many quotes, the rest is searched for the words.
     """
     at = -1
     for _ in range(_FEW_QUOTES):
@@ -441,18 +440,18 @@ _FEW_QUOTES = 1_000
 
 
 def request_id_in(value: Any) -> str | None:
-    """The `request_id` next to an error object."""
+    """Return the `request_id` next to an error object."""
     id = value.get("request_id") if isinstance(value, dict) else None
     return id if isinstance(id, str) and id else None
 
 
 def _word(text: str) -> str:
-    """A code, type or status in the spelling of `STATUS_OF_WORD`."""
+    """Convert a code, type or status to the spelling of `STATUS_OF_WORD`."""
     return text.strip().lower().replace(" ", "_")
 
 
 def retry_delay(body: bytes) -> float | None:
-    r"""The seconds in a google.rpc RetryInfo of an error body; the longest, if there are several.
+    r"""Return the seconds in a google.rpc RetryInfo of an error body; the longest of several.
 
     >>> retry_delay(b'[{"error":{"details":[{"retryDelay":"34.4s"}]}}]')
     34.4
@@ -465,14 +464,14 @@ def retry_delay(body: bytes) -> float | None:
 
 
 def _text(value: Any) -> str:
-    """The value itself if it is a text, else its JSON."""
+    """Return the value itself if it is a text, otherwise its JSON."""
     if isinstance(value, str):
         return value
     return well_formed_utf8(json.dumps(value, ensure_ascii=False, separators=(",", ":"))).decode()
 
 
 def _words(value: Any) -> str:
-    """The text of a message: a text, an object that holds one, or FastAPI's list of violations."""
+    """Return the text of a message: a text, an object with one, or FastAPI's violations."""
     if isinstance(value, dict):
         return _text(value.get("message") or value.get("msg") or value.get("detail") or value)
     if isinstance(value, list) and value:

@@ -97,7 +97,10 @@ _CONTROL = lazy_pattern(f"[{UNSAFE}]+")
 
 
 def _text(value: object) -> str:
-    """`str(value)`; the class of a value whose `__str__` raises. Making an error never raises."""
+    """Return `str(value)`, or the class of a value whose `__str__` raises.
+
+    Building an error never raises.
+    """
     try:
         return value if isinstance(value, str) else str(value)
     except Exception:
@@ -105,12 +108,12 @@ def _text(value: object) -> str:
 
 
 def _line(value: Any) -> Any:
-    """A text of a server that is printed and logged, without control characters (R-34)."""
+    """Remove control characters from a server's text, which is printed and logged (R-34)."""
     return printable_line(value) if isinstance(value, str) else value
 
 
 def _items(value: Any) -> tuple[Any, ...]:
-    """The items of an iterable; the value itself if it cannot be iterated over."""
+    """Return the items of an iterable; a tuple of the value itself if it is not iterable."""
     try:
         return tuple(value)
     except Exception:
@@ -141,7 +144,7 @@ def one_line(text: str, limit: int = MESSAGE_LIMIT) -> str:
 
 
 def ungrouped(error: BaseException) -> BaseException:
-    """The exception to raise in place of a group, so that `except` clauses match it.
+    """Return the exception to raise in place of a group, so that `except` clauses match it.
 
     >>> ungrouped(ExceptionGroup("tasks", [ValueError("x"), KeyError("y")])).__notes__
     ["raised together with KeyError('y')"]
@@ -163,7 +166,7 @@ def ungrouped(error: BaseException) -> BaseException:
 
 
 def leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, at every depth; for any other exception a list of itself."""
+    """Return the exceptions in a group, at every depth; any other exception in a list."""
     if not isinstance(error, BaseExceptionGroup):
         return [error]
     return [leaf for each in error.exceptions for leaf in leaves(each)]
@@ -185,13 +188,13 @@ class Violation(msgspec.Struct, frozen=True, repr_omit_defaults=True):
     path: str
     """JSON path of the field."""
     message: str
-    """What is wrong with the field."""
+    """Description of the violation."""
     rule: str = ""
     """Id of the rule in docs/rules.md; empty if it has none."""
     severity: str = "error"
     """`error`: servers refuse it. `warning`: older servers refuse it, some do, or it is ignored."""
     remedy: str = ""
-    """What to send instead; empty if there is no single remedy."""
+    """Value or change to send instead; empty if there is no single remedy."""
     status: int = 400
     """HTTP status of the refusal; `code` is the name of that status."""
     code: str = "INVALID_ARGUMENT"
@@ -226,7 +229,7 @@ class Received:
 
 
 class Deferred:
-    """The `partial` of an error, before somebody has read it.
+    """A `partial` of an error that is folded on first use.
 
     Folding a long stream takes seconds, and most callers of a failed one do not use the fold.
     """
@@ -235,7 +238,8 @@ class Deferred:
 
     def __init__(self, fold: Callable[[WireError], Any]) -> None:
         self.fold: Callable[[WireError], Any] = fold
-        """Called with the error, which does not hold itself: errors make no reference cycles."""
+        """Function that receives the error. The object does not hold the error, to avoid reference
+        cycles."""
 
 
 class WireError(Exception):
@@ -320,7 +324,7 @@ class WireError(Exception):
     def partial(self) -> Any:
         """The result of the chunks before the error; `None` if there were none.
 
-        `None` too if they cannot be folded, which a note of the error then reports.
+        It is also `None` if they cannot be folded; a note of the error then reports why.
         """
         if isinstance(self._partial, Deferred):
             try:
@@ -340,7 +344,7 @@ class WireError(Exception):
         return self._raw.data
 
     def __str__(self) -> str:
-        # A 2xx status is not what failed. Some hosts repeat the status as their code.
+        # A 2xx status is not the cause of the error. Some hosts repeat the status as their code.
         is_success = isinstance(self.status, int) and 200 <= self.status < 300
         status_and_code = " ".join(
             dict.fromkeys(
@@ -439,7 +443,7 @@ def refuse(
 
 
 def violations_below(path: str, error: RuleError) -> list[Violation]:
-    """The violations of one request among several, whose own path is `path`."""
+    """Return the violations of one request among several, whose own path is `path`."""
     return [
         msgspec.structs.replace(
             each,
@@ -523,7 +527,7 @@ class ConnectionLost(WireError):
 
 
 class ClockError(WireError):
-    """A timeout of `Timeouts` expired; the class says which."""
+    """A timeout of `Timeouts` expired; the class names it."""
 
 
 class ConnectClock(ClockError):
@@ -562,11 +566,11 @@ class OutputError(WireError):
 
 
 class FallbackError(WireError):
-    """None of several models has answered; `failures` has the error of each that was asked."""
+    """Every model failed; `failures` has the error of each model that was asked."""
 
     failures: dict[str, WireError]
-    """Name of a model, such as `gemini:gemini-3.8-flash`, to its error. Models that sit out are not
-    in it; the message names them."""
+    """Name of a model, such as `gemini:gemini-3.8-flash`, to its error. Skipped models are not in
+    it; the message names them."""
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         super().__init__(*args, **fields)
@@ -593,7 +597,7 @@ class PipelineError(WireError):
     """A pipeline cannot be read or run."""
 
 
-# --- what every wire's error reader shares --------------------------------------------------------
+# --- shared by the error readers of all wires -----------------------------------------------------
 
 _BY_STATUS: dict[int, type[APIError]] = {
     400: BadRequestError,
@@ -612,7 +616,7 @@ RETRYABLE_STATUS = frozenset({408, 409, 429})
 
 
 def class_of_status(status: int) -> type[APIError]:
-    """The error class of an HTTP status."""
+    """Return the error class of an HTTP status."""
     by_status = _BY_STATUS.get(status)
     if by_status is None:
         by_status = ServerError if status >= 500 else APIError
@@ -620,12 +624,12 @@ def class_of_status(status: int) -> type[APIError]:
 
 
 def retryable_status(status: int) -> bool:
-    """Whether the same request may succeed later (R-15)."""
+    """Return whether the same request may succeed later (R-15)."""
     return status in RETRYABLE_STATUS or status >= 500
 
 
 def invalid(cause: Exception, raw: bytes = b"") -> StreamInvalid:
-    """The error of a response whose decoding raised `cause`, which becomes its `__cause__`.
+    """Build the error of a response whose decoding raised `cause`, its `__cause__`.
 
     >>> try:
     ...     {}["id"]
@@ -661,9 +665,9 @@ _SENT = frozenset({"_request", "request", "response"})
 
 
 def frameless(cause: BaseException) -> BaseException:
-    """The exception and those it came from, without what may hold a key (R-28).
+    """Remove the frames of an exception and of its causes, which may hold a key (R-28).
 
-    That is their frames, and the request of an exception of httpx, whose headers hold the key.
+    The request of an exception of httpx is removed too, because its headers hold the key.
     """
     todo: list[BaseException | None] = [cause]
     seen: set[int] = set()
@@ -678,6 +682,6 @@ def frameless(cause: BaseException) -> BaseException:
     return cause
 
 
-# Tracebacks and pickles name the module where users find the classes.
+# Tracebacks and pickles name the module from which users import the classes.
 for _name in __all__:
     globals()[_name].__module__ = "wire.errors"

@@ -126,26 +126,26 @@ def exchange(
         yield Pause(wait)
 
 
-# --- what the response says -----------------------------------------------------------------------
+# --- facts in the response ------------------------------------------------------------------------
 
 
 def request_id(headers: Mapping[str, str]) -> str | None:
-    """The provider's id of the request; `None` if no header has one."""
+    """Return the provider's id of the request; `None` if no header has one."""
     id = next((headers[name] for name in _REQUEST_IDS if name in headers), None)
     return id and printable_line(id)  # it is printed and logged (R-34)
 
 
 def error_limits(error: WireError, now: float) -> tuple[RateLimit, ...]:
-    """The rate limits that the body of an error names, if it is a 429 (Google, OpenRouter)."""
+    """Parse the rate limits in the body of a 429 error (Google, OpenRouter)."""
     if error.status != 429 or not error.raw:
         return ()
-    from wire.core.rate_limits import body_limits  # few calls end so
+    from wire.core.rate_limits import body_limits  # few calls end with a 429
 
     return body_limits(error.raw, now)
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the server wants the client to wait.
+    """Return the seconds that the server wants the client to wait.
 
     Reads milliseconds, seconds and dates. Any other value is ignored.
 

@@ -17,7 +17,7 @@ from wire.core.memory import NOTES, RAW, S, WireStruct, extended, extra_of
 
 @checked_arguments(ConfigurationError)
 def with_extra(struct: S, keys: Mapping[str, Any]) -> S:
-    """A copy of a request struct that sends further JSON keys beside its fields.
+    """Return a copy of a request struct that sends further JSON keys beside its fields.
 
     >>> from wire import anthropic
     >>> from wire.core.memory import encode
@@ -77,7 +77,7 @@ def with_extra(struct: S, keys: Mapping[str, Any]) -> S:
 
 
 def narrowed(request: WireStruct, kind: type[S]) -> S:
-    """The fields of a request that another struct has too, with its extra keys.
+    """Return the fields of a request that another struct has too, with its extra keys.
 
     >>> from wire import anthropic
     >>> request = anthropic.MessageRequest(model="claude-opus-4-8", max_tokens=9, messages=[])

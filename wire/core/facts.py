@@ -50,7 +50,7 @@ NO_FACTS = Facts()
 
 @functools.cache
 def facts_of(struct: type[msgspec.Struct]) -> dict[str, Facts]:
-    """JSON key of each field -> its facts.
+    """Map the JSON key of each field to its facts.
 
     >>> from wire.gemini.types import FunctionCall
     >>> facts_of(FunctionCall)["partialArgs"].hosts, facts_of(FunctionCall)["name"].hosts

@@ -28,7 +28,7 @@ _MAX_NAME_BYTES = 180  # of the file's name in that of its temporary file; a nam
 
 
 def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
-    """All bytes of a file of up to `MAX_FILE_BYTES`.
+    """Read all bytes of a file of up to `MAX_FILE_BYTES`.
 
     Raises `error` with the path and the reason.
     """
@@ -97,7 +97,9 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
 
 
 def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:
-    """As `write_whole`, but a pipe, a terminal, a device or an open file gets the bytes as it is.
+    """Write as `write_whole`, but append to a pipe, a terminal, a device or an open file.
+
+    So /dev/stderr, /dev/null and a process substitution of the shell work as for other programs.
 
     So /dev/stderr, /dev/null and a process substitution of the shell work as they do for other
     programs.
@@ -122,7 +124,10 @@ def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireErro
 
 
 def _checked(path: Any, error: type[WireError]) -> str:
-    """The path as text. Other types are refused: `open` takes a number for an open file."""
+    """Return the path as text.
+
+    Other types are refused: `open` takes a number for an open file.
+    """
     try:
         name = os.fsdecode(path)
     except Exception:  # whatever `__fspath__` raises
@@ -133,8 +138,9 @@ def _checked(path: Any, error: type[WireError]) -> str:
 
 
 def _reason(cause: OSError | ValueError) -> str:
-    """Why a path was refused. A path that no system accepts, such as one with a NUL, is a
-    `ValueError`.
+    """Return why a path was refused.
+
+    A path that no system accepts, such as one with a NUL, raises a `ValueError`.
     """
     if isinstance(cause, OSError):
         return cause.strerror or type(cause).__name__
@@ -142,7 +148,7 @@ def _reason(cause: OSError | ValueError) -> str:
 
 
 def _descriptor_in(name: str) -> int | None:
-    """The descriptor that a path such as /dev/stdout or /proc/self/fd/3 names, else `None`."""
+    """Return the descriptor that a path such as /dev/stdout or /proc/self/fd/3 names, or `None`."""
     for _ in range(_MAX_LINKS):
         folder = _OPEN_FILES().fullmatch(os.path.realpath(os.path.dirname(name)))
         number = os.path.basename(name)
@@ -172,7 +178,10 @@ def _is_file_or_folder(mode: int) -> bool:
 
 
 def _make_folder(folder: str) -> None:
-    """Make a folder and those above it that are missing. `os.makedirs` opens these to everybody."""
+    """Make a folder and its missing parents, readable by their owner only.
+
+    `os.makedirs` would make the parents readable to everybody.
+    """
     if os.path.isdir(folder):
         return
     above = os.path.dirname(folder)
@@ -223,14 +232,17 @@ def replace_file(
 
 
 def _temporary_name(name: str) -> str:
-    """In the same folder, because a rename is atomic within one file system only."""
+    """Return the name of a temporary file in the same folder.
+
+    A rename is atomic within one file system only.
+    """
     folder, base = os.path.split(name)
     kept = base.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
     return os.path.join(folder, f".{kept}.{os.urandom(8).hex()}.tmp")
 
 
 def _mode_of_regular_file(name: str, dir_fd: int | None) -> int | None:
-    """The permissions of the file that is to be replaced; `None` if there is none."""
+    """Return the permissions of the file that is to be replaced; `None` if there is none."""
     try:
         mode = os.stat(name, dir_fd=dir_fd, follow_symlinks=False).st_mode
     except FileNotFoundError:

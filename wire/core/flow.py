@@ -27,7 +27,7 @@ and returns an `Answer`.
 
 
 def ask(call: Call[Answer]) -> Flow[Answer]:
-    """A flow of one call: `response = yield from ask(call)` has the type of the call's result."""
+    """Return a flow of one call: `response = yield from ask(call)` has the type of its result."""
     answer: Answer = yield call
     return answer
 
@@ -64,7 +64,7 @@ class FlowRun(Generic[Answer]):
     def tell(self, outcome: Any) -> None:
         """Send the outcome of `step` to the flow: a result, `None` for a pause, or the error.
 
-        Raises what the flow raises, and `ConfigurationError` if it yields anything but a call or a
+        Raises errors of the flow, and `ConfigurationError` if it yields anything but a call or a
         pause. An error that the flow makes of a response, such as that of a failed job, gets the
         request and the account of the last call.
         """

@@ -1,8 +1,9 @@
-"""What belongs to one process, and what a forked child has in its place.
+"""State that belongs to one process, and its replacement in a forked child.
 
 At the fork another thread of the parent may hold a lock, run a call that others wait for, or use a
-connection. The child has none of these threads: nobody in it would release the lock or end the
-call. So it gets new locks, forgets the calls, and leaves the connections to the parent.
+connection. The child has none of these threads, so nothing in it would release the lock or end the
+call. The child therefore gets new locks, forgets the calls, and leaves the connections to the
+parent.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _OWNERS: dict[int, tuple[weakref.ref[Any], Callable[[Any], object]]] = {}
 _numbers = itertools.count()
 _AWAITED: list[RLock] = []
 _held: dict[int, tuple[RLock, ...]] = {}
-"""What each thread that forks holds meanwhile."""
+"""The locks that each forking thread holds during the fork."""
 
 
 def at_fork(owner: T, renew: Callable[[T], object]) -> None:
@@ -44,7 +45,7 @@ def new_in_child(owner: object, **made: Callable[[], object]) -> None:
 
 
 def fork_waits_for(lock: RLock) -> None:
-    """Let `os.fork` wait for a lock, where a child could not repair what is half done under it."""
+    """Make `os.fork` wait for a lock that guards state which a child could not repair."""
     _AWAITED.append(lock)
 
 
@@ -61,7 +62,7 @@ def _after() -> None:
 
 def _in_child() -> None:
     _after()
-    with ExitStack() as stack:  # one that fails must not keep the others from running
+    with ExitStack() as stack:  # one that fails must not stop the others
         for reference, renew in list(_OWNERS.values()):
             if (owner := reference()) is not None:
                 stack.callback(renew, owner)

@@ -28,7 +28,7 @@ class Framing:
         self._head: bytes | None = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return the bytes to decode, without the BOM and the blanks before the first of them."""
+        """Return the bytes to decode, without a BOM and blanks at the beginning of the body."""
         if self._head is None:
             return data
         data = self._head + data

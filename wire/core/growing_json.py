@@ -1,13 +1,13 @@
-"""Reads one JSON value whose text comes in pieces: which fields are whole, which text grows.
+"""Parses one JSON value whose text comes in pieces, and reports its complete and growing fields.
 
-`jsonstream.py` finds the ends of whole objects in a body; this reader looks into one value.
+`jsonstream.py` finds the ends of complete objects in a body; this reader looks into one value.
 
 - Each character is read once. `_rest` holds only what may go on in the next piece: a part of an
   escape, or of a code fence. The pieces of a key or a number are joined at its end.
 - The reader builds no value. It appends one step for each thing that it reads, and a value is built
-  from the steps when somebody looks at it. A value for each piece would take quadratic time.
-- What is whole does not depend on where the text was cut. Only growing texts do.
-- The reader stops at the first error: whoever reads the whole text reports it.
+  from the steps when somebody reads it. A value for each piece would take quadratic time.
+- The complete fields do not depend on where the text was cut. Only growing texts do.
+- The reader stops at the first error, which the parser of the complete text reports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _State: TypeAlias = "Callable[[GrowingJSON, str, int, list[Field]], int]"
 
 _OPEN, _SET, _CLOSE = "open", "set", "close"
 _ROOT = ""
-"""Key of the whole value in the object that holds it."""
+"""Key of the outermost value in the object that holds it."""
 
 
 class _Text:
@@ -59,12 +59,12 @@ class _Text:
         self.length += len(piece)
 
     def end(self) -> None:
-        """No more pieces follow."""
+        """Mark the text as complete: no more pieces follow."""
         self._whole = self.upto(self.length)
         self._pieces, self._joined = [], (0, "")
 
     def upto(self, length: int) -> str:
-        """The first `length` characters."""
+        """Return the first `length` characters."""
         pieces, joined, whole = self._pieces, self._joined, self._whole  # in the order of `end`
         if whole is None:
             count, begun = joined
@@ -93,7 +93,9 @@ class Growth:
         self._built: tuple[int, int, dict[str, Any], tuple[Any, ...]] = (0, 0, {}, ())
 
     def value(self, count: int, length: int = 0) -> Any:
-        """The value after `count` steps. If the last one is a text, it has `length` characters.
+        """Build the value after `count` steps.
+
+        If the last one is a text, it has `length` characters.
 
         Only steps after those of the last value are taken. The parts that had ended are those of
         the last value; containers that were open are copies, so that no value changes.
@@ -159,7 +161,7 @@ class GrowingJSON:
         self._state: _State = _begin
         self._rest = ""
         self._path: list[str | int] = []
-        self._lists: list[bool] = []  # for each open container, whether it is a list
+        self._lists: list[bool] = []  # for each open container: is it a list
         self._texts: list[str] = []  # the pieces of a key or of a number
         self._growing = _Text()
         self._grew = False
@@ -184,13 +186,13 @@ class GrowingJSON:
         return Field(tuple(self._path), growing, len(self.growth.steps), length)
 
     def _ended(self, at: int, found: list[Field], text: _Text | None = None) -> int:
-        """The value at the path is whole."""
+        """Record that the value at the path is complete."""
         found.append(self._field(text))
         self._state = _next if self._lists else _over
         return at
 
     def _opened(self, is_list: bool) -> bool:
-        """A list or an object begins; False if it is too deep."""
+        """Record that a list or an object begins; return False if it is too deep."""
         if len(self._lists) >= DEPTH_LIMIT:
             return False
         self._step(_OPEN, list if is_list else dict)
@@ -206,7 +208,7 @@ class GrowingJSON:
         return self._ended(at, found)
 
     def _text(self, text: str, at: int) -> tuple[str | None, int]:
-        """The next characters of a string, and where they end; `None` for what is no string.
+        """Return the next characters of a string, and where they end; `None` if it is not a string.
 
         The position is -1 if the string goes on in the next piece.
         """

@@ -1,10 +1,10 @@
-"""Which host a URL names, and whether that host is this machine or a private network. No I/O.
+"""Determines the host of a URL, and whether that host is this machine or in a private network.
 
-A guard must judge the host that is connected to. Two parsers may read one URL differently: an HTTP
-library maps a full-width dot to a dot, and the operating system reads `127.1` and `0x7f.1` as
-127.0.0.1. A host is therefore accepted in one spelling only, which every parser reads alike (R-31).
-A name that the DNS resolves to a private address is not found out: that needs a look-up, and a
-second look-up may have another result.
+It does no I/O. A guard must judge the host that is connected to. Two parsers may read one URL
+differently: an HTTP library maps a full-width dot to a dot, and the operating system reads `127.1`
+and `0x7f.1` as 127.0.0.1. A host is therefore accepted in one spelling only, which every parser
+reads alike (R-31). A name that the DNS resolves to a private address is not detected: that needs a
+look-up, and a second look-up may have another result.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Origin(msgspec.Struct, frozen=True):
     port: int
 
     def __str__(self) -> str:
-        """The host, and the port unless it is the one of the scheme."""
+        """Return the host, and the port unless it is the default of the scheme."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -79,7 +79,7 @@ class Origin(msgspec.Struct, frozen=True):
 
 
 def origin_of(url: object) -> Origin:
-    """The origin of an http(s) URL.
+    """Parse the origin of an http(s) URL.
 
     >>> origin_of("https://LLM.example.:8443/v1")
     Origin(scheme='https', host='llm.example', port=8443)
@@ -101,9 +101,9 @@ def origin_of(url: object) -> Origin:
     return Origin(scheme, _checked_host(host), port)
 
 
-@functools.lru_cache(maxsize=64)  # asked for each new connection; a program has few hosts
+@functools.lru_cache(maxsize=64)  # called for each new connection; a program has few hosts
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1.
+    """Return whether a host is this machine: `localhost`, a name below it, 127.0.0.0/8 or ::1.
 
     >>> is_loopback("127.9.9.9"), is_loopback("app.localhost"), is_loopback("localhost.example")
     (True, True, False)
@@ -134,7 +134,7 @@ def _checked_host(host: str) -> str:
 
 def _address(host: str) -> Address | None:
     if ":" not in host and not host[-1:].isdigit():
-        return None  # a name, which most hosts have: `ipaddress` is not loaded for it
+        return None  # most hosts are names, which do not need `ipaddress`
 
     from ipaddress import ip_address
 

@@ -133,8 +133,9 @@ class Incoming(Generic[Chunk, Answer]):
         return self._result
 
     def received(self, size: int) -> bytes:
-        """The chunks so far, one a line, at least `size` bytes of them if there are as many. The
-        texts of neighbours are joined.
+        """Return the chunks so far, one a line: at least `size` bytes, if there are as many.
+
+        The texts of neighbours are joined.
         """
         lines: list[bytes] = []
         for chunk in self._kept.all():
@@ -240,13 +241,16 @@ class Incoming(Generic[Chunk, Answer]):
             raise self._error
 
     def result(self) -> Answer:
-        """The result of a stream that is over, the same object each time. Raises as `check`."""
+        """Return the result of a stream that is over, the same object each time.
+
+        Raises as `check`.
+        """
         self.ready.clear()
         self.check()
         return self.partial()
 
     def partial(self) -> Answer:
-        """The response folded from the chunks so far; `PARTIAL` is in its notes if incomplete.
+        """Fold the chunks so far to a response; `PARTIAL` is in its notes if it is incomplete.
 
         Raises the error of a response that cannot be folded.
         """
@@ -372,10 +376,10 @@ class _Folding:
         self._kept, self.notes, self._account, self._masked = kept, notes, account, masked
 
     def fold(self, complete: bool, error: WireError | None) -> Any:
-        """The response of the chunks so far; `error` ended its stream, if any did."""
+        """Fold the chunks so far to a response; `error` is the one that ended the stream."""
         try:
             result: Any = self._fold(self._kept.all())
-            if isinstance(result, MetadataStruct):  # a user-defined call may fold to any type
+            if isinstance(result, MetadataStruct):  # a user's call may fold to any type
                 result = with_notes(result, [*self.notes, *([] if complete else [PARTIAL])])
             if self._convert is not None:
                 result = self._convert(result, None if complete else error)

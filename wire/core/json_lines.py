@@ -1,4 +1,4 @@
-"""Files of JSON lines, as batches take and return them."""
+"""Files of JSON lines, the format of batches and their results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 
 def join_lines(values: Iterable[bytes]) -> bytes:
-    r"""A file with one JSON value a line.
+    r"""Join JSON values to a file with one value a line.
 
     >>> join_lines([b'{"a":1}', b'{"b":\n2}'])
     b'{"a":1}\n{"b": 2}\n'
@@ -19,7 +19,7 @@ def join_lines(values: Iterable[bytes]) -> bytes:
 
 
 def one_line_of(value: bytes) -> bytes:
-    r"""A JSON value on one line.
+    r"""Return a JSON value on one line.
 
     >>> one_line_of(b'{\n"a": "b\\n"}')
     b'{ "a": "b\\n"}'
@@ -28,7 +28,7 @@ def one_line_of(value: bytes) -> bytes:
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    r"""The lines of a file that are not blank, with their numbers, counted from 1.
+    r"""Yield the lines of a file that are not blank, with their numbers, counted from 1.
 
     >>> list(numbered_lines(b"{}\n\n[]\n"))
     [(1, b'{}'), (3, b'[]')]

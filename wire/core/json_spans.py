@@ -49,12 +49,12 @@ def json_values(text: str, at: int = 0) -> Iterator[tuple[Open, int, int]]:
 
 
 def path_of(open_: Open) -> Path:
-    """The path of the value that these brackets are around."""
+    """Return the path of the value inside these brackets."""
     return tuple(step[0] for step, _ in open_ if step[0] is not None)
 
 
 def replaced(text: str, spans: Iterable[tuple[int, int]], value: str) -> str:
-    """The text with the JSON of `value` in place of the spans; one inside another is none.
+    """Replace the spans of a text by the JSON of `value`; a span inside another one is ignored.
 
     >>> replaced('{"a": [1], "b": 2}', [(6, 9), (7, 8)], "x")
     '{"a": "x", "b": 2}'

@@ -1,4 +1,4 @@
-"""Whether JSON can represent a value: the check that every body, session and checkpoint passes.
+"""Checks whether JSON can represent a value, for every body, session and checkpoint.
 
 msgspec alone is not enough. It writes NaN and infinity as `null`, bytes as base64, a set as a list
 and the key `1` as `"1"`, all without an error.
@@ -83,7 +83,7 @@ def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = M
         violations = search.violations
         if not violations and expands((value,)):
             violations = [too_large(value, path)]
-    except RecursionError:  # the caller's own stack is deep already
+    except RecursionError:  # the stack of the caller is already deep
         violations = [Violation(path, "nested too deeply")]
     if violations:
         raise RuleError(violations=violations)
@@ -91,7 +91,7 @@ def checked(value: T, path: str = "", *, plain: bool = False, max_depth: int = M
 
 
 def are_sound(values: Sequence[Any]) -> bool:
-    """Whether `checked` returns each of `values`, judged in one pass without a walk in Python.
+    """Return whether `checked` would accept each of `values`, in one pass without a Python walk.
 
     >>> are_sound(["a", {"temp": [15, None]}]), are_sound(["a", {"temp": [float("nan")]}])
     (True, False)
@@ -113,7 +113,7 @@ def are_sound(values: Sequence[Any]) -> bool:
                     return False
             elif (
                 kind is dict
-                # Most schemas of tools are not flat, and need no call to tell.
+                # Most schemas of tools are not flat, and need no call to determine that.
                 and _SCALARS.issuperset(map(type, value.values()))
                 and is_flat(value)
             ):
@@ -138,8 +138,9 @@ def are_sound(values: Sequence[Any]) -> bool:
 
 
 def is_flat(value: dict[Any, Any]) -> bool:
-    """Whether an object has only scalars that msgspec writes as they are, under keys that are
-    texts. Encoding it refuses the rest that JSON cannot represent.
+    """Return whether an object has only text keys, and scalars that msgspec writes unchanged.
+
+    Encoding refuses the remaining values that JSON cannot represent.
 
     >>> is_flat({"city": "Bergen", "days": 3}), is_flat({"days": [3]})
     (True, False)
@@ -162,7 +163,7 @@ _SCALARS = frozenset({str, int, bool, float, type(None)})
 
 
 def expands(values: Iterable[Any], limit: int = MAX_VALUES) -> bool:
-    """Whether these values, written as JSON, have more than `limit` values in them.
+    """Return whether these values, written as JSON, contain more than `limit` values.
 
     >>> doubled: list[Any] = []
     >>> for _ in range(40):
@@ -197,7 +198,10 @@ def expands(values: Iterable[Any], limit: int = MAX_VALUES) -> bool:
 
 
 def _repeated_expand(level: dict[int, Any], times: Counter[int], limit: int) -> bool:
-    """As `expands`, for few values that occur many times: each is looked at once in a level."""
+    """Return the result of `expands` for few values that occur many times.
+
+    Each value is looked at once in a level.
+    """
     for _ in range(_MAX_LEVELS):
         inner: dict[int, Any] = {}
         inner_times: Counter[int] = Counter()
@@ -220,7 +224,7 @@ def check_size(value: Any, path: str, limit: int = MAX_VALUES) -> None:
 
 
 def too_large(value: Any, path: str, limit: int = MAX_VALUES) -> Violation:
-    """The violation for a value that `expands`, at the field or key that makes it so large."""
+    """Build the violation for a value that `expands`, at the field or key that causes it."""
     search = _Search(path, False, MAX_DEPTH)
     steps: _Steps = ()
     while len(steps) < MAX_PATH_STEPS:
@@ -234,7 +238,7 @@ def too_large(value: Any, path: str, limit: int = MAX_VALUES) -> Violation:
 
 
 def json_of_file(source: bytes | str, name: str, error: type[WireError]) -> Any:
-    """The JSON of a file, from its bytes or its text.
+    """Decode the JSON of a file, from its bytes or its text.
 
     >>> json_of_file('{"visits": {"ask": 1}', "run.json", WireError)
     Traceback (most recent call last):
@@ -267,12 +271,12 @@ def json_of_file(source: bytes | str, name: str, error: type[WireError]) -> Any:
 
 
 def json_text(value: Any, path: str) -> str:
-    """`value` as JSON text, non-ASCII characters kept. Raises as `checked`."""
+    """Encode `value` as JSON text, non-ASCII characters kept. Raises as `checked`."""
     return msgspec.json.encode(checked(value, path)).decode()
 
 
 def is_deep(data: bytes) -> bool:
-    """Whether JSON may be nested deeper than 500 levels: so many brackets close in a row."""
+    """Return whether JSON may have more than 500 levels, by its consecutive closing brackets."""
     if len(data) < _LEAST_DEEP:
         return False
     brackets = data.translate(None, _NO_BRACKETS)
@@ -280,7 +284,10 @@ def is_deep(data: bytes) -> bool:
 
 
 def _is_read_back(value: MetadataStruct) -> bool:
-    """Whether a struct decodes to itself after encoding, which is faster than a walk in Python."""
+    """Return whether a struct decodes to itself after encoding.
+
+    This is faster than a walk in Python.
+    """
     if RAW in value.__dict__:
         return True
     if expands((value,)):
@@ -337,7 +344,7 @@ class _Search:
             del self._open[id(value)]
 
     def _inner(self, value: Any) -> Iterable[tuple[Any, Any]] | None:
-        """The items of a container, each with its key or index; `None` for a scalar."""
+        """Return the items of a container, each with its key or index; `None` for a scalar."""
         if isinstance(value, dict):
             return value.items()
         if isinstance(value, (list, tuple)):
@@ -362,7 +369,7 @@ class _Search:
         return None
 
     def _problem(self, value: Any) -> str:
-        """What is wrong with a scalar; empty if nothing is."""
+        """Return the problem of a scalar; empty if there is none."""
         if isinstance(value, enum.Enum) and not self._plain:
             value = value.value
         if isinstance(value, str):
@@ -379,7 +386,7 @@ class _Search:
         return f"expected a JSON value, not {type(value).__name__}"
 
     def path_of(self, steps: _Steps) -> str:
-        """The JSON path of a position in the value."""
+        """Format the JSON path of a position in the value."""
         path = self._path
         for step in steps:
             path = f"{path}[{step}]" if isinstance(step, int) else key_path(path, step)
@@ -392,7 +399,7 @@ class _Search:
 
 
 def _is_encodable(value: object) -> bool:
-    """Whether msgspec writes this scalar as what it is."""
+    """Return whether msgspec writes this scalar without a change."""
     try:
         msgspec.json.encode(value)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -407,7 +414,7 @@ def _key_problem(key: object) -> str:
 
 
 def _nesting_start(steps: _Steps) -> _Steps:
-    """The path to the first of the equal steps at the end of `steps`, such as `[0][0][0]`."""
+    """Return the path to the first of equal steps at the end of `steps`, such as `[0][0][0]`."""
     end = len(steps)
     while end and steps[end - 1] == steps[-1]:
         end -= 1

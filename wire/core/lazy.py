@@ -36,7 +36,7 @@ def lazy_names(
         if name in modules:
             return importlib.import_module(modules[name])
         home = homes.get(name, "")
-        # A submodule of `types` is none of its names: the package may have a module of that name.
+        # Submodules of `types` are not names of the package, which may have a module of that name.
         if not home and types and not name.startswith("__") and name in _public_names(types):
             home = types
         value = getattr(importlib.import_module(home), name, None) if home else None
@@ -70,7 +70,7 @@ def _public_names(module: str) -> Sequence[str]:
 
 
 def _owner(module: str, name: str) -> str:
-    """The public module of a name, such as an error class, that an imported module defines."""
+    """Return the public module of a name, such as an error class, from an imported module."""
     value = vars(sys.modules[module]).get(name) if module in sys.modules else None
     owner: str = getattr(value, "__module__", "")
     same = owner in sys.modules and sys.modules[owner] is sys.modules[module]
@@ -90,14 +90,14 @@ def public_modules(package: str, modules: Mapping[str, str]) -> None:
 
 
 class _PublicModules:
-    """Finds and loads the modules of `public_modules`, and what is inside them."""
+    """Finds and loads the modules of `public_modules`, and their submodules."""
 
     def __init__(self, prefix: str, homes: Mapping[str, str]) -> None:
         self._prefix = prefix
         self._homes = homes
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if not name.startswith(self._prefix):  # nearly every import of a program
+        if not name.startswith(self._prefix):  # nearly every import of a program ends here
             return None
         for public, home in self._homes.items():
             if name == public or name.startswith(f"{public}."):

@@ -75,10 +75,10 @@ def plain(body: bytes) -> Any:
 
 
 def odd_text(raw: bytes | None, *path: str | int) -> str:
-    """The text that stands for a value of a wrong type at a path in received bytes.
+    """Return the text for a value of a wrong type at a path in received bytes.
 
-    A host may send an object where the wire has a text, such as a structured answer. Its JSON is
-    then the text. Returns `""` if there is no value, or an empty list or object.
+    A host may send an object where the wire has a text, such as a structured answer. The text is
+    then the JSON of the object. Returns `""` if there is no value, or an empty list or object.
 
     >>> odd_text(b'{"content": {"city": "Paris"}}', "content")
     '{"city":"Paris"}'
@@ -116,7 +116,7 @@ Fields: TypeAlias = dict[str, Any]
 
 
 def fields_of(raw: Any) -> Fields:
-    """The members of an object as bytes; empty if `raw` is not an object."""
+    """Split an object into its members, each as bytes; empty if `raw` is not an object."""
     try:
         fields: Fields = decoder(dict[str, msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
@@ -130,7 +130,7 @@ def fields_of(raw: Any) -> Fields:
 
 
 def items_of(raw: Any) -> list[msgspec.Raw]:
-    """The items of a list as bytes; empty if `raw` is not a list."""
+    """Split a list into its items, each as bytes; empty if `raw` is not a list."""
     try:
         items: list[msgspec.Raw] = decoder(list[msgspec.Raw]).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
@@ -187,11 +187,11 @@ def _finite_integer(digits: str) -> int | float | None:
 
 
 def _null(constant: str) -> None:
-    """What NaN and infinity become."""
+    """Replace NaN and infinity by `None`."""
 
 
 def portable(value: Any) -> Any:
-    """A value from received JSON, so that it can be saved, continued and sent to any vendor (R-44).
+    """Make a value from received JSON portable: it can be saved and sent to any vendor (R-44).
 
     >>> portable({"a": [float("nan"), 2**64, "\\ud83d"]})
     {'a': [None, 18446744073709551616, '�']}
@@ -209,7 +209,10 @@ def portable(value: Any) -> Any:
 
 
 def portable_json(data: bytes) -> Any:
-    """`portable(plain(data))`. JSON that msgspec reads needs only the check of its depth."""
+    """Return `portable(plain(data))`.
+
+    JSON that msgspec reads needs only the check of its depth.
+    """
     if not is_deeper(data, PICKLED_DEPTH):
         try:
             return msgspec.json.decode(data)
@@ -257,8 +260,8 @@ def _drop_misfits(value: Any, kind: Any) -> None:
     """Remove the fields with values of a wrong type, at any depth.
 
     A list or a map with an item of a wrong type is removed with all its items. Each value is
-    converted once for each struct around it. To convert the whole again after each field would take
-    seconds for a list of a thousand structs with one odd field each.
+    converted once for each struct around it. Converting the outermost value again after each field
+    would take seconds for a list of a thousand structs with one odd field each.
     """
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
@@ -277,7 +280,7 @@ def _drop_misfits(value: Any, kind: Any) -> None:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Whether the value has the type once the misfits in it are removed, which this does."""
+    """Remove the misfits in a value; return whether it then has the type."""
     for last in (False, True):
         try:
             convert(value, kind)
@@ -290,7 +293,7 @@ def _fits(value: Any, kind: Any) -> bool:
 
 @functools.cache
 def _field_types(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
-    """The key and the type of each field of a struct."""
+    """Return the key and the type of each field of a struct."""
     return tuple((each.encode_name, each.type) for each in msgspec.structs.fields(kind))
 
 
@@ -319,7 +322,7 @@ class Halves:
 
     @property
     def rest(self) -> str:
-        """U+FFFD if a first half still waits at the end of the stream, else empty."""
+        """U+FFFD if a first half still waits at the end of the stream; otherwise empty."""
         return "\ufffd" if self._held else ""
 
 
@@ -330,7 +333,7 @@ def well_formed(text: str) -> str:
 
 def _is_well_formed(text: str) -> bool:
     try:
-        # In pieces: the UTF-8 of megabytes is memory that nobody needs.
+        # In pieces, because the UTF-8 of megabytes at once would waste memory.
         for start in range(0, len(text), _ENCODED_CHARACTERS):
             text[start : start + _ENCODED_CHARACTERS].encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Limits for what is received, and the readers that enforce them (R-10).
+"""Limits for received data, and the readers that enforce them (R-10).
 
 Without them a server decides how much memory and time a client spends. Each default is far above
 what vendors send, and each can be set: `Client("gemini", limits=Limits(event=2**20))`. An error
@@ -26,11 +26,11 @@ _INFLATED_AT_ONCE = 256 * 1024
 _COMPRESSED_AT_ONCE = 16 * 1024
 """Bytes of a compressed body between two checks of its limit."""
 _UNCHECKED_OUTPUT = 1024 * 1024
-"""Bytes that may be inflated at any ratio. Small bodies compress well and are no bomb."""
+"""Bytes that may be inflated at any ratio. Small bodies compress well and are not a bomb."""
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Largest sizes of what a client receives.
+    """Largest sizes of the data that a client receives.
 
     >>> Limits(body=1024 * 1024).body
     1048576
@@ -82,7 +82,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 def over(name: str, problem: str) -> LimitError:
-    """The error for something that is larger than the field `name` of `Limits` allows.
+    """Build the error for something that exceeds the field `name` of `Limits`.
 
     >>> print(over("depth", "the JSON is nested more than 512 levels deep"))
     the JSON is nested more than 512 levels deep; limits.depth sets the limit
@@ -107,7 +107,7 @@ _STEPS = {91: 1, 123: 1, 93: -1, 125: -1}
 
 
 def unchecked_json(limits: Limits) -> int:
-    """Bytes of the largest JSON that `check_json` need not look at: the common event."""
+    """Return the size of the largest JSON that needs no `check_json`: most events are smaller."""
     return min(limits.depth, limits.containers, limits.values)
 
 
@@ -129,7 +129,7 @@ def check_json(data: bytes, limits: Limits) -> None:
     opened = count(data, b"{") + count(data, b"[")
     if opened <= min(limits.depth, containers) and count(data, b",") <= values:
         return
-    bare = _STRINGS.sub(b"", data)  # what is in texts does not count
+    bare = _STRINGS.sub(b"", data)  # brackets in texts do not count
     if bare.count(b"{") + bare.count(b"[") > containers:
         raise over("containers", f"JSON has more than {containers} lists and objects")
     if bare.count(b",") > values:
@@ -144,8 +144,10 @@ _FEW_BYTES = 256
 
 
 def count(data: bytes, byte: bytes) -> int:
-    """How often a byte occurs. Where it is rare, as in the JSON of an image, `find` takes a
-    twentieth of the time that `bytes.count` takes.
+    """Count how often a byte occurs.
+
+    Where it is rare, as in the JSON of an image, `find` takes a twentieth of the time that
+    `bytes.count` takes.
 
     >>> count(b"[" * 300, b"["), count(b" " * 100_000 + b"[" * 300, b"[")
     (300, 300)
@@ -161,12 +163,15 @@ def count(data: bytes, byte: bytes) -> int:
 
 
 def is_deeper(data: bytes, levels: int) -> bool:
-    """Whether JSON has more levels of lists and objects. Most has fewer brackets than levels."""
+    """Return whether JSON has more than `levels` levels of lists and objects.
+
+    Most JSON has fewer brackets than that, so it needs no walk.
+    """
     return count(data, b"{") + count(data, b"[") > levels and depth_of(data) > levels
 
 
 def depth_of(data: bytes) -> int:
-    """Levels of lists and objects in JSON.
+    """Count the levels of lists and objects in JSON.
 
     >>> depth_of(b'{"a": ["]]", {}]}')
     3

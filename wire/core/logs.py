@@ -19,7 +19,7 @@ logging.getLogger("wire").addHandler(logging.NullHandler())
 
 
 def logger(name: str) -> logging.Logger:
-    """The logger of that name, whose records hold no control characters.
+    """Return the logger of that name, whose records have no control characters.
 
     The template of a record stays, so that records can be grouped by it.
     """

@@ -1,7 +1,7 @@
-"""`Mask`: removes keys from what servers send back, such as a 401 that repeats the key (R-29).
+"""`Mask`: removes keys from texts of servers, such as a 401 that repeats the key (R-29).
 
-A server may repeat a part of a key only, and may write it percent-encoded, with escapes of JSON or
-HTML, or in base64. A part of `MIN_FRAGMENT` characters is enough to be hidden.
+A server may repeat only a part of a key, and may write it percent-encoded, with escapes of JSON or
+HTML, or in base64. A part of `MIN_FRAGMENT` characters is hidden.
 
 The search is linear in the text. A fragment of 12 characters contains 6 characters that begin at a
 multiple of 7, wherever it begins. So only every seventh position is looked up, and a hit is
@@ -25,7 +25,7 @@ from wire.core.secret import Secret
 MIN_FRAGMENT = 12
 """Characters of a key in a row that are hidden."""
 _MIN_WHOLE = 8
-"""Characters. A shorter secret is no credential, and masking it would remove ordinary words."""
+"""Characters. A shorter secret is not a credential, and masking it would remove ordinary words."""
 _PIECE = 6
 _STRIDE = MIN_FRAGMENT - _PIECE + 1
 _INDEXED_FROM = 1000
@@ -60,12 +60,12 @@ class Mask:
         return Mask, (self._secrets,)
 
     def and_also(self, secrets: Iterable[Secret]) -> Mask:
-        """A mask of these secrets too; itself if there are none."""
+        """Return a mask of these secrets too; itself if there are none."""
         further = tuple(secrets)
         return Mask((*self._secrets, *further)) if further else self
 
     def text(self, text: str) -> str:
-        """The text with `***` in place of secrets and of their fragments."""
+        """Replace secrets and their fragments in a text by `***`."""
         forms, short = self._forms()
         for word in short:
             text = text.replace(word, SHOWN)
@@ -76,7 +76,7 @@ class Mask:
         return _masked(text, text, range(len(text) + 1), forms)
 
     def body(self, body: bytes) -> bytes:
-        """The body of a request with `***` in place of whole secrets; itself if it has none.
+        """Replace complete secrets in the body of a request by `***`; return itself if it has none.
 
         A body has up to 100 MB, so fragments are not searched for, and the bytes are not copied.
         """
@@ -87,7 +87,7 @@ class Mask:
         return body
 
     def value(self, value: Any) -> Any:
-        """A JSON value or struct with masked texts, at every depth; itself if nothing changes."""
+        """Mask the texts in a JSON value or struct, at every depth; return itself if unchanged."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, bytes):
@@ -139,7 +139,7 @@ class Mask:
         return error.message != before
 
     def _quoting(self, text: str) -> str:
-        """A message, which may quote the beginning of a body with credentials in its fields."""
+        """Mask a message that may quote the beginning of a body with credentials in its fields."""
         from wire.core.secret_fields import masked_body  # for errors only
 
         return masked_body(self.text(text).encode("utf-8", "surrogatepass")).decode(
@@ -147,7 +147,10 @@ class Mask:
         )
 
     def _is_in(self, raw: bytes) -> bool:
-        """Whether a body repeats a secret; the end of a long body is searched for whole ones."""
+        """Return whether a body repeats a secret.
+
+        The end of a long body is searched for complete secrets only.
+        """
         head = raw[:_SEARCHED_BYTES].decode("latin-1")
         return self.text(head) != head or any(
             word.encode() in raw for each in self._secrets for word in each.words()
@@ -155,7 +158,7 @@ class Mask:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error, its causes and its contexts."""
+    """Yield the error, its causes and its contexts."""
     todo: list[BaseException | None] = [error]
     seen: set[int] = set()
     while todo:
@@ -170,7 +173,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _forms_of(secrets: Iterable[Secret]) -> tuple[str, list[str]]:
-    """What to search for: all forms of long secrets in one text, and the short secrets."""
+    """Return the texts to search for: all forms of long secrets as one text, and short secrets."""
     words = dict.fromkeys(word for each in secrets for word in each.words())
     long = [word for word in words if len(word) >= MIN_FRAGMENT]
     forms = [form for word in long for form in (word, *in_base64(word.encode()))]
@@ -181,7 +184,7 @@ def _forms_of(secrets: Iterable[Secret]) -> tuple[str, list[str]]:
 
 
 def _masked(text: str, plain: str, positions: Sequence[int], forms: str) -> str:
-    """`text` without the fragments of `forms` that are in `plain`.
+    """Remove the fragments of `forms` that are in `plain` from `text`.
 
     `plain` is the text or its unescaped form; `positions[i]` is where its character i is in the
     text.
@@ -206,7 +209,7 @@ def _masked(text: str, plain: str, positions: Sequence[int], forms: str) -> str:
 
 
 def _grown(plain: str, at: int, begin: int, forms: str) -> tuple[int, int]:
-    """The longest fragment of `forms` around the piece at `at`, not before `begin`."""
+    """Extend the piece at `at` to the longest fragment of `forms`, not before `begin`."""
     piece, best = plain[at : at + _PIECE], (at, at)
     here = forms.find(piece)
     while here >= 0:
@@ -229,7 +232,7 @@ def _grown(plain: str, at: int, begin: int, forms: str) -> tuple[int, int]:
 
 
 def _unescaped(text: str) -> tuple[str, list[int]]:
-    """The text without escapes, and the position of each of its characters in the text."""
+    """Decode the escapes of a text; return the position of each character in the original text."""
     plain: list[str] = []
     positions: list[int] = []
     done = 0
@@ -245,9 +248,9 @@ def _unescaped(text: str) -> tuple[str, list[int]]:
 
 
 def _character(escape: str) -> str:
-    """The character that an escape stands for."""
+    """Decode an escape to its character."""
     if escape[0] == "&":
-        from html import unescape  # its table of names is large
+        from html import unescape  # the table of names is large
 
         return unescape(escape)[:1]
     if escape[0] == "%":
@@ -256,7 +259,7 @@ def _character(escape: str) -> str:
 
 
 def in_base64(value: bytes) -> Iterator[str]:
-    """The base64 text of `value` inside a longer text, at all three alignments, in both alphabets.
+    """Yield the base64 of `value` inside a longer text, at all three alignments in both alphabets.
 
     Characters that also depend on neighbouring bytes are cut off.
     """

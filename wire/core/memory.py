@@ -77,18 +77,18 @@ class MetadataStruct(
         return msgspec.Struct.__rich_repr__(self._shown())
 
     def _shown(self: B) -> B:
-        """Itself, or a copy without credentials."""
+        """Return itself, or a copy without credentials."""
         hidden = self._hidden()
         if not hidden:
             return self
-        # Nothing is checked: a traceback shows a struct that is being made, too.
+        # No checks here: a traceback may also show a struct that is not fully built.
         shown: B = msgspec.Struct.__copy__(self)  # type: ignore[attr-defined]
         for name, value in hidden.items():
             msgspec.structs.force_setattr(shown, name, value)
         return shown
 
     def _hidden(self) -> dict[str, Any]:
-        """The fields that hold credentials, with `***` in place of them."""
+        """Return the fields that hold credentials, with `***` in place of their values."""
         from wire.core.secret_fields import hidden_fields  # few programs print a struct
 
         return hidden_fields(self)
@@ -128,7 +128,7 @@ class WireStruct(MetadataStruct, frozen=True, kw_only=True):
     """
     _raw: ClassVar[msgspec.Raw | Slice | None] = None
     _decode: ClassVar[Callable[[bytes, type[Any]], Any]]
-    """How received bytes become a struct; `wire.core.lenient`, which decodes them, sets it."""
+    """Decodes received bytes to a struct; `wire.core.lenient` sets it."""
 
     @property
     def raw(self) -> bytes | None:
@@ -161,7 +161,7 @@ class Note(msgspec.Struct, frozen=True):
     path: str
     """JSON path of the value; empty for the request or response itself."""
     message: str
-    """What was changed, added or dropped, and why."""
+    """The change, and its reason."""
 
     def __str__(self) -> str:
         text = f"{self.path}: {self.message}" if self.path else self.message
@@ -181,7 +181,7 @@ class Noted(list[T]):
 
 
 def notes(built: object) -> tuple[Note, ...]:
-    """Return the notes on what was changed, added or dropped while `built` was built.
+    """Return the notes on changes, additions and omissions while `built` was built.
 
     >>> from wire import gemini
     >>> config = gemini.GenerationConfig(
@@ -203,9 +203,9 @@ def notes(built: object) -> tuple[Note, ...]:
 
 
 def _notes(value: Any, path: str) -> Iterator[Note]:
-    """The notes in a struct or a list. Notes of a struct cover all values inside it."""
+    """Yield the notes in a struct or a list. Notes of a struct cover all values inside it."""
     if isinstance(value, Noted):
-        yield from value.notes  # their paths begin at the request that the list is for
+        yield from value.notes  # their paths begin at the request that gets the list
     elif isinstance(value, MetadataStruct):
         own = value.__dict__.get(NOTES)
         if own is not None:
@@ -236,7 +236,7 @@ def _joined(path: str, step: str) -> str:
 
 
 def with_notes(built: B, added: typing.Iterable[Note]) -> B:
-    """Add notes to `built`: to its field `notes` if it has one, else as metadata."""
+    """Add notes to `built`: to its field `notes` if it has one, otherwise as metadata."""
     added = tuple(added)
     if "notes" not in built.__struct_fields__:
         # An empty tuple is stored too: with it, `notes` does not search the fields.
@@ -299,7 +299,7 @@ class Slice:
 
 
 def kept_bytes(struct: WireStruct) -> msgspec.Raw:
-    """The received bytes of a struct, as `encode` writes them into a body."""
+    """Return the received bytes of a struct, in the form that `encode` writes into a body."""
     kept: msgspec.Raw | Slice = struct.__dict__[RAW]
     if isinstance(kept, Slice):
         vars(struct)[RAW] = kept = kept.raw()
@@ -369,11 +369,11 @@ class FrozenDict(dict[str, Any]):
 
 
 def _pickled(value: Any) -> tuple[Any, ...]:
-    """How a read-only container is pickled: plain inside, and as JSON if it is nested deeply."""
+    """Return the pickle of a read-only container: plain values, or JSON if it is nested deeply."""
     plain = _thawed(value)
     try:
         data = json.dumps(plain)
-    except (TypeError, ValueError):  # it has structs, whose own pickles decide
+    except (TypeError, ValueError):  # structs in it pickle themselves
         return freeze, (plain,)
     return (_frozen, (data,)) if is_deeper(data.encode(), PICKLED_DEPTH) else (freeze, (plain,))
 
@@ -383,7 +383,7 @@ def _frozen(data: str) -> Any:
 
 
 def _thawed(value: Any) -> Any:
-    """Plain lists and dicts in place of read-only ones."""
+    """Replace read-only lists and dicts by plain ones."""
     if isinstance(value, dict):
         thawed: Any = {}
         for key, item in value.items():
@@ -428,8 +428,8 @@ def shared(struct: S) -> S:
     """Make a struct read-only, so that many requests can hold it, and attach an empty dict under
     the metadata key `FINDINGS`.
 
-    Code that reads the struct caches there what it computed from it. The cache stays valid, because
-    the struct never changes.
+    Code that reads the struct caches there the values that it computed from it. The cache stays
+    valid, because the struct never changes.
     """
     vars(freeze(struct))[FINDINGS] = {}
     return struct
@@ -437,7 +437,7 @@ def shared(struct: S) -> S:
 
 @functools.cache
 def _containers(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Names of the fields of `cls` that can hold a list or a dict, at any depth."""
+    """Return the names of the fields of `cls` that can hold a list or a dict, at any depth."""
     return tuple(
         name
         for name, hint in typing.get_type_hints(cls).items()
@@ -504,7 +504,7 @@ def _lowered(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _lowered_structs(kind: type[WireStruct], structs: Sequence[Any]) -> Sequence[Any]:
-    """As `_lowered`, for structs of one class."""
+    """Replace received structs in structs of one class, as `_lowered`."""
     raws = list(map(raw_of, structs))
     found = set(map(type, raws))
     if found == {msgspec.Raw}:
@@ -531,7 +531,7 @@ def _lowered_structs(kind: type[WireStruct], structs: Sequence[Any]) -> Sequence
 
 
 def _lowered_by_type(kinds: Iterable[type], values: Sequence[Any]) -> Sequence[Any]:
-    """As `_lowered`, for values of several types."""
+    """Replace received structs in values of several types, as `_lowered`."""
     for kind in kinds:
         if issubclass(kind, _HOLDERS):
             own = [value for value in values if type(value) is kind]
@@ -548,7 +548,7 @@ _HOLDERS = (WireStruct, *_CONTAINERS)
 
 @functools.cache
 def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
-    """Names of the fields of `cls` that can hold a struct with received bytes, at any depth."""
+    """Return the names of the fields of `cls` that can hold a struct with received bytes."""
     return tuple(
         name
         for name, inner in _structs_of_fields(cls).items()
@@ -558,7 +558,7 @@ def _holders(cls: type[WireStruct]) -> tuple[str, ...]:
 
 @functools.cache
 def _holder_getters(cls: type[WireStruct]) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
-    """These fields with their getters."""
+    """Return the fields of `_holders` with their getters."""
     return tuple((name, operator.attrgetter(name)) for name in _holders(cls))
 
 
@@ -574,7 +574,7 @@ def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:
 
 @functools.cache
 def _structs_of_fields(cls: type[WireStruct]) -> dict[str, tuple[type[WireStruct], ...]]:
-    """Name of each field -> the structs that its annotation names.
+    """Map the name of each field to the structs that its annotation names.
 
     `typing.get_type_hints` would evaluate each annotation, which for the request of Gemini takes as
     long as half of `import httpx`. The words of an annotation name the same structs.
@@ -615,14 +615,15 @@ _extended_classes: dict[type, type] = {}
 
 
 def extended(cls: type[S]) -> type[S]:
-    """The subclass of `cls` with a field `extra`: further JSON keys, each with its value.
+    """Make the subclass of `cls` with a field `extra`: further JSON keys, each with its value.
 
     A field, because `msgspec.structs.replace` drops metadata; a subclass, so that responses, which
     are decoded by the thousand, do not carry the field.
     """
     if EXTRA_KEY in cls.__struct_encode_fields__:
         return cls
-    # Two threads may make two classes, whose structs differ: all take the one that is kept first.
+    # Two threads may make two classes, whose structs differ: both take the one that is stored
+    # first.
     found = _extended_classes.get(cls) or _extended_classes.setdefault(cls, _extended(cls))
     return typing.cast("type[S]", found)
 
@@ -653,13 +654,13 @@ def _restore_extended(cls: type[S], fields: dict[str, Any], metadata: dict[str, 
 
 
 def extra_of(struct: WireStruct) -> dict[str, Any]:
-    """The extra keys of a struct; empty if it has none."""
+    """Return the extra keys of a struct; empty if it has none."""
     extra = getattr(struct, "extra", None) if EXTRA_KEY in struct.__struct_encode_fields__ else None
     return extra or {}
 
 
 def _with_extra_keys(value: Any) -> Any:
-    """`value` for msgspec, with received structs and structs with extra keys as bytes."""
+    """Prepare `value` for msgspec: received structs and structs with extra keys become bytes."""
     if isinstance(value, WireStruct):
         if RAW in value.__dict__:
             return kept_bytes(value)
@@ -725,12 +726,12 @@ _STEP = lazy_pattern(r"""\.?([^.\[\]"\\]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]""")
 
 
 def steps_of(path: str) -> list[str | int]:
-    """The keys and indices of a JSON path as `key_path` and errors write it.
+    """Split a JSON path, as `key_path` and errors write it, into its keys and indices.
 
     >>> steps_of('tools[0].labels["a.b"]')
     ['tools', 0, 'labels', 'a.b']
 
-    Raises `ValueError` for a text that is no path.
+    Raises `ValueError` for a text that is not a path.
     """
     steps: list[str | int] = []
     position = 0
@@ -776,10 +777,10 @@ def _unknown(typed: Any, plain: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def answer_account(answer: Any) -> Account | None:
-    """The account of a received result or of an error; `None` if no client of this process received
-    it.
+    """Return the account of a received result or of an error; `None` if there is none.
 
-    `client.account(result)` and `error.account` are the same.
+    A result has an account if a client of this process received it. `client.account(result)` and
+    `error.account` are the same.
     """
     if isinstance(answer, WireError):
         return answer.account

@@ -33,7 +33,7 @@ class Data(Protocol):
         ...
 
     def pieces(self) -> Iterator[bytes]:
-        """The data from its beginning."""
+        """Yield the data from its beginning."""
         ...
 
 
@@ -111,13 +111,16 @@ class Multipart:
         return f"Multipart({list(self.fields)}, {len(self)} bytes)"
 
     def shown(self) -> bytes:
-        """The body with `<N bytes>` in place of each file."""
+        """Return the body with `<N bytes>` in place of each file."""
         parts = [head + (b"" if data is None else b"<%d bytes>" % data.size) + b"\r\n"
                  for head, data in self._parts]  # fmt: skip
         return b"".join(parts) + self._end
 
     def curl_words(self) -> list[str]:
-        """The options of curl that send the same form; files are read from the current folder."""
+        """Return the options of curl that send the same form.
+
+        curl reads the files from the current folder.
+        """
         import shlex  # few programs print a command line
 
         words = []
@@ -130,7 +133,7 @@ class Multipart:
 
 
 def form_parts(form: Multipart) -> dict[str, Any]:
-    """The fields of a `Call` that sends a form."""
+    """Return the fields of a `Call` that sends a form."""
     headers = {"content-type": form.content_type}
     return {"form": form, "headers": headers, "idempotent": form.is_repeatable}
 
@@ -140,7 +143,7 @@ def _escaped(name: str) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    # The name of a file may have bytes that are no UTF-8, which Python keeps as lone surrogates.
+    # The name of a file may have bytes that are not UTF-8, which Python keeps as lone surrogates.
     return text.encode("utf-8", "replace")
 
 

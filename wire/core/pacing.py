@@ -3,8 +3,8 @@
 No clock, no I/O, no locks: each method gets the time as an argument, in seconds of any clock.
 `wire.pace` holds the lock and waits.
 
-What a limit allows comes back evenly over its window, as at OpenAI and Anthropic. A limit that
-somebody named is never changed. What servers report is a limit of its own, for one model at one
+Used capacity comes back evenly over the window of a limit, as at OpenAI and Anthropic. A limit that
+the user sets is never changed. A limit that a server reports is separate, for one model at one
 provider, and all limits must allow a call.
 """
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 _BYTES_PER_TOKEN = 4
 _SHARE = 0.98
-"""Of each limit. Calls do not take equally long to the server: without the rest, one that is slow
-and one that is quick would arrive closer together than the limit allows."""
+"""Share of each limit that is used. Calls do not take equally long to the server: without a margin,
+a slow and a quick one would arrive closer together than the limit allows."""
 _MINUTE = 60.0
 LONGEST = 3600.0
-"""Seconds. A wait that is longer is not kept, nor a limit with a longer window: the call is sent,
-and the server's error says in time what no patience mends."""
+"""Seconds. A longer wait, or a limit with a longer window, is ignored: the call is sent, and the
+server's error reports at once what waiting would not mend."""
 _SLACK = 1e-6
 _SHORTEST = 0.001
-"""Seconds. Clocks are not exact: a shorter wait might never bring what it waits for."""
+"""Seconds. Clocks are not exact: after a shorter wait the capacity might still be missing."""
 _USED = 0.5
 """The part of a limit that must be used up before its reset tells how quickly it comes back:
-`remaining` is rounded, and so are many resets."""
+`remaining` and many resets are rounded."""
 
 BUSY = frozenset({429, 503, 529})
-"""Statuses of a server that has too much to do. Without a limit and without `Retry-After`, they say
-that too many calls run at the same time."""
+"""Statuses of an overloaded server. Without a limit and without `Retry-After`, they mean that too
+many calls run at the same time."""
 _OUTPUT_UNITS = frozenset({"tokens", "output_tokens"})
 _OUTPUTS = 32
-"""Replies whose lengths make the usual one."""
+"""Number of replies whose lengths are averaged for the usual length."""
 _ROUNDS_BELOW = 32
 _ANSWERS_BELOW = 250
 """The rounds of answers, and the least number of answers, before as many calls run again as the
-server has refused: so few calls are refused by a server that takes no more."""
+server has refused: so a server that takes no more refuses few calls."""
 
 _MOST_MODELS = 1_000
 """The number of models whose limits are kept. The model that was asked longest ago is dropped
@@ -56,7 +56,7 @@ _MOST_LIMITS = 16
 of its own."""
 
 Amounts = Mapping[str, float]
-"""What a call uses of each unit."""
+"""The amount of each unit that a call uses."""
 
 
 class Place:
@@ -68,8 +68,8 @@ class Place:
 
     def __init__(self, model: _Model, amounts: Amounts, is_open: bool) -> None:
         self.model, self.amounts = model, amounts
-        self.is_open = is_open  # whether its output may have any length
-        self.number = 0  # when it was let through; 0: not yet
+        self.is_open = is_open  # whether its output length is unlimited
+        self.number = 0  # its number among the calls let through; 0: not yet
         self.at = 0.0
         self.reported = False  # whether the server has responded
         self.sent: Amounts = {}  # `_Model.sent` and `.responded` when it was let through
@@ -98,21 +98,21 @@ class _Model:
 
     def __init__(self, most: int | None) -> None:
         self.width = _Width(most)
-        self.usual_output = 0.0  # tokens of replies of late
-        self.outputs = 0  # how many replies it is the mean of
+        self.usual_output = 0.0  # mean tokens of recent replies
+        self.outputs = 0  # number of replies in this mean
         self.running = 0
         self.limits: OrderedDict[tuple[str, str, float | None], _Limit] = OrderedDict()
         self.is_known = False  # whether a server has responded
-        self.pending = 0  # calls that run without a response
-        self.open: defaultdict[str, float] = defaultdict(int)  # what these use
-        self.sent: defaultdict[str, float] = defaultdict(int)  # all that were ever let through
-        self.responded: defaultdict[str, float] = defaultdict(int)  # of these, with a response
+        self.pending = 0  # running calls without a response
+        self.open: defaultdict[str, float] = defaultdict(int)  # their amounts
+        self.sent: defaultdict[str, float] = defaultdict(int)  # total of the calls let through
+        self.responded: defaultdict[str, float] = defaultdict(int)  # the part with a response
 
     def expected(self, place: Place) -> Amounts:
-        """What a call may use, with an output of the usual length if it may have any.
+        """Estimate the amounts of a call, with an output of the usual length if it is unlimited.
 
-        Without it, many calls at once would be let through for the tokens of their requests alone,
-        and their replies would exceed the limit.
+        Without this estimate, many calls at once would be let through for the tokens of their
+        requests alone, and their replies would exceed the limit.
         """
         if not (place.is_open and self.outputs):
             return place.amounts
@@ -134,7 +134,7 @@ class _Model:
         place.sent, place.responded = dict(self.sent), dict(self.responded)
 
     def ended(self, place: Place) -> None:
-        """`place` runs no more, or has its response."""
+        """Record that `place` has ended, or has its response."""
         self.pending -= 1
         for unit, amount in place.amounts.items():
             self.open[unit] -= amount
@@ -147,10 +147,10 @@ class _Model:
 
 
 class _Width:
-    """How many calls to one model run at the same time, learned from a server that is busy.
+    """The number of concurrent calls to one model, learned from a server that is busy.
 
-    A refusal halves the number. Each round of as many answers raises it by one. Below the number
-    that was refused it stays for many rounds: few calls find out whether more are taken now.
+    A refusal halves the number. Each round of as many answers raises it by one. Below the refused
+    number it stays for many rounds: few calls then test whether the server takes more now.
     """
 
     __slots__ = ("answers", "latest", "limit", "most", "refused_at")
@@ -160,15 +160,18 @@ class _Width:
         self.limit: int | None = None  # none before the first refusal
         self.refused_at = 0
         self.answers = 0  # since the last change
-        self.latest = 0  # number of the call that was let through last before the last refusal
+        self.latest = 0  # number of the last call that was let through before the last refusal
 
     def is_full(self, running: int) -> bool:
         return self.limit is not None and running >= self.limit
 
     def refused(self, place: Place, running: int, count: int) -> None:
-        """`count` calls were ever let through, and `running` of this model have not ended."""
+        """Halve the number after a refusal.
+
+        `count` calls were ever let through, and `running` of this model have not ended.
+        """
         if place.number <= self.latest:
-            return  # it was on its way when the number was halved, and tells nothing new
+            return  # it was sent before the number was halved, so it shows nothing new
         at = running if self.limit is None else min(running, self.limit)
         self.limit, self.refused_at = max(1, at // 2), at
         self.answers, self.latest = 0, count
@@ -188,7 +191,7 @@ class _Width:
 
 
 class _Limit:
-    """What is left of one limit."""
+    """The remaining capacity of one limit."""
 
     __slots__ = ("at", "latest", "left", "limit", "window")
 
@@ -202,13 +205,13 @@ class _Limit:
         self.left, self.at = min(self.limit, self.left + came_back), max(self.at, now)
 
     def wait(self, amount: float) -> float:
-        """Seconds until `amount` is there; a larger one than the limit needs all of it."""
+        """Return the seconds until `amount` is available; one above the limit needs all of it."""
         missing = min(amount, self.limit) - self.left
         return missing * self.window / self.limit if missing > _SLACK else 0.0
 
 
 class Pacing:
-    """Which of the calls that wait goes next, and when.
+    """Selects the waiting call that goes next, and its time.
 
     >>> pacing = Pacing({"requests": 1}, window=60)
     >>> first, second = pacing.enter("a", {"requests": 1}), pacing.enter("a", {"requests": 1})
@@ -228,27 +231,27 @@ class Pacing:
         self._given, self._window, self._concurrent = dict(limits), window, concurrent
         self._own: dict[str, _Limit] = {}
         self._idle: float | None = None  # seconds since an earlier process used the limits
-        self._models: OrderedDict[str, _Model] = OrderedDict()  # the one asked last comes last
+        self._models: OrderedDict[str, _Model] = OrderedDict()  # least recently asked first
         self._queue: OrderedDict[Place, None] = OrderedDict()
         self._running: set[Place] = set()
         self._until = -math.inf
         self._count = 0
 
     def resume(self, idle: float) -> None:
-        """Before the first call: an earlier process has used the named limits until `idle` seconds
-        ago.
+        """Start from the state of an earlier process that used the named limits `idle` seconds ago.
 
-        They may have been used up then. One call goes alone: only if its response reports what is
-        left, nothing is missing of the named ones.
+        Call it before the first call. The limits may have been used up then. One call goes alone:
+        only if its response reports the remaining capacity, the named limits count as full.
         """
         self._idle = idle
 
     def forget_calls(self) -> None:
-        """In a forked child: the calls that wait or run are the parent's. What they use of the
-        limits stays used.
+        """Drop the waiting and running calls in a forked child; they belong to the parent.
+
+        The capacity that they use stays used.
         """
         for place in self._running:
-            place.reported = True  # what is told of it later must not be counted as its end
+            place.reported = True  # so that a later report is not counted as its end
         self._queue.clear()
         self._running.clear()
         for model in self._models.values():
@@ -257,17 +260,17 @@ class Pacing:
 
     @property
     def next(self) -> Place | None:
-        """Whose turn it is."""
+        """The place whose turn it is."""
         return next(iter(self._queue), None)
 
     @property
     def waiting(self) -> int:
-        """How many calls wait."""
+        """The number of waiting calls."""
         return len(self._queue)
 
     @property
     def running(self) -> int:
-        """How many calls run."""
+        """The number of running calls."""
         return len(self._running)
 
     def enter(self, key: str, amounts: Amounts, *, is_open: bool = False) -> Place:
@@ -286,9 +289,10 @@ class Pacing:
         return place
 
     def wait(self, place: Place, now: float) -> float | None:
-        """Seconds that `place` must wait; 0: it is let through now, and counted.
+        """Return the seconds that `place` must wait; 0 if it is let through now, and counted.
 
-        `None`: until something changes: another call goes first, or one must end.
+        Returns `None` if another call goes first or one must end, so that only a change ends the
+        wait.
         """
         if self.next is not place:
             return None
@@ -327,12 +331,12 @@ class Pacing:
         if not place.reported:
             place.model.ended(place)
         for unit, limit in self._limits(place, now):
-            if limit.latest < place.number:  # else its server has counted what was used
+            if limit.latest < place.number:  # otherwise its server has counted what was used
                 amount = place.amounts[unit]
                 limit.left += amount - used.get(unit, amount)
 
     def busy(self, place: Place) -> None:
-        """The server has refused `place`, which runs, with a status of `BUSY` and no more words.
+        """Record that the server has refused `place`, with a status of `BUSY` and no details.
 
         Half as many calls to its model run at the same time from now on, but once for all calls
         that ran together. Answers raise the number again.
@@ -340,18 +344,18 @@ class Pacing:
         place.model.width.refused(place, place.model.running, self._count)
 
     def answered(self, place: Place) -> None:
-        """The server has answered `place`."""
+        """Record that the server has answered `place`."""
         place.model.width.answered(place)
 
     def hold(self, seconds: float, now: float) -> None:
-        """A server wants all to wait."""
+        """Hold all calls for the seconds that a server wants."""
         if seconds <= LONGEST:
             self._until = max(self._until, now + seconds)
 
     def learn(
         self, place: Place, reported: Iterable[RateLimit], received_at: float, now: float
     ) -> None:
-        """Take over what a response to `place` reports; it came at `received_at` of the epoch."""
+        """Store the limits in the response to `place`, which arrived at the epoch `received_at`."""
         model = place.model
         if not place.reported:
             model.has_response(place)
@@ -359,7 +363,7 @@ class Pacing:
         for report in reported:
             unit = report.unit
             if unit not in place.amounts:
-                continue  # nothing is known of what a call uses of it
+                continue  # how much a call uses of it is unknown
             if report.limit is None or report.remaining is None or report.limit <= 0:
                 continue
             if report.window is not None and report.window > LONGEST:
@@ -370,7 +374,7 @@ class Pacing:
             if limit is None:
                 limit = model.limits[key] = _Limit(report.limit, report.window or _MINUTE, now)
             if place.number < limit.latest:
-                continue  # a later call has told more
+                continue  # a later call has reported more
             model.limits.move_to_end(key)
             if len(model.limits) > _MOST_LIMITS:
                 model.limits.popitem(last=False)
@@ -385,18 +389,19 @@ class Pacing:
                 if 0 < seconds <= LONGEST:
                     limit.window = seconds * report.limit / used
             left = report.remaining - report.limit * (1 - _SHARE)
-            # At best the server has counted this call when it was let through, and all before it.
+            # Best case: the server counted this call when it was let through, and all before it.
             came_back = (now - place.at) * limit.limit / limit.window
             most = left + came_back - (model.sent[unit] - place.sent[unit])
-            # At worst it has counted it just now, and before all that ran at the same time: those
-            # without a response, and those whose response came after it was let through.
+            # Worst case: the server counted it just now, and before all calls that ran at the same
+            # time: those without a response, and those whose response came after it was let
+            # through.
             others = model.responded[unit] - place.amounts[unit] - place.responded.get(unit, 0)
             least = left - others - model.open[unit]
             known = least if is_new else max(min(limit.left, most), least)
             limit.left = min(limit.limit, known)
 
     def _limits(self, place: Place, now: float) -> list[tuple[str, _Limit]]:
-        """The limits that count what `place` uses, as they are now, each with its unit."""
+        """Return the limits that count what `place` uses, as they are now, each with its unit."""
         for unit, most in self._given.items():
             if unit in place.amounts and unit not in self._own:
                 own = self._own[unit] = _Limit(most, self._window, now)
@@ -417,7 +422,7 @@ class _Generation(msgspec.Struct, rename="camel"):
 
 
 class _Body(msgspec.Struct):
-    """Where the bodies of the vendors name the longest output."""
+    """The keys of the longest output in the bodies of the vendors."""
 
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -426,7 +431,7 @@ class _Body(msgspec.Struct):
 
 
 def estimated(body: bytes) -> dict[str, float]:
-    """What a request with this body may use: a token for each 4 bytes, and the longest output.
+    """Estimate the use of a request with this body: a token per 4 bytes, and the longest output.
 
     >>> estimated(b'{"max_tokens": 100}')["tokens"]
     104
@@ -442,7 +447,7 @@ def estimated(body: bytes) -> dict[str, float]:
 
 
 def amounts(input_tokens: int, output_tokens: int, *, cached: int = 0) -> dict[str, float]:
-    """What a call with this number of tokens uses of each unit."""
+    """Return the amount of each unit that a call with this number of tokens uses."""
     return {
         "requests": 1,
         "tokens": input_tokens + output_tokens,

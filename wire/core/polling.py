@@ -34,7 +34,7 @@ class PollPolicy:
         self._waited = 0.0
 
     def pause(self, reason: str) -> Pause:
-        """The next pause. Raises `TotalClock` with the reason if the total is used up."""
+        """Return the next pause. Raises `TotalClock` with the reason if the total is used up."""
         if self._waited >= self._most:
             raise TotalClock(f"{reason} after {self._waited:g} s of waiting")
         pause = Pause(min(self._every, self._most - self._waited))
@@ -48,7 +48,7 @@ def polled(
     pending: Callable[[Job], str | None],
     policy: PollPolicy,
 ) -> Flow[Job]:
-    """A flow that runs `read` until `pending` returns `None`, and returns the job.
+    """Run `read` as a flow until `pending` returns `None`, and return the job.
 
     `pending` returns the state of a job that has not ended; an error of a job that failed is its
     own. Raises `TotalClock` with the name and the last state.

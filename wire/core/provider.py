@@ -38,7 +38,7 @@ class Provider(msgspec.Struct, frozen=True):
     key_scheme: str = ""
     """Precedes the key in the header: `Bearer` and a space."""
     version: str = ""
-    """Default of the option `version`; empty if there is no such option."""
+    """Default of the option `version`; empty if the provider has no such option."""
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Sent with each call, unless the client or the call has a header of that name. `{version}` in
     a value is replaced by the option."""
@@ -52,7 +52,7 @@ class Provider(msgspec.Struct, frozen=True):
     """Further host names of this provider, with `*` as a wildcard. No other provider's key is sent
     there."""
     base_url_like: str = ""
-    """An example of a base URL, where there is no default."""
+    """An example of a base URL, for a provider without a default."""
     prefixes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """First segment of a call's path to the prefix that replaces `prefix`."""
     other_key_variable: str = ""
@@ -79,7 +79,7 @@ class Provider(msgspec.Struct, frozen=True):
             )
 
     def __hash__(self) -> int:
-        return hash((self.name, self.wire, self.base_url))  # the mappings have no hash
+        return hash((self.name, self.wire, self.base_url))  # mappings are not hashable
 
     @property
     def base_url_variables(self) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class Provider(msgspec.Struct, frozen=True):
 
     @checked_arguments(ConfigurationError)
     def with_wire(self, other: Provider) -> Provider:
-        """This row with the wire of another row of the same API."""
+        """Return this row with the wire of another row of the same API."""
         return msgspec.structs.replace(
             self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
         )
@@ -110,12 +110,12 @@ class Provider(msgspec.Struct, frozen=True):
 
 @checked_arguments(ConfigurationError, before=True)
 def family_of(name: str) -> str:
-    """The name of a provider before the `@`."""
+    """Return the name of a provider before the `@`."""
     return name.partition("@")[0]
 
 
 def with_regions(row: Provider) -> Iterator[Provider]:
-    """The row, then one row for each of its regions."""
+    """Yield the row, then one row for each of its regions."""
     yield row
     for region, base_url in row.regions.items():
         # A region is a hosted service, even where the row itself is a self-hosted server.
@@ -130,10 +130,10 @@ class ProviderNames:
     def __init__(self, wire: str, rows: Iterable[Provider], dialect: Any) -> None:
         self._unlisted = Provider("", wire, "", "", "", "", dialect=dialect)
         self._rows = {each.name: each for row in rows for each in with_regions(row)}
-        self._rows[""] = self._unlisted  # of the first check of each call
+        self._rows[""] = self._unlisted  # needed in the first check of each call
 
     def row(self, provider: Provider | str) -> Provider:
-        """The row itself, the row of that name, or for another name one with the default dialect.
+        """Return the row itself, the row of that name, or a new one with the default dialect.
 
         Raises `ConfigurationError` for the row of another wire.
         """
@@ -153,7 +153,7 @@ class ProviderNames:
 
 
 def key_variable_of(name: str) -> str:
-    """The environment variable for the key of a provider that has no row.
+    """Return the environment variable for the key of a provider that has no row.
 
     >>> key_variable_of("my-host")
     'MY_HOST_API_KEY'
@@ -162,7 +162,7 @@ def key_variable_of(name: str) -> str:
 
 
 def base_url_variable_of(name: str) -> str:
-    """The environment variable for the base URL of a provider.
+    """Return the environment variable for the base URL of a provider.
 
     >>> base_url_variable_of("llama.cpp")
     'LLAMA_CPP_BASE_URL'

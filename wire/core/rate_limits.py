@@ -34,17 +34,17 @@ class RateLimit(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Tr
     """
 
     unit: str
-    """What is counted: `requests`, `tokens`, `input_tokens`, `output_tokens`,
+    """The counted unit: `requests`, `tokens`, `input_tokens`, `output_tokens`,
     `uncached_input_tokens`, `images`, or the unit of an IETF policy."""
     scope: str = ""
-    """What the limit is for, if it is not the account: a tier (`priority`, `fast`), `project`, the
+    """The scope of the limit, if it is not the account: a tier (`priority`, `fast`), `project`, the
     name of an IETF policy, or the model of a quota of Google."""
     window: float | None = None
     """Seconds of the window; a month has 30 days. `None`: the server does not name it."""
     limit: int | None = None
-    """How much a window allows."""
+    """The amount that a window allows."""
     remaining: int | None = None
-    """How much of it was left when the server responded."""
+    """The amount that was left when the server responded."""
     resets_at: datetime | None = None
     """When it is full again, in UTC. A reset that the server gives in seconds counts from when the
     response arrived."""
@@ -99,11 +99,11 @@ _STEP_SECONDS = {
 }  # fmt: skip
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
 """From here on a bare number is a moment, in seconds or milliseconds since 1970. A smaller one is
-a time to wait: nobody asks for 30 years."""
+a time to wait: no server asks for 30 years."""
 
 
 def header_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimit, ...]:
-    """The rate limits in response headers; `now` is when they arrived, in seconds since 1970."""
+    """Parse the rate limits in response headers, which arrived `now` seconds after 1970."""
     facts: _Facts = {}
     texts = {name.lower(): value for name, value in headers.items()}
     for name, value in texts.items():
@@ -116,7 +116,7 @@ def header_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimit, ..
 
 
 def body_limits(body: bytes, now: float) -> tuple[RateLimit, ...]:
-    """The rate limits that the body of a 429 names; none for a body that is no JSON.
+    """Parse the rate limits that the body of a 429 names; none if the body is not JSON.
 
     >>> body_limits(
     ...     b'{"error":{"details":[{"violations":[{"quotaId":"GenerateRequestsPerDay",'
@@ -162,14 +162,14 @@ def _spelled(
 
 
 def _count(value: Any) -> int | None:
-    """A count; Azure's -1 for "not known" is none, nor are two numbers of two servers."""
+    """Parse a count; Azure's -1 for "not known" is none, nor are two numbers of two servers."""
     text = str(value).strip()
     match = _NUMBER.fullmatch(text) or _LISTED.fullmatch(text)
     return int(match[1]) if match else None
 
 
 def _moment(value: Any, now: float) -> datetime | None:
-    """When a limit resets: of a date, a duration, seconds to wait, or a time since 1970."""
+    """Return when a limit resets, from a date, a duration, a wait, or a time since 1970."""
     text = str(value).strip()
     try:
         if _DURATION.fullmatch(text):
@@ -179,7 +179,7 @@ def _moment(value: Any, now: float) -> datetime | None:
             number = float(match[0])
             scale = 0.001 if number >= _EPOCH_MILLISECONDS else 1.0
             return _at(number * scale if number >= _EPOCH_SECONDS else now + number)
-        if "T" not in text and " " not in text:  # a day alone is no moment
+        if "T" not in text and " " not in text:  # a day alone does not name a time
             return None
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -192,7 +192,7 @@ def _at(seconds: float) -> datetime:
 
 
 def _values(facts: _Facts) -> tuple[RateLimit, ...]:
-    """One value for each limit of which more than the reset is known."""
+    """Build one value for each limit of which more than the reset is known."""
     return tuple(
         RateLimit(
             unit=unit,
@@ -238,7 +238,7 @@ def _drafted(facts: _Facts, policy: str, state: str, now: float) -> None:
 
 
 def _items(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The items of a structured field, such as `"burst";q=100;w=60, "day";q=1000`."""
+    """Yield the items of a structured field, such as `"burst";q=100;w=60, "day";q=1000`."""
     for name, parameters in _ITEM.findall(text):
         yield name.strip('"'), dict(_PARAMETER.findall(parameters))
 
@@ -256,7 +256,7 @@ _QUOTA_WINDOW = re.compile(r"Per(Second|Minute|Hour|Day|Month)")
 
 
 def _quota(id: str, violation: Mapping[str, Any], resets_at: datetime | None) -> RateLimit | None:
-    """A quota of Google that is used up: `GenerateRequestsPerMinutePerProjectPerModel-FreeTier`."""
+    """Convert an exhausted quota of Google, such as one of requests per minute and model."""
     unit, window = _QUOTA_UNIT.search(id), _QUOTA_WINDOW.search(id)
     if unit is None:
         return None
@@ -275,7 +275,7 @@ def _quota(id: str, violation: Mapping[str, Any], resets_at: datetime | None) ->
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in a JSON value, at every depth."""
+    """Yield the objects in a JSON value, at every depth."""
     todo = deque([value])
     while todo:
         each = todo.popleft()
@@ -293,5 +293,5 @@ _RATE_LIMIT = re.compile(
 
 
 def rate_limit_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers that report rate limits, what is left of them, and how long to wait."""
+    """Return the headers that report rate limits, their remaining amounts, and waits."""
     return {name: value for name, value in headers.items() if _RATE_LIMIT.fullmatch(name)}

@@ -7,7 +7,7 @@ The machine has four stages. Each gives the same output wherever the network cut
 2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
    items of one array.
 3. `FramedReader` passes each value to the wire's `read`. A value that begins as JSON and is
-   malformed is an error: what it held would be missing in the response. Any other text, such as a
+   malformed is an error: its content would be missing in the response. Any other text, such as a
    lone word that keeps the connection alive, is dropped and reported as a note (Q3).
 4. The wire's `read` emits chunks, or raises the error that the value contains.
 
@@ -59,7 +59,7 @@ _JSON = re.compile(rb"\{|\[\s*[\[{\"]")
 
 
 def shown(data: bytes) -> str:
-    """The beginning of malformed bytes, for an error message."""
+    """Return the beginning of malformed bytes, for an error message."""
     return one_line(data[:_MAX_SHOWN_BYTES].decode("utf-8", "replace"))
 
 
@@ -152,21 +152,21 @@ class FramedReader(Generic[C]):
         raise NotImplementedError
 
     def is_whole(self) -> bool:
-        """Whether the response is complete, now that its body has ended."""
+        """Return whether the response is complete, now that its body has ended."""
         raise NotImplementedError
 
     def may_drop(self, data: bytes) -> bool:
-        """Whether damaged JSON may be dropped and reported, for a host that is known to send it."""
+        """Return whether damaged JSON may be dropped and reported, because the host sends it."""
         return False
 
     def follow_texts(self, latest: RawValue) -> None:
-        """Update the state after chunks that repeat the one before them with another text.
+        """Update the state after chunks that repeat the previous chunk with another text.
 
         `latest` is the value of `TextChunk.latest_key` in the last of them.
         """
 
     def end(self) -> None:
-        """`[DONE]` was read."""
+        """End the body after `[DONE]` was read."""
         self.done = True
 
     @property
@@ -252,7 +252,7 @@ class FramedReader(Generic[C]):
         return out
 
     def incomplete(self) -> StreamError:
-        """The error of an incomplete response, or of a body that is none of the wire."""
+        """Build the error of an incomplete response, or of a body in a foreign format."""
         rest = self.rest
         if self.as_json and rest:
             return StreamIncomplete(
@@ -288,7 +288,7 @@ class FramedReader(Generic[C]):
             self._drop_outside(bytes(self._cutter.stray))
 
     def _cut(self, data: bytes) -> list[bytes]:
-        """The JSON objects that these bytes complete."""
+        """Return the JSON objects that these bytes complete."""
         if self._cutter is None:
             self._cutter = Cutter(self._limits.event)
         return self._cutter.feed(data)
@@ -334,7 +334,7 @@ class FramedReader(Generic[C]):
 
     def _decode_events(self, data: bytes) -> None:
         self._take(self._events.feed(data))
-        if self._events.over:  # no further data may come that would raise it
+        if self._events.over:  # if no further data comes, it would never be raised
             self._events.refuse()
 
     def _take_usual(self, kept: ChunkBytes, data: bytes) -> int:
@@ -405,8 +405,10 @@ class FramedReader(Generic[C]):
         raise over("events", f"the stream has more than {self._limits.events} events")
 
     def _check_unused(self) -> None:
-        """Refuse a flood of comments, blank lines or keep-alives. A large event that has not ended
-        is none."""
+        """Refuse a flood of comments, blank lines or keep-alives.
+
+        An unfinished large event is not one.
+        """
         held = len(self._uncut) if self.as_json else self._events.held + len(self._tail)
         if self._unused - held > self._limits.unused:
             raise over("unused", f"more than {self._limits.unused} bytes complete no event")
@@ -483,7 +485,7 @@ class FramedReader(Generic[C]):
 
 
 def _items(data: bytes) -> list[bytes] | None:
-    """The items of a JSON list, in most cases one error; `None` if `data` is not a list."""
+    """Split a JSON list, in most cases of one error; `None` if `data` is not a list."""
     try:
         return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -491,13 +493,13 @@ def _items(data: bytes) -> list[bytes] | None:
 
 
 def _are_several(data: bytes) -> bool:
-    """Whether the lines are values of their own, not one value on several lines."""
+    """Return whether the lines are values of their own, not one value on several lines."""
     first, newline, _ = data.partition(b"\n")
     return bool(newline) and not _is_damaged(first)
 
 
 def _may_be_events(head: bytes) -> bool:
-    """Whether a body begins with a field of an event, which may be cut off, or with a comment."""
+    """Return whether a body begins with a comment or an event's field, which may be cut off."""
     name = re.split(rb"[:\r\n]", head, maxsplit=1)[0]
     if len(name) < len(head):
         return name in (b"", *_SSE_FIELDS)
@@ -505,7 +507,10 @@ def _may_be_events(head: bytes) -> bool:
 
 
 def _is_damaged(data: bytes) -> bool:
-    """Whether a text begins as JSON and is none. `[DONE` and other JSON than objects are not."""
+    """Return whether a text begins as JSON and is not valid.
+
+    `[DONE` and other JSON than objects do not count.
+    """
     if not _JSON.match(data):
         return False
     try:
@@ -563,7 +568,7 @@ def parse_whole(
 
 
 def _is_scalar(data: bytes) -> bool:
-    """Whether a body is one JSON value, neither object nor array."""
+    """Return whether a body is one JSON value that is neither object nor array."""
     if data.lstrip()[:1] in (b"", b"["):
         return False
     try:
@@ -603,7 +608,7 @@ def parse_plain(
 
 
 def has_fields(response: WireStruct, *, besides: str = "") -> bool:
-    """Whether any field of the struct but `besides` was received with a valid value."""
+    """Return whether any field of the struct but `besides` was received with a valid value."""
     return any(
         getattr(response, name) not in (None, msgspec.UNSET)
         for name in response.__struct_fields__
@@ -612,7 +617,7 @@ def has_fields(response: WireStruct, *, besides: str = "") -> bool:
 
 
 def _all_odd(response: WireStruct) -> bool:
-    """Whether known fields were received, and all have a wrong type."""
+    """Return whether known fields were received, and all have a wrong type."""
     if has_fields(response):
         return False
     received = fields_of(response.raw)

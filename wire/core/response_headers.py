@@ -1,4 +1,4 @@
-"""The headers of a response, without what looks like a credential (R-29, R-34).
+"""The headers of a response, with values hidden that look like credentials (R-29, R-34).
 
 Loaded when somebody reads them.
 """
@@ -20,14 +20,14 @@ _USER = re.compile(r"(?<![^/\\])[^/\\]*@")
 
 
 def shown(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers without what looks like a credential; those of the client are masked already.
+    """Hide header values that look like credentials; those of the client are masked already.
 
     >>> shown({"content-type": "text/plain", "set-cookie": "a=b"})
     {'content-type': 'text/plain', 'set-cookie': '***'}
     """
     texts = {
         **shown_headers(sealed_headers(headers)),
-        # The names of those that count tokens are names of credentials.
+        # Names of headers that count tokens look like names of credentials.
         **{name: without_known(value) for name, value in rate_limit_headers(headers).items()},
     }
     return {
@@ -39,7 +39,7 @@ def shown(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def shown_location(location: str) -> str:
-    """The target of a redirect without its user, query and fragment, which may grant access.
+    """Return the target of a redirect without user, query and fragment, which may grant access.
 
     It is not parsed, since a server may send any text.
     """

@@ -73,8 +73,8 @@ class Retry(msgspec.Struct, frozen=True):
     """Bounds of the random factor."""
     budget: int | None = 500
     """Tokens for the retries of all calls of a client to one host. A retry takes 5, one after a
-    timeout 10. A call that succeeds gives back what it took, or 1 if it took none. Without enough
-    tokens the error is raised at once. `None`: not limited."""
+    timeout 10. A call that succeeds gives back the tokens that it took, or 1 if it took
+    none. Without enough tokens the error is raised at once. `None`: not limited."""
 
     def __post_init__(self) -> None:
         seal_fields(self)
@@ -106,7 +106,7 @@ class Retry(msgspec.Struct, frozen=True):
 
     @checked_arguments(ConfigurationError)
     def wait(self, error: WireError, attempt: int, dice: Random) -> float | None:
-        """Seconds to wait after `attempt` failed with `error`; `None`: raise the error now."""
+        """Return the seconds to wait after `attempt` failed; `None`: raise the error now."""
         if attempt >= self.attempts or not error.retryable or is_off():
             return None
         if error.retry_after is not None:
@@ -147,7 +147,7 @@ class RetryBudget:
         return cost
 
     def give_back(self, tokens: int) -> None:
-        """Return tokens, up to the size."""
+        """Give tokens back, up to the size."""
         with _counting:
             self.left = min(self.size, self.left + tokens)
 
@@ -159,7 +159,7 @@ class RetryBudgets:
         self._budgets: dict[tuple[str, int], RetryBudget] = {}
 
     def of(self, host: str, policy: Retry) -> RetryBudget | None:
-        """The budget for calls to `host` under `policy`; `None` if it sets no limit."""
+        """Return the budget for calls to `host` under `policy`; `None` if it sets no limit."""
         if policy.budget is None:
             return None
         key = host, policy.budget
@@ -190,7 +190,7 @@ def off() -> Iterator[None]:
 
 
 def is_off() -> bool:
-    """Whether a block of `off()` runs."""
+    """Return whether a block of `off()` runs."""
     return _blocks > 0
 
 

@@ -1,8 +1,8 @@
 """`Secret`, which hides a key in logs and tracebacks (R-28), and headers that contain secrets.
 
-Tracebacks with locals show the arguments of every frame. So a function that may get a key replaces
-what may be one by a `Secret` first, and checks afterwards: `sealed`,
-`sealed_headers`, `sealed_query`. What is then refused is shown by `quoted`.
+Tracebacks with locals show the arguments of every frame. So a function that may get a key first
+replaces each possible key by a `Secret`, and checks afterwards: `sealed`, `sealed_headers`,
+`sealed_query`. `quoted` formats refused values for an error.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from wire.core.errors import ConfigurationError, WireError, frameless, one_line
 from wire.core.lazy import lazy_pattern
 
 _MAX_SEARCHED = 200
-"""Bytes or items. A longer argument is no key in a wrong place but data."""
+"""Bytes or items. A longer argument is data, not a misplaced key."""
 _MIN_LENGTH = 8
-"""Characters. A shorter text is no credential, and masking it would remove ordinary words."""
+"""Characters. A shorter text is not a credential, and masking it would remove ordinary words."""
 
 
 class Secret:
@@ -70,7 +70,7 @@ class Secret:
 
     @property
     def kind(self) -> str:
-        """The name of the type of what is hidden, for an error that expected another type."""
+        """The name of the type of the hidden value, for an error that expected another type."""
         return type(self._reveal()).__name__
 
     def check(self, name: str, *, blanks: bool = False) -> Secret:
@@ -94,7 +94,7 @@ class Secret:
         return self._reveal()
 
     def words(self) -> list[str]:
-        """The parts of the text that are credentials themselves.
+        """Return the parts of the text that are credentials themselves.
 
         These are the words after a scheme such as `Bearer`, the values of cookies, and user and
         password of `Basic`. Shorter words than a credential are left out.
@@ -150,7 +150,7 @@ def _live(secret: Secret) -> Secret:
 
 
 def living_secrets() -> list[Secret]:
-    """The secrets that something in this process still uses.
+    """Return the secrets that something in this process still uses.
 
     Commands of agents get no variable that contains one, and the logs of httpx show none.
     """
@@ -188,11 +188,11 @@ class TokenSource:
         return self
 
 
-# --- what may be a key ----------------------------------------------------------------------------
+# --- possible keys --------------------------------------------------------------------------------
 
 
 def sealed(value: Any) -> Any:
-    """`value`, as a `Secret` if it may be or contain a credential.
+    """Return `value`, as a `Secret` if it may be or contain a credential.
 
     Only numbers, `None`, and texts that do not look like one are left. Everything else may show a
     key in its `repr`.
@@ -206,7 +206,7 @@ def sealed(value: Any) -> Any:
 
 
 def seal_fields(struct: msgspec.Struct) -> None:
-    """Seal what may be a key in the fields of a struct of numbers and names.
+    """Seal possible keys in the fields of a struct of numbers and names.
 
     Its `__post_init__` calls this first: the frame of a refusal shows the struct (R-28).
     """
@@ -221,7 +221,10 @@ def hide_arguments(error: BaseException, arguments: Iterable[Any]) -> None:
 
 
 def _may_be_key(value: Any) -> bool:
-    """Whether a value, or one inside it, looks like a key. A large value is searched in part."""
+    """Return whether a value, or one inside it, looks like a key.
+
+    A large value is searched in part.
+    """
     todo = [value]
     for _ in range(_MAX_SEARCHED):
         if not todo:
@@ -239,7 +242,7 @@ def _may_be_key(value: Any) -> bool:
             try:
                 if looks_secret(repr(each)):
                     return True
-            except Exception:  # of a method of the user's object
+            except Exception:  # a method of the user's object
                 return True
     return False
 
@@ -249,7 +252,7 @@ def _is_ours(value: Any) -> bool:
 
 
 def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:
-    """One secret, or several, each as a `Secret`."""
+    """Return one secret, or several, each as a `Secret`."""
     return [
         each if isinstance(each, Secret) else Secret.unchecked(each)
         for each in ([secrets] if isinstance(secrets, str) else secrets)
@@ -257,12 +260,12 @@ def sealed_list(secrets: str | Iterable[Any]) -> list[Secret]:
 
 
 def sealed_object(value: Any, *methods: str) -> Any:
-    """`value` if it has one of the methods, else `sealed(value)`: it may be a key by mistake."""
+    """Return `value` if it has one of the methods, otherwise `sealed(value)`: it may be a key."""
     return value if any(hasattr(value, name) for name in methods) else sealed(value)
 
 
 def quoted(value: Any, limit: int = 500) -> str:
-    """A bad value for an error message: its `repr`, without what may be a credential.
+    """Format a bad value for an error message: its `repr`, with possible credentials hidden.
 
     >>> quoted("gpt-5"), quoted("sk-proj-fake-1234"), quoted(["a", b"sk-fake-12345678"])
     ("'gpt-5'", "'***'", "['a', b'***']")
@@ -276,7 +279,7 @@ def quoted(value: Any, limit: int = 500) -> str:
         if isinstance(value, str | bytes):
             text = repr(value[:limit])
         elif isinstance(value, list | tuple | dict | set | frozenset):
-            # The `repr` of a list that contains another one many times fits into no memory.
+            # The `repr` of a list that contains another list many times may exceed the memory.
             text = _SHORT.repr(value)
         elif isinstance(value, bool | int | float | None):
             text = repr(value)
@@ -288,7 +291,7 @@ def quoted(value: Any, limit: int = 500) -> str:
 
 
 class _Short(reprlib.Repr):
-    """The `repr` of containers, shortened, with the type of what is no value of JSON."""
+    """The shortened `repr` of containers, with the type of each value that is not JSON."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -305,17 +308,23 @@ _SHORT = _Short()
 
 
 def unsealed(value: Any) -> Any:
-    """What a `Secret` hides, or the value itself. Keep it in no variable of a frame that raises."""
+    """Return the hidden value of a `Secret`, or the value itself.
+
+    Keep the result in no variable of a frame that raises.
+    """
     return value._reveal() if isinstance(value, Secret) else value
 
 
 def type_name(value: Any) -> str:
-    """The name of the type of a value, of a `Secret` that of what it hides."""
+    """Return the name of the type of a value, or of the hidden value of a `Secret`."""
     return value.kind if isinstance(value, Secret) else type(value).__name__
 
 
 def _problem(reveal: Callable[[], Any], blanks: bool) -> str | None:
-    """Why no header can carry the text. The message does not contain the text."""
+    """Return why no header can carry the text.
+
+    The message does not contain the text.
+    """
     if not isinstance(reveal(), str) or not reveal():
         return "expected a non-empty text"
     position = next(
@@ -343,7 +352,7 @@ HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_ID = lazy_pattern(
     r"(^|-)(id|trace\w*|baggage|agent|version|beta|etag|digest|hash)($|-)", re.IGNORECASE
 )
-"""Names of headers whose values look random and are no credentials."""
+"""Names of headers whose values look random but are not credentials."""
 
 
 def sealed_headers(headers: Any) -> Any:
@@ -403,12 +412,15 @@ def checked_headers(headers: Any, where: str = "headers") -> dict[str, str | Sec
 
 
 def shown_headers(headers: Headers) -> dict[str, str]:
-    """Headers with secrets hidden, for printing."""
+    """Return the headers with secrets hidden, for printing."""
     return {name: str(value) for name, value in headers.items()}
 
 
 def revealed_headers(headers: Headers) -> list[tuple[str, str]]:
-    """Headers with secrets revealed. Pass them on at once and never keep them in a variable."""
+    """Return the headers with secrets revealed.
+
+    Pass them on at once and never keep them in a variable.
+    """
     return [
         (name, value.reveal() if isinstance(value, Secret) else value)
         for name, value in headers.items()

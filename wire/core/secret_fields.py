@@ -1,10 +1,9 @@
-"""Fields of bodies that hold credentials, such as the token of an MCP server, and the gate that
-hides them.
+"""Fields of bodies that hold credentials, such as the token of an MCP server, and their masking.
 
-The vendor needs them, nobody else does. So whatever shows or stores a body, besides the request
-itself, takes it from `masked_body`, `masked_value` or `field_spans`. The fields of all wires are
-one table: the gate reads bodies of any host before a wire is loaded, and recordings of other tools.
-A test compares the table with the structs of all wires.
+Only the vendor needs these credentials. So all code that shows or stores a body, besides the
+request itself, takes it from `masked_body`, `masked_value` or `field_spans`. The fields of all
+wires are one table: bodies are masked for any host before a wire is loaded, and in recordings of
+other tools. A test compares the table with the structs of all wires.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ SECRET_FIELDS = (
 
 
 def _spellings(name: str) -> set[str]:
-    """A key in snake_case and in camelCase; Gemini accepts both."""
+    """Return a key in snake_case and in camelCase; Gemini accepts both."""
     head, *rest = name.split("_")
     return {name, head + "".join(map(str.capitalize, rest))}
 
@@ -103,7 +102,7 @@ def _is_place(open_: Open) -> bool:
 
 
 def _values_in(text: str) -> Iterator[tuple[Path, int, int]]:
-    """Yield what is hidden of the value of a field: itself, or each value of an object or list."""
+    """Yield the hidden part of a field's value: itself, or each value of an object or list."""
     depth = int(text[0] in "{[")
     for open_, start, end in json_values(text):
         if len(open_) == depth and text[start:end] not in _EMPTY:
@@ -111,7 +110,7 @@ def _values_in(text: str) -> Iterator[tuple[Path, int, int]]:
 
 
 def may_have_fields(body: bytes) -> bool:
-    """Whether a body is worth reading: it has the keys of a field, somewhere."""
+    """Return whether a body may have credentials: it contains the keys of a field."""
     for keys in _KEYS:
         if keys[0] in body and keys[-1] in body:
             return True
@@ -119,7 +118,7 @@ def may_have_fields(body: bytes) -> bool:
 
 
 def masked_body(body: bytes) -> bytes:
-    """A body with `***` in place of the credentials in its fields; itself if it has none.
+    """Replace the credentials in the fields of a body by `***`; return itself if it has none.
 
     >>> masked_body(b'{"tools": [{"headers": {"X-Key": "fake"}, "authorization": null}]}')
     b'{"tools": [{"headers": {"X-Key": "***"}, "authorization": null}]}'
@@ -132,7 +131,7 @@ def masked_body(body: bytes) -> bytes:
 
 
 def masked_value(value: Any, holder: str = "") -> Any:
-    """A JSON value that `holder` has, with `***` in place of the credentials in its fields.
+    """Replace the credentials in a JSON value, under the key `holder`, by `***`.
 
     >>> masked_value({"mcp_servers": [{"name": "a", "authorization_token": "fake"}]})
     {'mcp_servers': [{'name': 'a', 'authorization_token': '***'}]}
@@ -157,7 +156,7 @@ def _hidden(value: Any, *, inside: bool = False) -> Any:
 
 
 def hidden_fields(struct: Any) -> dict[str, Any]:
-    """The fields of a struct that hold credentials, with `***` in place of them."""
+    """Return the fields of a struct that hold credentials, with `***` in place of their values."""
     return {
         name: _hidden(getattr(struct, name))
         for each in type(struct).__mro__
@@ -167,9 +166,9 @@ def hidden_fields(struct: Any) -> dict[str, Any]:
 
 
 def body_secrets(body: bytes) -> list[Secret]:
-    """The credentials in the fields of a body, to be hidden where a server repeats them.
+    """Return the credentials in the fields of a body, which are hidden where a server repeats them.
 
-    Values of headers such as `accept` are no credentials: only names and forms of such count.
+    Values of headers such as `accept` are not credentials: only known names and forms count.
     """
     if not may_have_fields(body):
         return []
@@ -183,7 +182,7 @@ def body_secrets(body: bytes) -> list[Secret]:
 
 
 def _texts(text: str) -> Iterator[str]:
-    """The texts of a JSON value; of a cut one as far as they are whole."""
+    """Yield the texts of a JSON value; of a truncated value, those that are complete."""
     for open_, start, end in json_values(text):
         if text[start] == '"' and not (open_ and open_[-1][0][0] is None):
             try:

@@ -66,7 +66,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     id: str = ""
     """The last id of the stream so far."""
     retry: int | None = None
-    """Milliseconds after which the server wants to be asked again."""
+    """Milliseconds after which the server wants a reconnect."""
     outside: bool = False
     """`data` is one line that belongs to no event, without its line end."""
     cut: bool = False
@@ -252,7 +252,7 @@ class Decoder:
 
 
 def end_of_event(data: bytes, start: int) -> int:
-    """The position behind the first blank line; the end of the bytes if there is none.
+    """Return the position behind the first blank line; the end of the bytes if there is none.
 
     >>> end_of_event(b"data: a\\n\\ndata: b\\n\\n", 0)
     9
@@ -268,7 +268,7 @@ def end_of_event(data: bytes, start: int) -> int:
 
 @functools.lru_cache(maxsize=64)  # a vendor has a dozen names of events; all streams share them
 def event_form(name: str, line_end: bytes) -> EventForm:
-    """The form of events with this name and line end."""
+    """Return the form of events with this name and line end."""
     return EventForm(name, line_end)
 
 
@@ -293,7 +293,7 @@ class EventForm:
         """The bytes of an event beside its data line."""
 
     def is_begun(self, data: bytes) -> bool:
-        """Whether these are the first bytes of an event of this form, without its last line ends.
+        """Return whether the bytes begin an event of this form, without its last line ends.
 
         >>> EventForm("a").is_begun(b"event: a\\ndata: 1"), EventForm("a").is_begun(b"event: b\\n")
         (True, False)
@@ -304,7 +304,7 @@ class EventForm:
         return start.startswith(data)
 
     def only_line(self, data: bytes) -> bytes | None:
-        """The data line of a single complete event of this form, without its line end.
+        """Return the data line of a single complete event of this form, without its line end.
 
         >>> EventForm("a").only_line(b"event: a\\ndata: 1\\n\\n")
         b'data: 1'
@@ -315,7 +315,7 @@ class EventForm:
         return None if b"\n" in line else line
 
     def data_lines(self, data: bytes) -> list[bytes]:
-        """The data lines of the complete events at the beginning of `data` that have this form."""
+        """Return the data lines of the complete events of this form at the beginning of `data`."""
         lines = data.split(b"\n")
         period = self._lines
         count = (len(lines) - 1) // period

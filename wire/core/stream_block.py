@@ -1,4 +1,4 @@
-"""A stream as a context manager that refuses every other use with the line to write."""
+"""Context managers of streams; any other use raises an error that shows the line to write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Block:
-    """Refuses what a context manager cannot do.
+    """Refuses uses that a context manager does not support.
 
     Python's own message, `'_GeneratorContextManager' object is not iterable`, names neither the
     call nor the remedy.
@@ -50,7 +50,7 @@ class _AsyncBlock(Block, _AsyncGeneratorContextManager[Any]):
 def stream_block(
     line: str,
 ) -> Callable[[Callable[P, Iterator[T]]], Callable[P, AbstractContextManager[T]]]:
-    """As `contextlib.contextmanager`, for a function that opens a stream.
+    """Make a context manager of a function that opens a stream, as `contextlib.contextmanager`.
 
     >>> @stream_block("with texts() as text:")
     ... def texts():
@@ -70,7 +70,10 @@ def stream_block(
 def async_stream_block(
     line: str,
 ) -> Callable[[Callable[P, AsyncIterator[T]]], Callable[P, AbstractAsyncContextManager[T]]]:
-    """As `contextlib.asynccontextmanager`, for a function that opens a stream."""
+    """Make an async context manager of a function that opens a stream.
+
+    It works as `contextlib.asynccontextmanager`.
+    """
     block = type("AsyncStreamBlock", (_AsyncBlock,), {"line": line})
     return functools.partial(_decorated, block)
 

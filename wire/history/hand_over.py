@@ -40,7 +40,7 @@ Thoughts: TypeAlias = Literal["withhold", "as_text"]
 def hand_over(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> Noted[Message]:
-    """Returns the messages without the parts that only another model can read.
+    """Return the messages without the parts that only another model can read.
 
     >>> from wire.neutral.messages import Origin
     >>> thought = with_origin(Thought("hm"), Origin("deepseek", "deepseek-chat", "openai"))
@@ -66,7 +66,7 @@ def hand_over(
 def handed(
     messages: Iterable[Message], provider: str, model: str, *, thoughts: Thoughts = "withhold"
 ) -> tuple[dict[int, Message], list[Note]]:
-    """Like `hand_over`, but returns the remaining messages by their input index, and the notes."""
+    """Hand over as `hand_over`; return the messages by input index, and the notes."""
     if thoughts not in get_args(Thoughts):
         raise ConfigurationError(f"thoughts: expected withhold or as_text, not {quoted(thoughts)}")
     as_text = thoughts == "as_text"
@@ -110,7 +110,7 @@ def _handed(
 def _grouped(
     history: Sequence[Message], turns: Iterable[Turn], notes: list[Note]
 ) -> dict[int, Message]:
-    """The messages by their index, with all calls of one response in the first of its messages."""
+    """Move all calls of one response to the first of its messages; return messages by index."""
     result = dict(enumerate(history))
     for turn in turns:
         if not turn.joined:
@@ -142,8 +142,7 @@ class Sendable(NamedTuple):
 
 @checked_arguments()
 def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable:
-    """Checks the turns, groups calls by their response, applies `handed`, and pairs calls with
-    their results.
+    """Check the turns, group calls by their response, apply `handed`, and pair calls with results.
 
     Raises `HistoryError` if `check` reports a violation.
     """
@@ -152,14 +151,17 @@ def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable
 
 
 def sendable_request(request: Request, provider: str, model: str) -> Sendable:
-    """As `sendable`, for the messages of a request."""
+    """Prepare the messages of a request as `sendable`."""
     return _sendable(request.messages, texts_of(request).others, provider, model)
 
 
 def _sendable(
     history: Sequence[Message], others: Sequence[int], provider: str, model: str
 ) -> Sendable:
-    """`others` are those of the `own_texts` of the messages. The texts are sent as they are."""
+    """Prepare messages as `sendable`.
+
+    `others` is the list `others` of their `own_texts`. The texts are sent as they are.
+    """
     paired = turns(history, others)
     refuse(violations(history, paired, others), HistoryError)
     notes: list[Note] = []
@@ -175,7 +177,7 @@ def _sendable(
 
 
 def _is_unread(message: Message) -> bool:
-    """Whether no model wrote the message or one of its parts."""
+    """Return whether no model wrote the message or one of its parts."""
     return origin_of(message) is None and not any(map(origin_of, message.parts))
 
 

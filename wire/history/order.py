@@ -50,7 +50,7 @@ NAMES: dict[type[Part], str] = {
 
 @checked_arguments()
 def check(messages: Iterable[Message]) -> list[Violation]:
-    """Returns every violation of the turn rules, in the order of the messages.
+    """Return every violation of the turn rules, in the order of the messages.
 
     >>> from wire.neutral.messages import ToolCall
     >>> call = ToolCall(id="call_1", name="now")
@@ -71,8 +71,9 @@ def check(messages: Iterable[Message]) -> list[Violation]:
 def violations(
     history: Sequence[Message], turns: Iterable[Turn], others: Iterable[int] | None = None
 ) -> list[Violation]:
-    """As `check`, for messages whose turns are known. `others` are those of their `own_texts`, if
-    the caller has found them.
+    """Check messages as `check`, if their turns are known.
+
+    `others` is the list `others` of their `own_texts`, if the caller has it.
     """
     looked_at = range(len(history)) if others is None else others
     located = [*_ends(history), *_each(history, looked_at), *_groups(turns)]
@@ -80,7 +81,7 @@ def violations(
 
 
 def listed(messages: Iterable[Message]) -> list[Message]:
-    """Returns the messages as a list. Raises `RuleError` for an item that is not a `Message`."""
+    """Return the messages as a list. Raises `RuleError` for an item that is not a `Message`."""
     if not isinstance(messages, Iterable) or isinstance(messages, (str, bytes)):
         raise RuleError(
             violations=[
@@ -114,8 +115,8 @@ def _ends(history: Sequence[Message]) -> Iterator[_Located]:
     index, role = first, history[first].role
     if role != "user":
         problem, remedy = f"the first message has the role {role}", "begin with a user message"
-        # A warning for an assistant: most hosts take such a conversation, and each wire has the
-        # rules of those that refuse it.
+        # A warning for an assistant message: most hosts take such a conversation, and each wire has
+        # the rules of those that refuse it.
         severity = "warning" if role == "assistant" else "error"
         yield (index, -1), Violation(f"messages[{index}]", problem, "H1", severity, remedy)
     index = next(last - at for at, each in enumerate(reversed(history)) if not each.instructs)
@@ -132,7 +133,7 @@ def _each(history: Sequence[Message], indexes: Iterable[int]) -> Iterator[_Locat
         message = history[index]
         parts = message.parts
         if len(parts) == 1 and type(parts[0]) is Text and message.role != "tool":
-            continue  # as most messages
+            continue  # true for most messages
         if not parts:
             yield (
                 (index, -1),
@@ -146,7 +147,7 @@ def _each(history: Sequence[Message], indexes: Iterable[int]) -> Iterator[_Locat
                 problem = f"a message of role {message.role} cannot contain {NAMES[type(part)]}"
                 yield (index, position), Violation(path, problem, "H7")
             elif isinstance(part, ToolCall) and part.arguments is None:
-                # A warning, because some wires send the text of the arguments as it is.
+                # A warning, because some wires send the text of the arguments unchanged.
                 path = f"messages[{index}].parts[{position}]"
                 problem = (
                     f"the arguments of the call of {part.name} ({part.id}) are not a JSON object"
@@ -159,7 +160,7 @@ def _each(history: Sequence[Message], indexes: Iterable[int]) -> Iterator[_Locat
 
 
 def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
-    """Calls without a result, and results without a call."""
+    """Yield the calls without a result, and the results without a call."""
     for turn in turns:
         known: set[str] = set()
         for located, result in zip(turn.calls, turn.pairs, strict=True):
@@ -191,19 +192,19 @@ def _groups(turns: Iterable[Turn]) -> Iterator[_Located]:
 
 
 def last_calls(messages: Sequence[Message]) -> list[ToolCall]:
-    """Returns the calls of the last turn, those with a result too."""
+    """Return the calls of the last turn, those with a result too."""
     return _last_turn(messages)[0]
 
 
 def unanswered(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
-    """Returns the calls of the last turn that have no result yet."""
+    """Return the calls of the last turn that have no result yet."""
     calls, results = _last_turn(messages)
     pairs = pair_by_key(calls, results, by_id)
     return tuple(call for call, result in zip(calls, pairs, strict=True) if result is None)
 
 
 def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> tuple[Message, ...]:
-    """Adds results of the last turn; one tool message holds all of them, in call order.
+    """Add results of the last turn; one tool message holds all of them, in call order.
 
     >>> calls = [ToolCall(id=id, name="now") for id in ("a", "b")]
     >>> messages = (Message.user("Hi"), Message.assistant(*calls))
@@ -228,7 +229,7 @@ def with_results(messages: Sequence[Message], results: Iterable[ToolResult]) -> 
 
 
 def _last_turn(messages: Sequence[Message]) -> tuple[list[ToolCall], list[ToolResult]]:
-    """The calls at the end of the conversation, and the results that follow them.
+    """Return the calls at the end of the conversation, and the results that follow them.
 
     Neighbouring messages of the assistant are one turn.
     """

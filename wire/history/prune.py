@@ -29,7 +29,7 @@ def prune(
     estimate: Estimate = estimate_tokens,
     keep_first: bool = False,
 ) -> Noted[Message]:
-    """Drops the oldest turns until the messages are within both limits.
+    """Drop the oldest turns until the messages are within both limits.
 
     >>> turns = [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")]
     >>> pruned = prune(turns, max_messages=2)
@@ -53,7 +53,7 @@ def prune(
     current = turns[-1] if turns else []
 
     def over(indexes: Iterable[int]) -> str:
-        """Names the limits that these messages exceed; empty if none."""
+        """Name the limits that these messages exceed; empty if none."""
         chosen = list(indexes)
         return exceeded_limits(
             len(chosen), sum(tokens[index] for index in chosen), max_messages, max_tokens
@@ -94,7 +94,7 @@ def prune(
 
 
 def tokens_of(message: Message, estimate: Estimate) -> int:
-    """The result of `estimate`. Raises `ConfigurationError` if it is no number."""
+    """Return the result of `estimate`. Raises `ConfigurationError` if it is not a number."""
     try:
         tokens = estimate(message)
     except Exception as cause:
@@ -107,13 +107,13 @@ def tokens_of(message: Message, estimate: Estimate) -> int:
 
 
 def still_over(limits: str, begin: int | None) -> Note:
-    """The note for a current turn, begun at index `begin`, that alone is over the limits."""
+    """Build the note for a current turn, begun at index `begin`, that alone exceeds the limits."""
     path = "messages" if begin is None else f"messages[{begin}]"
     return Note(path, f"still over the limit of {limits}: the current turn is never cut")
 
 
 def checked_limits(max_messages: object, max_tokens: object, estimate: object) -> None:
-    """Raises `ConfigurationError` for an invalid limit or an `estimate` that is not callable."""
+    """Raise `ConfigurationError` for an invalid limit or an `estimate` that is not callable."""
     for name, limit in (("max_messages", max_messages), ("max_tokens", max_tokens)):
         if limit is not None and (
             not isinstance(limit, int) or isinstance(limit, bool) or limit < 1
@@ -129,7 +129,7 @@ def checked_limits(max_messages: object, max_tokens: object, estimate: object) -
 
 
 def _turns(history: list[Message]) -> list[list[int]]:
-    """Indexes of the messages of each turn, without system messages."""
+    """Return the indexes of the messages of each turn, without system messages."""
     turns: list[list[int]] = []
     for index, message in enumerate(history):
         if message.role == "user" or (not turns and not message.instructs):
@@ -142,7 +142,7 @@ def _turns(history: list[Message]) -> list[list[int]]:
 def exceeded_limits(
     count: int, weight: int, max_messages: int | None, max_tokens: int | None
 ) -> str:
-    """Names the limits that are exceeded; empty if none."""
+    """Name the exceeded limits; empty if there are none."""
     exceeded = (
         [_counted(max_messages, "message")]
         if max_messages is not None and count > max_messages

@@ -35,7 +35,7 @@ OpenCalls: TypeAlias = Literal["answer", "drop"]
 def repair(
     messages: Iterable[Message], *, open_calls: OpenCalls = "answer", reason: str = "cancelled"
 ) -> Noted[Message]:
-    """Returns the messages repaired so that they can be sent.
+    """Return the messages repaired so that they can be sent.
 
     >>> call = ToolCall(id="call_1", name="now")
     >>> turns = [Message.user("What time is it?"), Message.assistant(call), Message.user("Stop.")]
@@ -66,8 +66,9 @@ def repair(
 
 
 def repair_from(begin: int, messages: Sequence[Message], reason: str | None) -> Noted[Message]:
-    """Repairs `messages[begin:]`. The messages before are repaired, and `begin` is 0 or
-    `begin_of_repair`.
+    """Repair `messages[begin:]`.
+
+    The messages before `begin` are repaired already, and `begin` is 0 or `begin_of_repair`.
     """
     state = _Repair(reason, begun=begin > 0)
     for index in range(begin, len(messages)):
@@ -77,9 +78,9 @@ def repair_from(begin: int, messages: Sequence[Message], reason: str | None) -> 
 
 
 def begin_of_repair(messages: Sequence[Message], repaired: int) -> int:
-    """Index from which the messages must be repaired if the first `repaired` of them are.
+    """Return the index from which to repair messages whose first `repaired` are repaired.
 
-    This is the begin of the last turn among them: a user message, or a message of the assistant
+    This is the beginning of the last turn among them: a user message, or a message of the assistant
     after results, unless a response of the turn before continues in it.
     """
     responses: set[str] = set()  # of the assistant message that may begin a turn
@@ -145,7 +146,7 @@ class _Repair:
         self._begun = begun  # whether there was a user message
         self._turn: _Draft | None = None  # `None` after a user message
         self._turn_index = 0  # of the turn in `drafts`
-        self._responses: set[str] = set()  # of the calls of the turn; empty if it has none
+        self._responses: set[str] = set()  # responses of the turn's calls; empty if none
         self._answers: _Draft | None = None
 
     def take(self, index: int, message: Message) -> None:
@@ -171,7 +172,7 @@ class _Repair:
         for position, part in enumerate(message.parts):
             here = f"{path}.parts[{position}]"
             if isinstance(part, ToolCall) and part.arguments is None:
-                # The result tells the model what went wrong; the text shows it where.
+                # The result tells the model what went wrong; the text shows the position.
                 arguments = {"invalid_json": part.text}
                 part = msgspec.structs.replace(part, arguments=arguments, text="")
                 self._note(
@@ -201,7 +202,7 @@ class _Repair:
         self._responses |= {call.response for _, call in draft.calls}
 
     def _continues(self, draft: _Draft) -> bool:
-        """Whether the message has further calls of the response of the open turn."""
+        """Return whether the message has further calls of the response of the open turn."""
         new = {call.response for _, call in draft.calls}
         return bool(self._responses and new) and of_one_response(self._responses | new)
 
@@ -217,7 +218,7 @@ class _Repair:
             self._note(draft.path, f"joined to {self._answers.path}: results of one turn")
 
     def settle(self) -> None:
-        """Ends the turn: every call gets exactly one result, or all calls are dropped."""
+        """End the turn: every call gets exactly one result, or all calls are dropped."""
         turn, answers = self._turn, self._answers
         self._answers = None
         if turn is None or not turn.calls:
@@ -245,9 +246,9 @@ class _Repair:
         self._turn, self._responses = None, set()
 
     def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Draft) -> dict[int, str]:
-        """Maps the position of a call to the path of its result, and drops unmatched results.
+        """Map the position of a call to the path of its result, and drop unmatched results.
 
-        Of several calls with one id, a result answers the first open one with its name, else the
+        Of several calls with one id, a result answers the first open one with its name, or the
         first open one.
         """
         results = answers.results
@@ -281,7 +282,7 @@ class _Repair:
         answers: _Draft,
         pairs: dict[int, str],
     ) -> None:
-        """Gives calls with equal ids different ids, and their results the same new ids."""
+        """Give calls with equal ids different ids, and their results the same new ids."""
         taken = {call.id for _, call in calls}
         renamed: dict[str, Part] = {}
         results = dict(answers.results)
@@ -308,7 +309,7 @@ class _Repair:
     def _drop_turn(
         self, turn: _Draft, answers: _Draft, left_open: list[tuple[str, ToolCall]]
     ) -> None:
-        """Drops all calls of the turn with all results: a model rejects an incomplete turn."""
+        """Drop all calls of the turn with all results: a model rejects an incomplete turn."""
         open_paths = {path for path, _ in left_open}
         for path, call in turn.calls:
             why = (
@@ -342,7 +343,7 @@ class _Repair:
 
 
 def _stands_alone(part: Part) -> bool:
-    """Whether the part makes a message without calls; a thought or an empty text does not."""
+    """Return whether the part can stand without calls; a thought or an empty text cannot."""
     return isinstance(part, (Media, ServerToolCall, ServerToolResult, Other)) or (
         isinstance(part, Text) and bool(part.text)
     )

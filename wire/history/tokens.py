@@ -33,7 +33,7 @@ Videos and long documents cost more; pass your own `estimate` for them.
 
 @checked_arguments()
 def estimate_tokens(message: Message) -> int:
-    """Estimates tokens: one per four ASCII characters, two per three other characters.
+    """Estimate tokens: one per four ASCII characters, two per three other characters.
 
     >>> estimate_tokens(Message.user("How high is the tide?"))
     5
@@ -56,15 +56,17 @@ def estimate_tokens(message: Message) -> int:
 
 
 def estimate_request(request: Request) -> int:
-    """Estimates the tokens of a request: its messages, its system prompt, and the JSON of its tools
-    and of the schema of its output.
+    """Estimate the tokens of a request.
+
+    They are those of its messages, of its system prompt, and of the JSON of its tools and of the
+    schema of its output.
 
     >>> estimate_request(Request(messages=(Message.user("How high is the tide?"),)))
     5
     """
     further = [request.system]
     for tool in request.tools:
-        if isinstance(tool, Tool):  # how a vendor describes its own tools is not known
+        if isinstance(tool, Tool):  # the vendor's description of its own tools is unknown
             further += tool.name, tool.description, _json(tool.parameters)
     if request.output is not None:
         further.append(_json(request.output.schema))
@@ -77,7 +79,7 @@ def _json(schema: object) -> str:
 
 
 def _printed(part: Part) -> Iterator[str]:
-    """The texts of a part that are counted by their characters."""
+    """Yield the texts of a part that are counted by their characters."""
     if isinstance(part, (Text, Thought)):
         yield part.text
     elif isinstance(part, ToolCall):

@@ -49,9 +49,9 @@ class HistoryManager:
     estimate: Estimate
     """Counts the tokens of a message."""
     max_messages: int | None
-    """The most messages that are sent; `None`: no limit."""
+    """The maximum number of messages to send; `None`: no limit."""
     max_tokens: int | None
-    """The most tokens that are sent, as `estimate` counts them; `None`: no limit."""
+    """The maximum number of tokens to send, as `estimate` counts them; `None`: no limit."""
 
     @checked_arguments()
     def __init__(
@@ -78,17 +78,17 @@ class HistoryManager:
             )
         self._stored: list[Message] = listed(messages)
         self._notes: list[Note] = []
-        self._tidied = 0  # messages at the begin of `_stored` that are repaired
-        self._tokens: list[int] = []  # of the messages at the begin of `_stored`
+        self._tidied = 0  # repaired messages at the beginning of `_stored`
+        self._tokens: list[int] = []  # tokens of the messages at the beginning of `_stored`
         self._total = 0  # their sum
         self._counted_by = estimate
-        self._one_turn = 0  # messages at the begin of `_stored` that are one turn
-        self._turn_begin: int | None = None  # index of its first message, `None` if all instruct
+        self._one_turn = 0  # messages at the beginning of `_stored` that are one turn
+        self._turn_begin: int | None = None  # index of its first message, if any
         self._tidy()
 
     @checked_arguments()
     def add_message(self, message: Message | None, allow_incomplete: bool = False) -> None:
-        """Adds a message; `None` adds nothing.
+        """Add a message; `None` adds nothing.
 
         Nothing is repaired or pruned while calls of the last turn have no result. Their results may
         arrive in several messages, which are joined. A user message in place of results closes the
@@ -103,7 +103,7 @@ class HistoryManager:
             self._tidy()
 
     def _tidy(self) -> None:
-        """Repairs and prunes the stored messages, unless calls of the last turn are open.
+        """Repair and prune the stored messages, unless calls of the last turn are open.
 
         Only the messages since the last complete turn are repaired, and all are pruned only over a
         limit: otherwise each message would cost as much as the conversation before it.
@@ -132,7 +132,7 @@ class HistoryManager:
         return "cancelled" if self.on_open_calls == "answer" else None
 
     def _exceeded(self) -> str:
-        """Names the limits that the stored messages exceed; empty if none."""
+        """Name the limits that the stored messages exceed; empty if none."""
         checked_limits(self.max_messages, self.max_tokens, self.estimate)
         if self.max_tokens is not None:
             if self._counted_by is not self.estimate:
@@ -146,7 +146,7 @@ class HistoryManager:
         return exceeded_limits(len(self._stored), self._total, self.max_messages, self.max_tokens)
 
     def _is_one_turn(self) -> bool:
-        """Whether nothing can be dropped, because all messages belong to the current turn."""
+        """Return whether nothing can be dropped, because all messages are of the current turn."""
         for index in range(self._one_turn, len(self._stored)):
             message = self._stored[index]
             if message.role == "user" and self._turn_begin is not None:
@@ -157,7 +157,7 @@ class HistoryManager:
         return True
 
     def _forget(self, begin: int) -> None:
-        """Forgets what is known of the messages from this index, which have changed."""
+        """Drop what was computed from the messages from this index on, which have changed."""
         self._tidied = min(self._tidied, begin)
         self._total -= sum(self._tokens[begin:])
         del self._tokens[begin:]
@@ -167,7 +167,7 @@ class HistoryManager:
 
     @checked_arguments()
     def replace(self, old: Message, new: Message) -> None:
-        """Replaces the message `old` by `new`, such as a tool message that gained a result.
+        """Replace the message `old` by `new`, such as a tool message that gained a result.
 
         `old` is compared by identity. `new` is added at the end if `old` is no longer there.
         Nothing is repaired or pruned. Raises `RuleError` if `new` is not a `Message`.
@@ -182,7 +182,7 @@ class HistoryManager:
         self._stored.append(checked)
 
     def drop_last_turn(self) -> tuple[Message, ...]:
-        """Removes the last user message and all messages after it; returns what was removed.
+        """Remove the last user message and all messages after it; return them.
 
         >>> history = HistoryManager([Message.user("Hi"), Message.assistant("Hello.")])
         >>> history.add_message(Message.user("A question that failed."))
@@ -217,7 +217,7 @@ class HistoryManager:
         return Noted(pruned, (*self._notes, *ordered.notes, *pruned.notes))
 
     def get_history(self) -> Noted[Message]:
-        """The same as `messages`."""
+        """Return the messages as `messages`."""
         return self.messages
 
     @property
@@ -231,13 +231,13 @@ class HistoryManager:
         return tuple(self._notes)
 
     def clear(self) -> None:
-        """Removes all messages and notes."""
+        """Remove all messages and notes."""
         self._forget(0)
         self._stored.clear()
         self._notes.clear()
 
     def __len__(self) -> int:
-        """The number of stored messages, without the answers that `messages` makes up."""
+        """Return the number of stored messages, without the answers that `messages` adds."""
         return len(self._stored)
 
     def _pruned(self, messages: list[Message]) -> Noted[Message]:

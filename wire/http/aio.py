@@ -113,7 +113,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
             try:
                 reads = self._reads
                 if attempt.watch.connection is not None and hasattr(reads, "arrival"):
-                    attempt.arm()  # as `_next`, without two coroutines for each read
+                    attempt.arm()  # does the work of `_next` without two coroutines for each read
                     while (arrival := reads.arrival()) is not None:
                         await arrival
                     data = reads.take()
@@ -181,7 +181,7 @@ class _StreamBlock(Block, Generic[Chunk, Answer]):
         client, call = self._client, self._call
         stream: AsyncStream[Chunk, Answer]
         if client._around:
-            from wire.http.surrounding import steps_around  # few clients have it
+            from wire.http.surrounding import steps_around  # only few clients have it
 
             steps = steps_around(client, call, StreamCall)
             stream = await client._surrounded(steps, client._chunks)
@@ -201,7 +201,7 @@ def _body(response: httpx.Response) -> httpx.AsyncByteStream:
 
 
 async def _next(attempt: Attempt, reads: AsyncIterator[bytes]) -> bytes | None:
-    """The next data of a body, `None` at its end."""
+    """Read the next data of a body; `None` at its end."""
     attempt.arm()
     try:
         if attempt.watch.connection is not None:  # the watchdog wakes the read
@@ -233,7 +233,7 @@ async def _close(attempt: Attempt, *bodies: Any) -> None:
 
 
 def _is_open() -> bool:
-    """A body without `give_back` has to be closed."""
+    """Return whether the body is open; one without `give_back` has to be closed."""
     return False
 
 
@@ -249,8 +249,8 @@ async def _wait(wait: Wait) -> None:
 
 
 def _in_this_loop() -> Callable[[Callable[[], object]], None]:
-    """A function that runs others in the running event loop; any thread may call it."""
-    import asyncio  # late, as in `async_lanes.py`
+    """Return a function that runs others in the running event loop; any thread may call it."""
+    import asyncio  # imported late, as in `async_lanes.py`
 
     run: Callable[[Callable[[], object]], object]
     if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
@@ -346,7 +346,7 @@ class AsyncClient(ClientState):
         name, http = sealed(name), sealed_object(http, *TRANSPORT_METHODS)
         super().__init__(target(name, options))
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
-        self._dice = SystemRandom()  # as in `Client`
+        self._dice = SystemRandom()  # sealed as in `Client`
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its result.
@@ -355,7 +355,7 @@ class AsyncClient(ClientState):
         """
         answer: Answer
         if self._around:
-            from wire.http.surrounding import steps_around  # few clients have it
+            from wire.http.surrounding import steps_around  # only few clients have it
 
             answer = await self._surrounded(steps_around(self, call, Call), self._whole)
         else:
@@ -383,7 +383,7 @@ class AsyncClient(ClientState):
         return running.answer
 
     async def models(self) -> AsyncIterator[ListedModel]:
-        """The models that the provider lists, from all pages. As `Client.models`."""
+        """Yield the models that the provider lists, from all pages, as `Client.models`."""
         pages = self._model_pages()
         while pages.call is not None:
             for model in pages.read(await self.send(pages.call)):
@@ -397,7 +397,7 @@ class AsyncClient(ClientState):
         dimensions: int | None = None,
         task: str | None = None,
     ) -> Embeddings:
-        """The vectors of texts, in their order. As `Client.embed`.
+        """Return the vectors of texts, in their order, as `Client.embed`.
 
         Args:
             texts: Texts, or one text. None may be empty.
@@ -466,7 +466,7 @@ class AsyncClient(ClientState):
     async def _run(
         self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
     ) -> T:
-        if attempt.around is not None:  # of a stream that is continued
+        if attempt.around is not None:  # of a stream that continues
             again = attempt.around.attempts(attempt, self._dice)
             continued: T = await self._surrounded(again, receive)
             return continued

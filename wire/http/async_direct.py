@@ -46,7 +46,7 @@ class AsyncDirectLane(DirectLaneState):
         return self.get_extra_info("socket")
 
     def get_extra_info(self, name: str) -> Any:
-        """The `socket` or the `ssl_object` of the connection, as a network stream of httpcore."""
+        """Return the `socket` or `ssl_object`, as a network stream of httpcore does."""
         return None if self._connection is None else self._connection.transport.get_extra_info(name)
 
     async def send(self, request: httpx.Request) -> httpx.Response:
@@ -111,7 +111,7 @@ class AsyncDirectLane(DirectLaneState):
         self._is_sent = not reader.has_head
 
     def is_clean(self) -> bool:
-        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         connection = self._connection
         return connection is not None and connection.is_open and super().is_clean()
 
@@ -122,10 +122,10 @@ class AsyncDirectLane(DirectLaneState):
 
 
 async def _async_opened(address: tuple[str, int]) -> socket.socket:
-    """A TCP connection to the first address of a host that accepts one.
+    """Open a TCP connection to the first address of a host that accepts one.
 
     The next address is tried after a quarter of a second, while the ones before it go on (RFC
-    8305). asyncio's own form of it leaves a socket open if it is cancelled at a wrong moment.
+    8305). asyncio's own version leaves a socket open if it is cancelled at a wrong moment.
     """
     loop = asyncio.get_running_loop()
     waiting = _literal(*address) or _alternating(
@@ -162,7 +162,7 @@ async def _async_opened(address: tuple[str, int]) -> socket.socket:
 
 
 def _literal(host: str, port: int) -> deque[Any]:
-    """The address of a host that is one, for which asyncio would start a thread; else empty."""
+    """Return the host itself if it is an IP address, which needs no lookup thread; or nothing."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
@@ -173,7 +173,7 @@ def _literal(host: str, port: int) -> deque[Any]:
 
 
 def _alternating(found: list[Any]) -> deque[Any]:
-    """Addresses of the two families in turn, beginning with the family of the first."""
+    """Order addresses by the two families in turn, beginning with the family of the first."""
     ours = [each for each in found if each[0] == found[0][0]]
     others = [each for each in found if each[0] != found[0][0]]
     pairs = itertools.zip_longest(ours, others)
@@ -205,7 +205,7 @@ class _Resumed:
     asyncio calls `wrap_bio` of the context, and has no argument for a session.
     """
 
-    __class__: Any = ssl.SSLContext  # `start_tls` takes instances of nothing else
+    __class__: Any = ssl.SSLContext  # `start_tls` accepts only instances of `SSLContext`
 
     def __init__(self, context: ssl.SSLContext, session: ssl.SSLSession | None) -> None:
         self._context, self._session = context, session
@@ -217,7 +217,7 @@ class _Resumed:
 
 
 class _Connection(asyncio.Protocol):
-    """A connection of asyncio: feeds what arrives to the reader of the response."""
+    """A connection of asyncio: feeds received bytes to the reader of the response."""
 
     __slots__ = (
         "_is_full",
@@ -303,7 +303,7 @@ class _Connection(asyncio.Protocol):
         except BaseException:
             self._drop()
             raise
-        self.transport = secured or self.transport  # none if the server has gone already
+        self.transport = secured or self.transport  # `None` if the server has gone already
 
     def begin(self, reader: ResponseReader, waits: Mapping[str, float | None]) -> None:
         """Read the next response; `waits` are the timeouts of httpx, if the watchdog has none."""
@@ -312,9 +312,10 @@ class _Connection(asyncio.Protocol):
             reader.end()
 
     def arrival(self) -> Awaitable[None]:
-        """Return what ends when something has arrived. Raises the error of the connection.
+        """Return an awaitable that ends when data has arrived. Raises the error of the connection.
 
-        No coroutine of its own where the watchdog limits the wait: this is called for each read.
+        It is not a coroutine of its own where the watchdog limits the wait: this is called for each
+        read.
         """
         if self._is_paused:
             self._is_paused = False
@@ -351,7 +352,7 @@ class _Connection(asyncio.Protocol):
                     raise httpx.WriteTimeout(str(cause)) from cause
 
     async def wait_for_continue(self) -> None:
-        """Wait until the server permits the body, or answers, or does not know the question."""
+        """Wait until the server permits the body, responds, or ignores the header for too long."""
         reader = self._reader
         assert reader is not None
         try:
@@ -398,11 +399,11 @@ class _AsyncBody(httpx.AsyncByteStream):
         return self._reader.is_complete and not self._reader.size
 
     def give_back(self) -> bool:
-        """Nothing has to be closed: who holds the lane gives it back."""
+        """Return True: the holder of the lane gives it back, so nothing has to be closed."""
         return True
 
     def arrival(self) -> Awaitable[None] | None:
-        """What ends when something has arrived; `None` if `take` has something to return.
+        """Return an awaitable that ends when data has arrived; `None` if `take` has data to return.
 
         Raises the error of the connection.
         """
@@ -410,7 +411,7 @@ class _AsyncBody(httpx.AsyncByteStream):
         return None if reader.size or reader.is_complete else self._connection.arrival()
 
     def take(self) -> bytes | None:
-        """The bytes that have arrived; `None` at the end of the body."""
+        """Return the bytes that have arrived; `None` at the end of the body."""
         return self._reader.take() if self._reader.size else None
 
     def __aiter__(self) -> AsyncIterator[bytes]:

@@ -171,7 +171,7 @@ class _LoopLanes:
         return keep
 
     def keeps(self, leased: _AsyncLeased) -> bool:
-        """Whether a lane would be kept if it was given back with a body that was read."""
+        """Return whether a lane would be kept if it was given back after its body was read."""
         has_room = not self.over and len(self.idle[leased.origin]) < self.keep
         return has_room and leased.lane.is_reusable()
 
@@ -201,7 +201,7 @@ class _AsyncLeased(httpx.AsyncByteStream):
         self._whole = self._failed = self._ended = False
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        # The body of a direct lane knows itself whether it was read to its end.
+        # The body of a direct lane knows whether it was read to its end.
         return self._reads if self.lane.is_direct else self
 
     @property
@@ -286,25 +286,25 @@ async def _acquired(limiter: anyio.Semaphore, request: httpx.Request) -> None:
 
 
 def _is_of_asyncio(loop: object) -> TypeGuard[asyncio.AbstractEventLoop]:
-    """Whether an event loop is one of asyncio, and not a token of trio."""
+    """Return whether an event loop is one of asyncio, and not a token of trio."""
     import asyncio
 
     return isinstance(loop, asyncio.AbstractEventLoop)
 
 
 def _current_loop() -> object:
-    """The running event loop: the loop itself on asyncio, a token on trio."""
+    """Return the running event loop: the loop itself on asyncio, a token on trio."""
     import asyncio
 
     try:
-        if asyncio.current_task() is not None:  # else a guest of asyncio, such as trio
+        if asyncio.current_task() is not None:  # otherwise a guest of asyncio, such as trio
             return asyncio.get_running_loop()
     except RuntimeError:
         pass
     import anyio.lowlevel
 
     token = anyio.lowlevel.current_token()
-    return getattr(token, "native_token", token)  # since anyio 4.11 wrapped
+    return getattr(token, "native_token", token)  # wrapped since anyio 4.11
 
 
 _INHERITED: list[_LoopLanes] = []

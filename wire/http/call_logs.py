@@ -1,7 +1,7 @@
-"""What the log has of a call, and the handler that `WIRE_LOG` switches on.
+"""The log records of a call, and the handler that `WIRE_LOG` switches on.
 
-The logger `wire` has one line for each call, at its end. `wire.http` has what happened on the way:
-attempts that failed and pauses at INFO, headers and bodies at DEBUG. Each record has its facts as
+The logger `wire` has one line for each call, at its end. `wire.http` has the steps of the call:
+failed attempts and pauses at INFO, headers and bodies at DEBUG. Each record has its facts as
 attributes too, for logs as JSON.
 
 Lines at INFO have no text of a prompt or an answer. Bodies are logged if one of the two loggers was
@@ -46,7 +46,7 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s, call %(call)s: %(message)s"
 
 
 class StderrHandler(logging.Handler):
-    """Writes records to what `sys.stderr` is at that moment: tests and notebooks replace it."""
+    """Writes records to the current `sys.stderr`, which tests and notebooks replace."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one line."""
@@ -59,7 +59,9 @@ class StderrHandler(logging.Handler):
 def follow_variable() -> None:
     """Log to stderr if the environment variable `WIRE_LOG` asks for it.
 
-    Raises `ConfigurationError` for a value that is no level.
+    Raises `ConfigurationError` for a value that is not a level.
+
+    Raises `ConfigurationError` for a value that is not a level.
     """
     value = os.environ.get(VARIABLE, "").strip().lower()
     if not value or any(isinstance(each, StderrHandler) for each in _calls.handlers):
@@ -93,22 +95,22 @@ class CallLog:
         return _calls.isEnabledFor(logging.INFO)
 
     def request(self, attempt: int, preview: Preview, mask: Mask) -> None:
-        """A request, before it is sent."""
+        """Log a request before it is sent."""
         where, body = f"{preview.method} {preview.url}", shown_body(preview.body, mask)
         self._step(logging.DEBUG, attempt, "attempt %d: %s %s %s", where, preview.headers, body)
 
     def head(self, account: Account, headers: Mapping[str, str]) -> None:
-        """Status and headers of a response."""
+        """Log the status and headers of a response."""
         text = "attempt %d: status %s after %.2f s %s"
         facts = account.status, account.first_byte, headers
         self._step(logging.DEBUG, account.attempts, text, *facts, status=account.status)
 
     def body(self, attempt: int, body: bytes, mask: Mask) -> None:
-        """The body of a response."""
+        """Log the body of a response."""
         self._step(logging.DEBUG, attempt, "attempt %d: received %s", shown_body(body, mask))
 
     def failure(self, attempt: int, error: WireError) -> None:
-        """An attempt that failed."""
+        """Log a failed attempt."""
         name, status = type(error).__name__, error.status
         facts = {"error": name, "status": status, "retry_after": error.retry_after}
         text = "attempt %d failed: %s, %s"
@@ -117,7 +119,7 @@ class CallLog:
         self._step(logging.DEBUG, attempt, "attempt %d failed: %s", error, **facts)
 
     def pause(self, attempt: int, seconds: float) -> None:
-        """The pause before the next attempt."""
+        """Log the pause before the next attempt."""
         text = "attempt %d: the next one in %.2f s"
         self._step(logging.INFO, attempt, text, seconds, pause=seconds)
 
@@ -127,7 +129,10 @@ class CallLog:
             _http.log(level, text, attempt, *facts, extra=extra)
 
     def refused(self, target: Target, call: object, error: WireError) -> None:
-        """A call that was refused before its first attempt. What is no call has no record."""
+        """Log a call that was refused before its first attempt.
+
+        A value that is not a call gets no record.
+        """
         if self.has_calls and isinstance(call, Call | StreamCall):
             preview, provider = target.preview(call), target.provider.name
             self.ended(provider, preview, Account(), "failed", None, error)
@@ -141,11 +146,11 @@ class CallLog:
         answer: Any,
         error: WireError | None,
     ) -> None:
-        """The end of a call, its only record on the logger `wire`.
+        """Log the end of a call, its only record on the logger `wire`.
 
-        `answer` is what its server sent; a function of `around=` may have replaced it.
+        `answer` is the result that the server sent; a function of `around=` may have replaced it.
         """
-        from wire.neutral.messages import Reply  # few programs log their calls
+        from wire.neutral.messages import Reply  # only few programs log their calls
 
         kind = None if error is None else type(error).__name__
         usage = answer.usage if isinstance(answer, Reply) else None
@@ -189,10 +194,10 @@ class CallLog:
 
 
 def _cost(reply: Reply) -> Decimal | None:
-    """What the reply cost in USD, if that is known."""
+    """Return the cost of the reply in USD, if it is known."""
     try:
         return reply.cost.total
-    except WireError:  # a catalogue of the user that cannot be read must not end the call
+    except WireError:  # an unreadable catalogue of the user must not end the call
         return None
 
 
@@ -201,7 +206,10 @@ def _counted(number: int, noun: str) -> str:
 
 
 def shown_body(body: bytes, mask: Mask) -> str:
-    """The beginning of a body, without keys; its size if it is no text or nobody asked for it."""
+    """Return the beginning of a body, without keys.
+
+    Returns its size if it is not text, or if bodies are not logged.
+    """
     if not (_calls.level or _http.level) or b"\0" in body[:BODY_CHARACTERS]:
         return f"<{len(body)} bytes>"
     from wire.core.secret_fields import masked_body

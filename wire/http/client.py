@@ -144,7 +144,7 @@ class Stream(StreamState[Chunk, Answer]):
         watch.deadline = time.monotonic() + DRAIN_SECONDS
         watch.start()
         if not watch.is_watched:
-            return  # nothing will: the interpreter ends, or has no thread left
+            return  # no watchdog: the interpreter ends, or cannot start a thread
         try:
             collections.deque(self._reads, 0)
         except TRANSPORT_ERRORS:
@@ -275,7 +275,7 @@ class Client(ClientState):
         """
         answer: Answer
         if self._around:
-            from wire.http.surrounding import steps_around  # few clients have it
+            from wire.http.surrounding import steps_around  # only few clients have it
 
             answer = self._surrounded(steps_around(self, call, Call), self._whole)
         else:
@@ -291,7 +291,7 @@ class Client(ClientState):
         """
         stream: Stream[Chunk, Answer]
         if self._around:
-            from wire.http.surrounding import steps_around  # few clients have it
+            from wire.http.surrounding import steps_around  # only few clients have it
 
             steps = steps_around(self, call, StreamCall)
             stream = self._surrounded(steps, self._chunks)
@@ -318,7 +318,9 @@ class Client(ClientState):
         return running.answer
 
     def models(self) -> Iterator[ListedModel]:
-        """The models that the provider lists, from all pages. Each page is read when it is needed.
+        """Yield the models that the provider lists, from all pages.
+
+        Each page is read when it is needed.
 
         >>> from wire.testing.emulator import EmulatorTransport
         >>> with Client("openai", api_key="fake-key", http=EmulatorTransport()) as client:
@@ -340,7 +342,7 @@ class Client(ClientState):
         dimensions: int | None = None,
         task: str | None = None,
     ) -> Embeddings:
-        """The vectors of texts, in their order, in as many requests as the host's limits need.
+        """Return the vectors of texts, in their order, in as many requests as the host needs.
 
         >>> from wire.testing.emulator import EmulatorTransport
         >>> with Client("gemini", api_key="fake-key", http=EmulatorTransport()) as client:
@@ -410,7 +412,7 @@ class Client(ClientState):
         return _wait(step)
 
     def _run(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:
-        if attempt.around is not None:  # of a stream that is continued
+        if attempt.around is not None:  # of a stream that continues
             again = attempt.around.attempts(attempt, self._dice)
             continued: T = self._surrounded(again, receive)
             return continued

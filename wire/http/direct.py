@@ -45,7 +45,7 @@ CONTINUE_SECONDS = 1.0
 
 
 class DirectLaneState:
-    """The part of a lane that those for threads and for asyncio share."""
+    """State of a lane that those for threads and for asyncio share."""
 
     is_direct: ClassVar[bool] = True
 
@@ -112,19 +112,19 @@ class DirectLaneState:
             self._sessions[self._origin] = session
 
     def get_extra_info(self, name: str) -> Any:
-        """The `socket` or the `ssl_object` of the connection, as a network stream of httpcore."""
+        """Return the `socket` or `ssl_object`, as a network stream of httpcore does."""
         raise NotImplementedError
 
     def is_reusable(self) -> bool:
-        """Whether the last response lets the connection serve another request."""
+        """Return whether the last response lets the connection serve another request."""
         return self._is_sent and self._reader.is_reusable
 
     def is_clean(self) -> bool:
-        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         return self.is_reusable() and not has_arrived(self.socket)
 
     def was_closed(self) -> bool:
-        """Whether the server had closed this kept lane, so that no request has reached it."""
+        """Return whether the server had closed this kept lane, so that no request reached it."""
         return self._is_kept and not self._reader.begun
 
     def cut_off(self) -> None:
@@ -154,7 +154,7 @@ class DirectLane(DirectLaneState):
         return self._socket
 
     def get_extra_info(self, name: str) -> Any:
-        """The `socket` or the `ssl_object` of the connection, as a network stream of httpcore."""
+        """Return the `socket` or `ssl_object`, as a network stream of httpcore does."""
         if name == "ssl_object":
             return self._socket if isinstance(self._socket, ssl.SSLSocket) else None
         return self._socket if name == "socket" else None
@@ -166,7 +166,8 @@ class DirectLane(DirectLaneState):
             self._socket = self._connected(request.extensions.get(ATTEMPT), waits.get("connect"))
             self._inode = inode(self._socket)
         clocks = self._begin(request)
-        # A thread that the interpreter cannot start any more, at its end, shuts nothing down.
+        # While it ends, the interpreter cannot start a thread, so nothing would shut the socket
+        # down.
         watched = clocks is not None and clocks.watch.is_watched
         reader = self._reader
         self._socket.settimeout(None if watched else waits.get("write"))
@@ -259,7 +260,7 @@ class DirectLane(DirectLaneState):
                             self.read()
                         left = left[connection.send(left[:WRITE_SIZE]) :]
                     except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
-                        pass  # in TLS, what arrived need not be data
+                        pass  # in TLS, received bytes need not be data
         finally:
             connection.settimeout(seconds)
 
@@ -290,7 +291,7 @@ class DirectLane(DirectLaneState):
             self._reader.end()
 
     def is_clean(self) -> bool:
-        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         secured = self.get_extra_info("ssl_object")
         return super().is_clean() and not (secured is not None and secured.pending())
 
@@ -303,9 +304,9 @@ class DirectLane(DirectLaneState):
 def _opened(
     address: tuple[str, int], clocks: Clocks | None, seconds: float | None
 ) -> socket.socket:
-    """A TCP connection to the first address of a host that accepts one, within one deadline.
+    """Open a TCP connection to the first address of a host that accepts one, within one deadline.
 
-    Each address gets an equal share of the time left, as the first may not answer at all.
+    Each address gets an equal share of the time left, because the first may not respond at all.
     """
     if clocks is not None:
         seconds = clocks.until_deadline

@@ -1,9 +1,9 @@
-"""HTTP/1.1 without a socket: a response from its bytes. `prepared.py` has those of a request.
+"""HTTP/1.1 without a socket: parses a response from its bytes. `prepared.py` encodes requests.
 
 `ResponseReader` wraps the parser of httptools (llhttp, which Node and uvicorn use) and adds what
 the parser leaves open:
 
-- Where a body ends that has neither a length nor chunks: at the end of the connection.
+- The end of a body that has neither a length nor chunks: the end of the connection.
 - Whether the connection can be used again (R-25). Bytes after the end of a response are never part
   of the next one, so a connection that sent some is closed.
 - A limit for a head, a trailer or a line of the chunked encoding that does not end. The parser has
@@ -23,7 +23,7 @@ from wire.core.limits import MAX_FRAMING_BYTES
 class TooLong(httpx.RemoteProtocolError):
     """A head, or a line of the chunked encoding, has no end within `MAX_FRAMING_BYTES`."""
 
-    error_status_hint = 431  # as the error of h11 has it
+    error_status_hint = 431  # the words of h11's error
 
 
 class ResponseReader:
@@ -110,7 +110,7 @@ class ResponseReader:
         except httptools.HttpParserUpgrade:
             self.fail(httpx.RemoteProtocolError, "the server changed the protocol")
         except httptools.HttpParserError as cause:
-            # What a callback raised, such as KeyboardInterrupt, is the context of the error.
+            # An exception of a callback, such as KeyboardInterrupt, is the context of the error.
             if cause.__context__ is not None and not isinstance(cause.__context__, Exception):
                 raise cause.__context__ from None
             self.fail(httpx.RemoteProtocolError, str(cause))
@@ -127,16 +127,16 @@ class ResponseReader:
                 self.fail(TooLong, "a head or a line of the chunked encoding does not end")
 
     def _ends_in_blank_lines(self, data: bytes | memoryview) -> bool:
-        """Whether line breaks may follow the complete response, which the parser skips.
+        """Return whether line breaks may follow the complete response, which the parser skips.
 
-        True where it is not certain: then the connection is not reused.
+        Returns True where it is not certain: then the connection is not reused.
         """
         whole = bytes(data)
         breaks = whole[len(whole.rstrip(b"\r\n")) :]
         if self._received and not self._is_chunked:
             piece = self._body[-1]
             return len(breaks) != len(piece) - len(piece.rstrip(b"\r\n"))
-        if len(breaks) == len(whole):  # of the line breaks at the end, some came before
+        if len(breaks) == len(whole):  # some of the line breaks at the end came earlier
             return whole not in (b"\n", b"\r\n")
         return breaks != b"\r\n\r\n"
 
@@ -166,7 +166,7 @@ class ResponseReader:
     def fail(self, kind: type[httpx.TransportError], message: str) -> None:
         """Give the response up, unless it is complete."""
         self.is_reusable = False
-        if not self.is_complete:  # else these are bytes after the end
+        if not self.is_complete:  # otherwise these are bytes after the end
             self.problem = self.problem or (kind, message)
 
     def check(self) -> None:
@@ -178,21 +178,21 @@ class ResponseReader:
     # --- called by the parser ---------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        """A response begins; after a complete one, these are bytes after its end."""
+        """Begin a response; after a complete one, these are bytes after its end."""
         self.is_reusable = False
 
     def on_status(self, reason: bytes) -> None:
-        """A piece of the reason phrase."""
+        """Add a piece of the reason phrase."""
         if not self.has_head:
             self.reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which nobody reads."""
+        """Add a header; ignore a trailer, which nobody reads."""
         if not self.has_head:
             self.headers.append((name, value.rstrip()))
 
     def on_headers_complete(self) -> None:
-        """The end of a head."""
+        """End the head of a response."""
         if self.has_head:  # bytes after the end
             return
         parser = self._parser
@@ -209,7 +209,7 @@ class ResponseReader:
         self.status, self.has_head = status, True
         self.version = b"HTTP/" + parser.get_http_version().encode()
         if self._is_head:
-            self.is_complete = True  # whatever its headers say of a body
+            self.is_complete = True  # whatever its headers say about a body
 
     def _read_framing(self) -> None:
         coding: bytes | None = None
@@ -225,7 +225,7 @@ class ResponseReader:
         self._until_end = not self._is_chunked and self._length is None
 
     def on_body(self, data: bytes) -> None:
-        """A piece of the body."""
+        """Add a piece of the body."""
         if self.has_head and not self.is_complete:
             self._body.append(data)
             self._received += len(data)
@@ -233,7 +233,7 @@ class ResponseReader:
             self._has_progress = True
 
     def on_message_complete(self) -> None:
-        """The end of a response."""
+        """End a response."""
         if self._interim:
             self._interim = False
         elif self.has_head and not self.is_complete:

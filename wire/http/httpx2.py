@@ -15,7 +15,7 @@ import httpx
 
 
 def library_of(http: Any) -> Any:
-    """The module `httpx2` if the transport or client is one of it, otherwise `None`."""
+    """Return the module `httpx2` if the transport or client is one of it, otherwise `None`."""
     for cls in type(http).__mro__:
         if cls.__module__.partition(".")[0] == "httpx2":
             return sys.modules.get("httpx2")
@@ -30,7 +30,7 @@ class Httpx2Transport(httpx.BaseTransport):
         self._send = _sender(http, self._library.Client, "handle_request")
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Raises the exceptions of httpx."""
+        """Send a request. Raises the exceptions of httpx."""
         try:
             response = self._send(_request(self._library, request))
         except _errors(self._library) as cause:
@@ -50,7 +50,7 @@ class AsyncHttpx2Transport(httpx.AsyncBaseTransport):
         self._send = _sender(http, self._library.AsyncClient, "handle_async_request")
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Raises the exceptions of httpx."""
+        """Send a request. Raises the exceptions of httpx."""
         try:
             response = await self._send(_request(self._library, request))
         except _errors(self._library) as cause:
@@ -74,7 +74,7 @@ def _errors(library: Any) -> tuple[type[Exception], ...]:
 
 
 def _of_httpx(cause: Exception) -> Exception:
-    """The exception of httpx with the same name, or that of its nearest base."""
+    """Return the exception of httpx with the same name, or that of its nearest base."""
     if type(cause).__name__ == "HTTPStatusError":
         status = httpx.Response(cause.response.status_code)  # type: ignore[attr-defined]
         text = str(cause)
@@ -98,7 +98,7 @@ def _request(library: Any, request: httpx.Request) -> Any:
 
 @functools.cache
 def _request_body(library: Any) -> Any:
-    """A class of request bodies, as httpx2 requires one of its own classes."""
+    """Make a class of request bodies, since httpx2 requires one of its own classes."""
     return type(
         "RequestBody",
         (library.SyncByteStream, library.AsyncByteStream),

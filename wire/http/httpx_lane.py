@@ -58,11 +58,11 @@ class HttpxLaneState:
         return response
 
     def is_reusable(self) -> bool:
-        """httpx closes a connection that is not; the next request opens another."""
+        """Return True: httpx replaces a connection that is not reusable by another."""
         return True
 
     def is_clean(self) -> bool:
-        """Whether nothing has arrived since the last response, not even the end (R-25, R-26)."""
+        """Return whether neither data nor the end arrived since the last response (R-25, R-26)."""
         return (
             self._parser is not None
             and not self._parser.trailing_data[0]
@@ -70,7 +70,7 @@ class HttpxLaneState:
         )
 
     def was_closed(self) -> bool:
-        """Whether the server had closed this kept lane, so that no request has reached it."""
+        """Return whether the server had closed this kept lane, so that no request reached it."""
         return (
             self._parser is not None
             and self._parser.their_state.__name__ == "SEND_RESPONSE"
@@ -118,10 +118,10 @@ class HttpxLane(HttpxLaneState):
 
 
 def _parser(transport: Any) -> Any:
-    """The `h11.Connection` of a transport with one connection, `None` if it cannot be found.
+    """Return the `h11.Connection` of a transport with one connection; `None` if it is not found.
 
-    It alone knows of bytes that arrived together with the end of a response. httpx and httpcore
-    have no public name for it. A lane without it is not used again.
+    Only this object knows of bytes that arrived together with the end of a response. httpx and
+    httpcore have no public name for it. A lane without it is not used again.
     """
     try:
         (connection,) = transport._pool.connections
@@ -133,7 +133,7 @@ def _parser(transport: Any) -> Any:
 
 
 def _has_unread(network: Any) -> bool:
-    """Whether a connection holds bytes, or its end, on any layer below the parser."""
+    """Return whether a connection holds bytes, or its end, on any layer below the parser."""
     try:
         if network.get_extra_info("is_readable"):
             return True

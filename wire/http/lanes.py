@@ -36,8 +36,9 @@ Invariants (R-21, R-25):
   before anything that can be cancelled.
 
 A server may close an idle connection at the same moment as a call is sent on it. If such a call
-gets no byte of a response it is sent once more, at once and on a new connection. That is no attempt
-of `Retry`. It is done only for a call that may be sent twice (`Call.idempotent`).
+gets no byte of a response, it is sent once more, at once and on a new connection. This does not
+count as an attempt of `Retry`. It is done only for a call that may be sent twice
+(`Call.idempotent`).
 
 A connection belongs to the process that opened it, and to its event loop (R-24, R-42):
 
@@ -84,19 +85,19 @@ MAX_LANES = 1000
 MAX_IDLE_LANES = 100
 """Default for idle lanes of one origin."""
 _KEPT_SECONDS = 60.0
-"""How long an idle lane is kept."""
+"""Seconds for which an idle lane is kept."""
 BROKEN = (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError)
-"""What httpx raises for a connection that the server has closed."""
+"""Exceptions of httpx for a connection that the server has closed."""
 
 
 def client_closed() -> ConfigurationError:
-    """The error of a request after `close`."""
+    """Build the error of a request after `close`."""
     return ConfigurationError("the client is closed")
 
 
 Connections = Literal["auto", "direct", "httpx"]
-"""How lanes connect: `direct` (`wire.http.direct`), `httpx`, or `auto`, which is direct where that
-can serve and httpx elsewhere."""
+"""Kind of connections of lanes: `direct` (`wire.http.direct`), `httpx`, or `auto`, which is direct
+where possible and httpx elsewhere."""
 
 
 _CONNECTIONS = ("auto", "direct", "httpx")
@@ -114,13 +115,13 @@ def _check_options(limit: int, keep: int, connections: str) -> None:
 
 
 def may_send_again(request: httpx.Request) -> bool:
-    """Whether a request that reached nobody may be sent on another lane."""
+    """Return whether a request that reached no server may be sent on another lane."""
     clocks = request.extensions.get(ATTEMPT)
     return clocks is not None and clocks.watch.repeatable and not clocks.watch.fired
 
 
 def seconds_for_a_lane(request: httpx.Request) -> float | None:
-    """How long a request may wait for a lane: until the deadline of its attempt.
+    """Return how long a request may wait for a lane: until the deadline of its attempt.
 
     A request of another client has the timeout of httpx's pool. `None`: not limited.
     """
@@ -139,7 +140,7 @@ class LanesState(Generic[AnyLane]):
     """Whether the proxies and certificates of the environment are used."""
 
     connections: Connections
-    """How new lanes connect."""
+    """The kind of connections of new lanes."""
 
     def __init__(
         self,
@@ -161,15 +162,15 @@ class LanesState(Generic[AnyLane]):
         self._sessions: dict[Origin, ssl.SSLSession] = {}
 
     def _connections_to(self, origin: Origin) -> str:
-        """How a new lane to an origin would connect: `direct` or `httpx`."""
+        """Return the connection kind of a new lane to an origin: `direct` or `httpx`."""
         if self.connections != "auto":
             return self.connections
         return "direct" if self._is_direct(proxy_for(*origin, self.trust_env)) else "httpx"
 
     def _is_direct(self, proxy: str | None) -> bool:
-        """Whether a new lane connects directly.
+        """Return whether a new lane connects directly.
 
-        Raises `ConfigurationError` if it has to and cannot.
+        Raises `ConfigurationError` if the option requires it and it is not possible.
         """
         if self.connections == "httpx":
             return False
@@ -179,11 +180,14 @@ class LanesState(Generic[AnyLane]):
         return not problem and not (self.connections == "auto" and is_patched())
 
     def _is_on_trio(self) -> bool:
-        """Whether the running event loop is trio's."""
+        """Return whether the running event loop is trio's."""
         return False
 
     def _open(self, origin: Origin) -> AnyLane:
-        """A new lane of the style of this pool. It connects when it sends its first request."""
+        """Make a new lane of this pool's style.
+
+        It connects when it sends its first request.
+        """
         env = self.trust_env
         proxy = proxy_for(*origin, env)
         if self._is_direct(proxy):
@@ -195,11 +199,11 @@ class LanesState(Generic[AnyLane]):
     """The class of lanes of httpx."""
 
     def _direct_lane(self) -> Callable[..., AnyLane]:
-        """The class of direct lanes, whose module needs httptools."""
+        """Return the class of direct lanes, whose module needs httptools."""
         raise NotImplementedError
 
     def _is_kept(self, lane: AnyLane) -> bool:
-        """Whether an idle lane may send another request (R-25, R-26)."""
+        """Return whether an idle lane may send another request (R-25, R-26)."""
         if time.monotonic() - lane.idle_since >= _KEPT_SECONDS or not lane.is_clean():
             return False
         return not (lane.is_direct and self.connections == "auto" and is_patched())
@@ -251,7 +255,7 @@ class _Slots:
         try:
             while True:
                 with self._lock:
-                    before = list(self._queue)  # a copy, as a place may end at any moment
+                    before = list(self._queue)  # copied, as a place may end at any moment
                     if turn is not None:
                         del before[before.index(turn) :]
                     if not before and len(self._taken) < self._limit:
@@ -259,7 +263,7 @@ class _Slots:
                         wake = weakref.ref(slot, self._released.put)
                         self._taken[weakref.ref(slot, self._taken.pop)] = wake
                         if not self._released.empty():
-                            self._released.get_nowait()  # of a release that nobody waited for
+                            self._released.get_nowait()  # a release that no thread waited for
                     elif turn is None:
                         place, over = _Place(), queue.SimpleQueue[Any]()
                         wake = weakref.ref(place, over.put)
@@ -418,7 +422,7 @@ class _Leased(httpx.SyncByteStream):
                 if not self._lanes._take_back(self, clean):
                     self.lane.close()
             finally:
-                self.slot = None  # whatever was interrupted: the caller may keep this object
+                self.slot = None  # at any interrupt: the caller may keep this object
 
     def abort(self) -> None:
         """Shut the socket down, which wakes its reader with an error."""

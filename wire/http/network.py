@@ -73,7 +73,7 @@ class AsyncHTTPClient(Protocol):
 
 @functools.cache
 def tls(scheme: str, trust_env: bool = True) -> ssl.SSLContext:
-    """The TLS context that all lanes share, since creating one takes 20 ms and more.
+    """Return the TLS context that all lanes share, since creating one takes 20 ms and more.
 
     For http it does not verify, and so loads no certificates. `trust_env` reads `SSL_CERT_FILE`,
     `SSL_CERT_DIR` and `SSLKEYLOGFILE`.
@@ -103,13 +103,13 @@ system connects as to itself, and names that distributions of Linux write into `
 
 
 def proxy_for(scheme: str, host: str, port: int | None, trust_env: bool = True) -> str | None:
-    """The proxy for an origin by `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` and the like.
+    """Return the proxy for an origin by `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY` and the like.
 
-    None for this machine, whatever `NO_PROXY` contains: a proxy elsewhere could not reach it, and
-    would be sent the key and the conversation.
+    There is none for this machine, whatever `NO_PROXY` contains: a proxy elsewhere could not reach
+    it, and would receive the key and the conversation.
 
-    Raises `ConfigurationError` for a proxy that is not http or https. It does not contain the URL,
-    which may have a password.
+    Raises `ConfigurationError` for a proxy that is not http or https. The error does not contain
+    the URL, which may have a password.
     """
     if not trust_env or is_loopback(host) or host in _THIS_MACHINE:
         return None
@@ -123,15 +123,16 @@ def proxy_for(scheme: str, host: str, port: int | None, trust_env: bool = True) 
 
 
 def _proxy(name: str) -> str:
-    """The proxy of a variable as a URL."""
+    """Return the proxy of a variable as a URL."""
     proxy = urllib.request.getproxies()[name]
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _proxy_problem(name: str) -> str:
-    """Why the proxy of a variable cannot be used; empty if it can.
+    """Return why the proxy of a variable cannot be used; empty if it can.
 
-    Not a part of `proxy_for`: the traceback of its error must not have the URL as a variable.
+    This is separate from `proxy_for`: the traceback of its error must not have the URL as a
+    variable.
     """
     try:
         parts = urlsplit(_proxy(name))
@@ -148,7 +149,10 @@ def _proxy_problem(name: str) -> str:
 
 
 def proxy_option(proxy: str | None, trust_env: bool) -> httpx.Proxy | None:
-    """The proxy as httpx takes it. TLS to the proxy trusts the certificates that a host's does."""
+    """Return the proxy in the form of httpx.
+
+    TLS to the proxy trusts the same certificates as TLS to a host.
+    """
     if proxy is None:
         return None
     context = tls("https", trust_env) if urlsplit(proxy).scheme == "https" else None
@@ -156,7 +160,7 @@ def proxy_option(proxy: str | None, trust_env: bool) -> httpx.Proxy | None:
 
 
 def shown_proxy(origin: Origin, trust_env: bool) -> str | None:
-    """The proxy for an origin without its credentials, for `describe`."""
+    """Return the proxy for an origin without its credentials, for `describe`."""
     proxy = proxy_for(origin.scheme, origin.host, origin.port, trust_env)
     if proxy is None:
         return None
@@ -177,7 +181,10 @@ _PATCHED = (
 
 
 def is_patched() -> bool:
-    """Whether a test library answers the requests of httpx. Direct lanes would pass it by."""
+    """Return whether a test library answers the requests of httpx.
+
+    Direct lanes would bypass it.
+    """
     # `None`: the library is not imported, or another thread is just importing it.
     found = (
         (library, getattr(getattr(sys.modules.get(library), kind, None), method, None))
@@ -189,7 +196,7 @@ def is_patched() -> bool:
 
 
 def direct_problem(proxy: str | None, *, on_trio: bool = False) -> str:
-    """Why a direct lane cannot serve, as one sentence; empty if it can."""
+    """Return why a direct lane is not possible, as one sentence; empty if it is."""
     if importlib.util.find_spec("httptools") is None:
         return "it needs httptools: pip install 'wire-llm[fast]'"
     if on_trio:
@@ -207,7 +214,7 @@ gets the name of the function that sends, and `trust_env`."""
 
 
 class Style(NamedTuple):
-    """What the choice of a transport needs to know of a style: threads, or asyncio and trio."""
+    """Functions for the choice of a transport in one style: threads, or asyncio and trio."""
 
     lanes: type
     handle: str
@@ -219,11 +226,11 @@ class Style(NamedTuple):
 
 
 def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[httpx.Request], Any]]:
-    """The transport or client to use, and its function that sends a request.
+    """Return the transport or client to use, and its function that sends a request.
 
-    "auto", "direct" and "httpx" select lanes and how they connect; transports and clients of httpx2
-    are taken too. Raises `ConfigurationError` for anything else, for "direct" where it cannot
-    serve, and for `trust_env=False` together with a transport, which has its own setting.
+    "auto", "direct" and "httpx" select lanes and their connections; transports and clients of
+    httpx2 are taken too. Raises `ConfigurationError` for anything else, for "direct" where it is
+    not possible, and for `trust_env=False` together with a transport, which has its own setting.
     """
     http = sealed_object(http, *TRANSPORT_METHODS)
     if isinstance(http, str):
@@ -260,7 +267,7 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
 
 
 def _adapted(http: Any, handle: str) -> Any:
-    """A transport or client of httpx2 as a transport of httpx, anything else as it is."""
+    """Adapt a transport or client of httpx2 to httpx; return anything else unchanged."""
     if "httpx2" not in sys.modules:
         return http
     from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of

@@ -31,7 +31,7 @@ class Head(NamedTuple):
 
 
 def head_of(method: str, target: str, headers: Iterable[tuple[str, str]]) -> Head:
-    r"""The head of a request. The texts are those of bytes in ISO-8859-1.
+    r"""Encode the head of a request. The texts are those of bytes in ISO-8859-1.
 
     >>> head_of("GET", "/models", [("Host", "localhost")]).data
     b'GET /models HTTP/1.1\r\nHost: localhost\r\n\r\n'
@@ -54,7 +54,7 @@ def head_of(method: str, target: str, headers: Iterable[tuple[str, str]]) -> Hea
 
 
 def chunk_of(data: bytes) -> bytes:
-    r"""One chunk of a body that is sent in chunks; the last one is empty.
+    r"""Encode one chunk of a body that is sent in chunks; the last one is empty.
 
     >>> chunk_of(b"Hi"), chunk_of(b"")
     (b'2\r\nHi\r\n', b'0\r\n\r\n')
@@ -155,24 +155,24 @@ class PreparedRequest(httpx.Request):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether nobody can have changed its URL, headers or method."""
+        """Whether its URL, headers and method are certainly unchanged."""
         return self._url is None and self._headers is None and self.method is self._method
 
 
 def request_origin(request: httpx.Request) -> Origin:
-    """The origin that a request is sent to."""
+    """Return the origin that a request is sent to."""
     if isinstance(request, PreparedRequest) and request.is_unchanged:
         return request._prepared.origin
     return _origin(request.url)
 
 
 def request_body(request: httpx.Request) -> bytes | None:
-    """The body of a request of `wire`; `None`: a body that is read in pieces."""
+    """Return the body of a request of `wire`; `None` for a body that is read in pieces."""
     return request.stream.data if isinstance(request.stream, _Body) else None
 
 
 def request_head(request: httpx.Request) -> Head:
-    """The head of a request of `wire` or of httpx.
+    """Return the head of a request of `wire` or of httpx.
 
     Raises `httpx.LocalProtocolError` for a line break in it.
     """
@@ -188,7 +188,7 @@ def request_head(request: httpx.Request) -> Head:
 class PreparedResponse(httpx.Response):
     """A response of httpx whose `headers` are made when they are read."""
 
-    # What `httpx.Response.__init__` sets besides.
+    # The other attributes that `httpx.Response.__init__` sets.
     _request = next_request = None
     is_closed = is_stream_consumed = False
     default_encoding = "utf-8"
@@ -220,14 +220,14 @@ class PreparedResponse(httpx.Response):
 
 
 def raw_headers(response: httpx.Response) -> list[tuple[bytes, bytes]]:
-    """The headers of a response as bytes."""
+    """Return the headers of a response as bytes."""
     if isinstance(response, PreparedResponse) and response._headers is None:
         return response._raw_headers
     return response.headers.raw
 
 
 def header_texts(response: httpx.Response) -> dict[str, str]:
-    """The headers of a response by their names in lower case.
+    """Return the headers of a response by their names in lower case.
 
     A header that came several times has the values with commas between them. A lookup in the
     headers of httpx walks all of them.
@@ -235,7 +235,7 @@ def header_texts(response: httpx.Response) -> dict[str, str]:
     texts: dict[str, str] = {}
     for name, value in raw_headers(response):
         if not (name.isascii() and value.isascii()):
-            return dict(response.headers.items())  # httpx tries encodings
+            return dict(response.headers.items())  # httpx would try several encodings
         key, text = name.decode().lower(), value.decode()
         texts[key] = f"{texts[key]}, {text}" if key in texts else text
     return texts

@@ -79,22 +79,22 @@ connection is closed during a read."""
 
 
 class AttemptListener(Protocol):
-    """Hears of an attempt while it runs; `wire.http.surrounding` has the one for `around=`."""
+    """Receives the events of an attempt; `wire.http.surrounding` has the one for `around=`."""
 
     def attempts(self, attempt: Attempt, dice: Random) -> Any:
-        """The steps of further attempts of a call, for a stream that is continued."""
+        """Yield the steps of further attempts of a call, for a stream that continues."""
 
     def head(self, attempt: Attempt, status: int, headers: dict[str, str]) -> None:
-        """The head of a response has arrived."""
+        """Handle the arrival of a response's head."""
 
     def first_event(self, attempt: Attempt) -> None:
-        """The first event of a stream has arrived."""
+        """Handle the arrival of a stream's first event."""
 
     def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
-        """A stream has ended."""
+        """Handle the end of a stream."""
 
     def left(self, attempt: Attempt) -> None:
-        """The caller has left a stream before its end."""
+        """Handle a stream that its caller has left before its end."""
 
 
 class Attempt:
@@ -136,7 +136,7 @@ class Attempt:
         kind: type | None = None,
         around: AttemptListener | None = None,
     ) -> None:
-        """With `kind`, the target checks the call; a refusal is logged and raised."""
+        """Start a call. With `kind`, the target checks the call; a refusal is logged and raised."""
         self.target = target
         self.log: CallLog = CallLog()
         self.around = around
@@ -172,7 +172,7 @@ class Attempt:
         self.watch: Watch = Watch(math.inf, math.inf)
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
-        """The attempts and pauses of this call."""
+        """Yield the attempts and pauses of this call."""
         policy = self._policy
         host = origin_of(self.call.url).host if self.call.url else self.target.origin.host
         steps = exchange(policy, self.clocks.total, dice, budgets.of(host, policy))
@@ -180,7 +180,7 @@ class Attempt:
         return self._logged(steps) if self.log.has_calls and not self._continues else steps
 
     def _logged(self, steps: Generator[Step, Outcome, None]) -> Generator[Step, Outcome, None]:
-        """The steps; the error that ends the call is logged."""
+        """Yield the steps; the error that ends the call is logged."""
         try:
             yield from steps
         except WireError as error:
@@ -203,7 +203,7 @@ class Attempt:
 
     @property
     def until_deadline(self) -> float:
-        """Seconds until the deadline of what the attempt waits for now."""
+        """Seconds until the deadline of the current wait."""
         return self.watch.deadline - time.monotonic()
 
     def arm(self, *, event: bool = False) -> None:
@@ -224,7 +224,7 @@ class Attempt:
     def disarm(self) -> None:
         """Clear the deadline after the last read of a body.
 
-        Raises `TimeoutError` if the end of the file is the watchdog's.
+        Raises `TimeoutError` if the watchdog caused the end of the file.
         """
         self.watch.deadline = math.inf
         if self.watch.fired:
@@ -242,13 +242,13 @@ class Attempt:
         """
         if broken is not None:
             incoming.lost(self.lost(broken, incoming))
-        elif data is None and self.watch.fired:  # the end of the file is the watchdog's
+        elif data is None and self.watch.fired:  # the watchdog caused the end of the file
             incoming.lost(self.lost(TimeoutError(), incoming))
         elif data is None:
             incoming.end()
         elif incoming.feed(data):
             self._silent_since = None
-            self.watch.deadline = math.inf  # the caller has the next word
+            self.watch.deadline = math.inf  # the caller decides when to read next
             if self.account.first_event is None:
                 self.account.first_event = self.elapsed
                 if self.around is not None:
@@ -276,7 +276,7 @@ class Attempt:
             self._log_end("failed", error=error)
 
     def request(self, token: Secret | None) -> httpx.Request:
-        """The request of the next attempt."""
+        """Build the request of the next attempt."""
         self._head, self._headers, self._silent_since = False, {}, None
         if token is not None:
             # With the tokens of earlier attempts, which a server may repeat too.
@@ -312,8 +312,10 @@ class Attempt:
         raise ConfigurationError(problem, provider=self.target.provider.name)
 
     def opening(self) -> None:
-        """A connection is being opened: the connect time runs, for TCP, a proxy's CONNECT and TLS
-        together."""
+        """Start the connect time, because a connection is being opened.
+
+        The time covers TCP, a proxy's CONNECT and TLS together.
+        """
         self._opening = True
         self._connect_ends = time.monotonic() + self._connect
         self.watch.deadline = min(self._connect_ends, self._head_ends)
@@ -323,7 +325,7 @@ class Attempt:
         self.watch.connection = connection.get_extra_info("socket")
 
     def sending(self) -> None:
-        """The connection is open: the time to the first byte runs."""
+        """Start the time to the first byte, because the connection is open."""
         self._opening, self.half_open = False, None
         self.watch.deadline = self._head_ends
 
@@ -386,7 +388,7 @@ class Attempt:
         return self._headers.get("content-encoding", "")
 
     def incoming(self) -> Incoming[Any, Any]:
-        """The state of the stream with the response headers."""
+        """Create the state of the stream with the response headers."""
         assert isinstance(self.call, StreamCall)
         return Incoming(
             self.call,
@@ -398,8 +400,10 @@ class Attempt:
         )
 
     def resumed(self, call: StreamCall[Any, Any]) -> Attempt:
-        """The state of the call that continues the stream of this attempt, within the same total
-        time."""
+        """Create the state of the call that continues the stream of this attempt.
+
+        Both calls share one total time.
+        """
         clocks = msgspec.structs.replace(self.clocks, total=self.left)
         call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
         resumed = Attempt(self.target, call, self._http, self.account, around=self.around)
@@ -416,7 +420,10 @@ class Attempt:
         incoming.reopen(self._encoding)
 
     def body_reader(self, *, error: bool) -> BodyReader:
-        """The reader of the body with the response headers. An error body is cut at its limit."""
+        """Create the reader of the body with the response headers.
+
+        An error body is cut at its limit.
+        """
         limits = self.target.limits
         return BodyReader(
             self._encoding, limits.error_body if error else limits.body, limits, cut=error
@@ -426,7 +433,7 @@ class Attempt:
         """Map a response with a status other than 2xx to an error."""
         self.account.received = len(body)
         if 300 <= response.status_code < 400:
-            from wire.core.response_headers import shown_location  # few servers redirect
+            from wire.core.response_headers import shown_location  # only few servers redirect
 
             location = shown_location(response.headers.get("location", "no location"))
             return APIError(
@@ -438,7 +445,7 @@ class Attempt:
             error: WireError = self.call.read_error(response.status_code, response.headers, body)
             return completed(error, response.headers, time.time())
         except Exception as cause:
-            status = response.status_code  # it counts, whatever the body holds
+            status = response.status_code  # this error counts, whatever the body holds
             error = class_of_status(status)(
                 f"the error body cannot be decoded: {type(cause).__name__}",
                 status=status,
@@ -456,7 +463,7 @@ class Attempt:
         host = self._host()
         if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             error = self._late(cause, received)
-        elif isinstance(cause, httpx.HTTPStatusError):  # of a hook that calls `raise_for_status`
+        elif isinstance(cause, httpx.HTTPStatusError):  # from a hook that calls `raise_for_status`
             status = cause.response.status_code
             error = class_of_status(status)(
                 "a hook of http= raised HTTPStatusError before the body was read",
@@ -481,7 +488,7 @@ class Attempt:
     def _late(
         self, cause: BaseException, received: Incoming[Any, Any] | BodyReader | None
     ) -> ClockError:
-        """The error of the clock that has run out. It says what was received (R-14)."""
+        """Build the error of the clock that has run out. It reports what was received (R-14)."""
         clocks, host = self.clocks, self._host()
         arrived = _arrived(received) if self._head else "nothing was received"
         if self.left is not None and self.left <= 0.01:
@@ -510,7 +517,7 @@ class Attempt:
         assert isinstance(self.call, Call)
         self.account.received = len(body)
         try:
-            if self.call.parse is not bytes:  # a file, which may be anything
+            if self.call.parse is not bytes:  # a file, which may have any content
                 check_json(body, self.target.limits)
             answer = self.call.parse(body)
             if self.call.read_headers is not None:
@@ -533,12 +540,12 @@ class Attempt:
             self.log_end(outcome, answer, error)
 
     def log_end(self, outcome: str, answer: Any = None, error: WireError | None = None) -> None:
-        """Log the end of a call. `answer` is what the server sent."""
+        """Log the end of a call. `answer` is the result that the server sent."""
         preview, provider = self._preview(), self.target.provider.name
         self.log.ended(provider, preview, self.account, outcome, answer, error)
 
     def failed(self, error: WireError) -> Failed:
-        """The outcome of this attempt for `exchange`."""
+        """Return the outcome of this attempt for `exchange`."""
         self.account.seconds = self.elapsed
         error.request_id = error.request_id or self.account.request_id
         self.masked(error)
@@ -548,7 +555,7 @@ class Attempt:
         return Failed(error, self.account.seconds, self._amend(error))
 
     def _amend(self, error: WireError) -> bool:
-        """Replace the call by the one that `Call.amend` makes of it after this error, if any."""
+        """Replace the call by the result of `Call.amend`; return whether there was one."""
         amended = self.call.amend(self.call, error) if self.call.amend is not None else None
         if amended is None:
             return False
@@ -583,7 +590,7 @@ class Attempt:
         return received
 
     def _whole_mask(self) -> Mask:
-        """The mask for what is shown, which knows the credentials in fields of the body too."""
+        """Return the mask for shown values, which knows the credentials in the body too."""
         from wire.core.secret_fields import body_secrets
 
         return self.mask.and_also(body_secrets(self.call.body))
@@ -592,7 +599,7 @@ class Attempt:
         return self.target.preview(self.call, self.mask)
 
     def _host(self) -> str:
-        """The host of the call, and the proxy on the way to it, for the message of an error."""
+        """Return the host of the call and its proxy, for the message of an error."""
         origin = origin_of(self.call.url) if self.call.url else self.target.origin
         proxy = _proxy(self._http, origin)
         return f"{origin} through the proxy {proxy}" if proxy else str(origin)
@@ -638,7 +645,7 @@ class StreamState(Generic[Chunk, Answer]):
 
 
 def second_reader() -> StreamError:
-    """The error of a second thread or task that reads a stream."""
+    """Build the error of a second thread or task that reads a stream."""
     return StreamError("the stream is being read by another thread or task")
 
 
@@ -663,7 +670,7 @@ class ClientState:
         return f"{type(self).__name__}({target.provider.name!r}, base_url={target.base_url!r})"
 
     def _model_pages(self) -> ModelPages:
-        """The list of models, one page after the other."""
+        """Return the list of models, one page after the other."""
         from wire.neutral.models import ModelPages
         from wire.wires.contract import WIRES
 
@@ -672,7 +679,7 @@ class ClientState:
     def _embedding(
         self, texts: Any, model: Any, dimensions: int | None, task: str | None
     ) -> Flow[Embeddings]:
-        """The flow that embeds texts."""
+        """Build the flow that embeds texts."""
         from wire.neutral.embeddings import EmbedRequest
         from wire.wires.contract import WIRES
 
@@ -727,11 +734,11 @@ class ClientState:
         return self._target.preview(call)
 
     def account(self, answer: object) -> Account | None:
-        """The account of a received result: attempts, waits, bytes, times, request id, limits."""
+        """Return the account of a result: attempts, waits, bytes, times, request id, limits."""
         return answer_account(answer)
 
     def describe(self) -> dict[str, Any]:
-        """Settings, transport and proxy of this client, without keys."""
+        """Describe settings, transport and proxy of this client, without keys."""
         return {
             **self._target.describe(),
             "http": type(self._http).__name__,
@@ -755,20 +762,20 @@ def _request(
 
 
 def _proxy(http: Any, origin: Origin) -> str | None:
-    """The proxy between lanes and an origin, without its credentials."""
+    """Return the proxy between lanes and an origin, without its credentials."""
     is_ours = isinstance(http, LanesState)
     return shown_proxy(origin, http.trust_env) if is_ours else None
 
 
 def _connections(http: Any, origin: Origin) -> str:
-    """How a transport connects to an origin: `direct` or `httpx`."""
+    """Return the connection kind of a transport to an origin: `direct` or `httpx`."""
     if not isinstance(http, LanesState):
         return "as http= decides"
     return http._connections_to((origin.scheme, origin.host, origin.port))
 
 
 def _wait(seconds: float) -> float | None:
-    """A timeout of httpx, whose `None` means no limit."""
+    """Convert seconds to a timeout of httpx, whose `None` means no limit."""
     return None if seconds == math.inf else max(0.001, seconds)
 
 
@@ -784,7 +791,7 @@ def _arrived(received: Incoming[Any, Any] | BodyReader | None) -> str:
 
 
 def _is_over_framing(cause: BaseException | None) -> bool:
-    """Whether a head, or a line of the chunked encoding, did not end (`MAX_FRAMING_BYTES`)."""
+    """Return whether a head, or a line of the chunked encoding, exceeded `MAX_FRAMING_BYTES`."""
     while cause is not None:
         # The status with which a server would refuse such a request, as h11 reports it.
         if getattr(cause, "error_status_hint", None) == 431:
@@ -794,7 +801,10 @@ def _is_over_framing(cause: BaseException | None) -> bool:
 
 
 def _is_untrusted(cause: BaseException | None) -> bool:
-    """Whether a certificate did not verify. No later attempt gets another certificate."""
+    """Return whether a certificate did not verify.
+
+    No later attempt gets another certificate.
+    """
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY" in str(cause):
             return True

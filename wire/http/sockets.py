@@ -23,7 +23,7 @@ def shut_down(connection: Any) -> None:
 
 
 def has_arrived(connection: Any) -> bool:
-    """Whether a socket has bytes to read, or has reached its end. A closed socket has."""
+    """Return whether a socket has bytes to read, or has reached its end. A closed socket has."""
     try:
         descriptor = connection.fileno()
         if hasattr(select, "poll"):  # `select` refuses descriptors above 1023
@@ -36,7 +36,7 @@ def has_arrived(connection: Any) -> bool:
 
 
 def inode(connection: Any) -> int | None:
-    """Identifies a socket: its descriptor may be reused by another file after it was closed."""
+    """Return the inode of a socket: another file may reuse the descriptor after it is closed."""
     try:
         return os.fstat(connection.fileno()).st_ino if os.name == "posix" else None
     except (AttributeError, OSError):

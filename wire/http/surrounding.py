@@ -1,8 +1,8 @@
 """Runs the functions of `around=` for one call of a client. No I/O.
 
-`SurroundedCall.steps` yields what the client carries out: a `Pause`, a `Wait`, a `Call` to send in
-between, an `Attempt` to send, or a `Given` in place of an attempt. The client sends the outcome
-back: the result, or the `WireError`. What cannot wait is told by the `Attempt` itself.
+`SurroundedCall.steps` yields the steps that the client carries out: a `Pause`, a `Wait`, a `Call`
+to send in between, an `Attempt` to send, or a `Given` in place of an attempt. The client sends the
+outcome back: the result, or the `WireError`. The `Attempt` itself reports events that cannot wait.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class StepsRun(FlowRun[Any]):
         super().__init__(cast(Flow[Any], steps))
 
     def tell(self, outcome: Any) -> None:
-        """Send the outcome of `step`: its result, or the `WireError`. Raises what the steps do."""
+        """Send the outcome of `step`: its result, or the `WireError`. Raises as the steps do."""
         try:
             self.step = self._flow.send(outcome)
         except StopIteration as end:
@@ -64,9 +64,9 @@ class StepsRun(FlowRun[Any]):
 
 
 def steps_around(client: ClientState, call: AnyCall, kind: type) -> Steps:
-    """The steps of a call of a client with `around`."""
+    """Return the steps of a call of a client with `around`."""
     if not isinstance(call, kind):
-        Attempt(client._target, call, kind=kind)  # raises
+        Attempt(client._target, call, kind=kind)  # raises for a bad call
     return SurroundedCall(client, call, kind).steps(client._dice)
 
 
@@ -81,7 +81,7 @@ class SurroundedCall:
         self._begun = False  # whether the caller has the stream
 
     def steps(self, dice: Random) -> Steps:
-        """The steps of the call; returns its result, or a stream that has begun."""
+        """Run the steps of the call; return its result, or a stream that has begun."""
         surroundings, client = self._surroundings, self._client
         attempt, answer = None, None
         end: CallEnded | CallFailed | Give
@@ -97,12 +97,12 @@ class SurroundedCall:
                     answer = yield from self.attempts(attempt, dice)
                     if self._kind is StreamCall:
                         self._begun = True
-                        return answer  # it ends later; `stream_ended` or `left` tells
+                        return answer  # it ends later, in `stream_ended` or `left`
                     end = CallEnded(answer, attempt.account)
             except WireError as error:
                 end = CallFailed(error, attempt.account if attempt is not None else None)
             end = yield from surroundings.over(end)
-            # A call that was never sent has the account of none.
+            # A call that was never sent has no account.
             attempt = attempt or Attempt(client._target, self._call, client._http)
             return (yield from self._ended(end, attempt, answer))
         except BaseException:
@@ -110,7 +110,7 @@ class SurroundedCall:
             raise
 
     def attempts(self, attempt: Attempt, dice: Random) -> Steps:
-        """The attempts of the call, and the delays between them."""
+        """Run the attempts of the call, and the delays between them."""
         surroundings, account = self._surroundings, attempt.account
         steps = attempt.steps(dice, self._client._budgets)
         step: Step | None = next(steps)
@@ -136,7 +136,7 @@ class SurroundedCall:
             yield from surroundings.attempt_failed(AttemptFailed(number, outcome, wait, account))
 
     def _ended(self, end: CallEnded | CallFailed | Give, attempt: Attempt, answer: Any) -> Steps:
-        """The result of a call that is over; raises its error."""
+        """Return the result of a call that is over; raise its error."""
         self._surroundings.close()
         if isinstance(end, CallFailed):
             _log_end(attempt, "failed", answer, end.error)
@@ -152,18 +152,22 @@ class SurroundedCall:
         incoming.give(events, end.result)
         return (yield Given(given, incoming))
 
-    # --- told by the attempt ----------------------------------------------------------------------
+    # --- called by the attempt
+    # ---------------------------------------------------------------------
 
     def head(self, attempt: Attempt, status: int, headers: dict[str, str]) -> None:
-        """The head of a response has arrived."""
+        """Report that the head of a response has arrived."""
         self._surroundings.tell(HeadReceived(status, headers, attempt.account))
 
     def first_event(self, attempt: Attempt) -> None:
-        """The first event of a stream has arrived."""
+        """Report that the first event of a stream has arrived."""
         self._surroundings.tell(FirstEvent(attempt.account))
 
     def stream_ended(self, attempt: Attempt, incoming: Incoming[Any, Any]) -> None:
-        """A stream has ended. An error that a function raises replaces how it ended."""
+        """Report the end of a stream.
+
+        An error that a function raises replaces that end.
+        """
         error = incoming.error
         try:
             self._surroundings.tell(
@@ -180,7 +184,7 @@ class SurroundedCall:
         _log_end(attempt, "answered" if error is None else "failed", answer, error)
 
     def left(self, attempt: Attempt) -> None:
-        """The caller has left a stream before its end."""
+        """Report that the caller has left a stream before its end."""
         if not self._begun:
             return  # its attempt has failed; another one may follow
         try:

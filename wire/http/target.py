@@ -70,9 +70,9 @@ class Target(msgspec.Struct, frozen=True):
     provider: Provider
     base_url: str
     base_url_source: str
-    """`default`, `argument` or an environment variable, and what was changed."""
+    """`default`, `argument` or an environment variable, and the changes to it."""
     origin: Origin
-    """Of the base URL."""
+    """Origin of the base URL."""
     prefix: str
     prefixes: dict[str, str]
     """First segment of a path -> the prefix that replaces `prefix`."""
@@ -86,7 +86,7 @@ class Target(msgspec.Struct, frozen=True):
     trust_env: bool
     around: tuple[AroundFunction, ...] = ()
     mask: Mask = Mask(())
-    """Removes the key and the secret headers from what servers send back."""
+    """Removes the key and the secret headers from texts that servers send back."""
 
     def __post_init__(self) -> None:
         secrets = (self.key, *self.headers.values())
@@ -132,7 +132,7 @@ class Target(msgspec.Struct, frozen=True):
     def _require_reachable(self, origin: Origin) -> None:
         """Refuse a host that only this machine or its network reaches, and the provider does not.
 
-        A server that returned its URL would otherwise make the client send requests to services
+        Otherwise a server that returned its URL could make the client send requests to services
         that trust their own network (R-31).
         """
         if (origin.is_loopback and not self.origin.is_loopback) or (
@@ -151,17 +151,17 @@ class Target(msgspec.Struct, frozen=True):
             raise ConfigurationError(message, provider=self.provider.name)
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
-        """The complete URL of a call. It never contains a key (R-27)."""
+        """Return the complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
         return self.base_url + call.path_prefix + self._prefix(call.path) + call.target
 
     def _prefix(self, path: str) -> str:
-        """What precedes the path of a call, such as the version."""
+        """Return the prefix of the path of a call, such as the version."""
         return self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
 
     def with_id(self, call: AnyCall) -> AnyCall:
-        """The call with an id in the provider's idempotency header, if it has one (R-19).
+        """Add an id to the call in the provider's idempotency header, if it has one (R-19).
 
         All attempts send the same call, so they have the same id. A header of that name in the call
         or the client takes precedence. A GET needs no id: sending it twice has no effect.
@@ -174,7 +174,10 @@ class Target(msgspec.Struct, frozen=True):
     def send_headers(
         self, call: Call[Any] | StreamCall[Any, Any], token: Secret | None
     ) -> list[tuple[str, str]]:
-        """The headers with secrets revealed: pass them on at once, keep them in no variable."""
+        """Return the headers with secrets revealed.
+
+        Pass them on at once, and keep them in no variable.
+        """
         headers = self._headers(call)
         key = self.key if token is None else token
         if call.url or (key is None and not self.provider.key_required):
@@ -200,7 +203,7 @@ class Target(msgspec.Struct, frozen=True):
 
         `mask` knows the secrets of the call too.
         """
-        from wire.core.secret_fields import masked_body  # for what is shown only
+        from wire.core.secret_fields import masked_body  # for previews only
 
         if not isinstance(call, Call | StreamCall):
             raise ConfigurationError(
@@ -213,7 +216,7 @@ class Target(msgspec.Struct, frozen=True):
         return Preview(call.method, call.shown(self.url(call)), headers, body, call.form)
 
     def addressed(self, preview: Preview) -> Preview:
-        """The preview of a request that its rules refused, with the host of this client.
+        """Add the host of this client to the preview of a request that its rules refused.
 
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
@@ -225,7 +228,7 @@ class Target(msgspec.Struct, frozen=True):
         )
 
     def _shown_auth(self) -> dict[str, str]:
-        """The authentication header, hidden; empty if the host needs no key and none is set."""
+        """Return the hidden authentication header; empty if no key is needed and none is set."""
         keyless = self.key is None and self.token is None and not self.provider.key_required
         name, scheme = self._auth
         return {} if keyless else {name: scheme + SHOWN}
@@ -237,7 +240,7 @@ class Target(msgspec.Struct, frozen=True):
         return error
 
     def describe(self) -> dict[str, Any]:
-        """Settings in plain values, for a log or a bug report."""
+        """Describe the settings in plain values, for a log or a bug report."""
         return {
             "provider": self.provider.name,
             "base_url": self.base_url + self.prefix,
@@ -300,7 +303,7 @@ class Options(TypedDict, total=False):
 
 
 def options_of(parameters: Mapping[str, Any]) -> Options:
-    """The options among the parameters of a function, as its `locals()` has them."""
+    """Return the options among the parameters of a function, as its `locals()` has them."""
     return cast(Options, {name: parameters[name] for name in Options.__annotations__})
 
 
@@ -331,7 +334,7 @@ _NAMES = (
 
 
 def seal(options: Any, others: Iterable[str] = ()) -> None:
-    """Replace what may be a key in the options by a `Secret`, in place.
+    """Replace possible keys in the options by a `Secret`, in place.
 
     Tracebacks with locals show the options of every frame (R-28), so this comes before any check.
     An unknown name may be a misspelt `api_key`; `others` are names that the caller knows. A key may
@@ -466,7 +469,7 @@ def target(name: str, options: Options) -> Target:
 def _around(given: Any) -> tuple[AroundFunction, ...]:
     if given is None:
         return ()
-    from wire.around.seam import checked_around  # most clients have none
+    from wire.around.seam import checked_around  # most clients have no `around`
 
     return checked_around(given)
 
@@ -482,13 +485,16 @@ def _checked(value: Any, default: T, option: str) -> T:
 
 
 def _is_segment(value: Any) -> bool:
-    """Whether a value may be a segment of a path. A key may not, since URLs are logged (R-27)."""
+    """Return whether a value may be a segment of a path.
+
+    A key may not, since URLs are logged (R-27).
+    """
     text = unsealed(value)
     return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
 
 
 def set_key_variable(provider: Provider) -> str:
-    """The variable that holds the provider's key in the environment; empty if there is none."""
+    """Return the variable that holds the provider's key in the environment; empty if none does."""
     variables = provider.key_variable, provider.other_key_variable
     return next((each for each in variables if os.environ.get(each, "").strip()), "")
 
@@ -513,7 +519,7 @@ def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, 
 
 
 def _provider(name: Any, base_url: Any) -> Provider:
-    """The row of that name; with a base URL, a new row for an unlisted name."""
+    """Return the row of that name; with a base URL, a new row for an unlisted name."""
     row = PROVIDERS.get(name.lower()) if isinstance(name, str) else None
     if row is not None:
         return row
@@ -522,7 +528,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
-    # A name that looks random is a key: it is the user's choice, so nothing forces such a name.
+    # A name that looks random is a key. The user chooses the name, so it never has to look random.
     if not isinstance(name, str) or not _NAME().fullmatch(name):
         raise ConfigurationError(
             f"provider: {quoted(name)} is not a name: expected letters, digits and . _ -, and one "
@@ -537,7 +543,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
 
 
 def _with_dialect(provider: Provider, dialect: Any) -> Provider:
-    """The row with the dialect of the caller, if one was given."""
+    """Set the dialect of the caller in a row, if one was given."""
     if dialect is None:
         return provider
     if not isinstance(dialect, WIRES[provider.wire].Dialect):
@@ -553,7 +559,7 @@ def _with_dialect(provider: Provider, dialect: Any) -> Provider:
 
 
 def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
-    """The row with the idempotency header of the caller, if one was given."""
+    """Set the idempotency header of the caller in a row, if one was given."""
     if name is None:
         return provider
     if not isinstance(name, str) or not HEADER_NAME.fullmatch(name):
@@ -571,14 +577,13 @@ def _origin(base_url: str, provider: Provider) -> Origin:
 
 
 def set_base_url_variable(provider: Provider) -> str:
-    """The variable that holds the provider's base URL in the environment; empty if there is
-    none."""
+    """Return the variable that holds the provider's base URL in the environment; empty if none."""
     variables = provider.base_url_variables
     return next((each for each in variables if os.environ.get(each, "").strip()), "")
 
 
 def _base_url(name: Any, given: Any) -> tuple[Any, str]:
-    """The base URL and what names it: the argument, else a variable; `None` for the row's own.
+    """Return the base URL and its source: the argument, or a variable; `None` for the row's own.
 
     Another name of a row, such as `google`, reads no variable: it would become an unlisted host,
     without the dialect of that row.
@@ -595,24 +600,24 @@ def _base_url(name: Any, given: Any) -> tuple[Any, str]:
 
 
 class _ShortURL(msgspec.Struct, frozen=True):
-    """A base URL as the calls need it."""
+    """A base URL in the form that calls need."""
 
     url: str
     source: str
-    """What named it, and what was changed."""
+    """Its source, and the changes to it."""
     options: Mapping[str, str]
-    """The options that its path named, such as `version` in `https://host/v1beta`."""
+    """The options in its path, such as `version` in `https://host/v1beta`."""
 
 
 def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
-    """The base URL without the path of an endpoint, which calls add.
+    """Remove the path of an endpoint, which calls add, from the base URL.
 
     A URL without a path gets that of the row, if its host is the provider's own or the provider is
     a server that users run themselves: the API has no other path there.
     """
     slash = url.find("/", url.index("://") + 3)
     begin = len(url) if slash < 0 else slash
-    # All of the URL: a pattern may look back at the host.
+    # The complete URL: a pattern may look back at the host.
     match = WIRES[provider.wire].endpoint_paths.search(url, begin)
     end = match.start() if match else len(url)
     host, path, removed = url[:begin], url[begin:end].rstrip("/"), url[end:].rstrip("/")
@@ -652,11 +657,11 @@ def _url_problem(
     plain_http: bool,
     url_from_env: bool,
 ) -> str | None:
-    """Why a base URL is refused; `None` if it is not. The text shows no key.
+    """Return why a base URL is refused; `None` if it is not. The text shows no key.
 
     It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
     option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
-    `source` is where the key came from: a key from the environment is not sent to a host of another
+    `source` is the origin of the key: a key from the environment is not sent to a host of another
     provider. No key at all is sent there if the environment names the host: the caller, who gives
     the key, may not know of the variable.
     """
@@ -692,7 +697,7 @@ def _url_problem(
 
 
 def _has_key_in_path(url: str) -> bool:
-    """Whether the path of a URL contains a key with the prefix of a vendor.
+    """Return whether the path of a URL contains a key with the prefix of a vendor.
 
     Other segments that look random are allowed: gateways put the ids of accounts there.
     """

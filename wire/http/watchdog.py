@@ -63,7 +63,7 @@ class Watch:
         self.fired: bool = False
         """The connection has been shut down: its end of file is not the server's."""
         self.is_watched: bool = False
-        """Whether the thread looks at it. It cannot be started while the interpreter ends."""
+        """Whether the thread checks it. The thread cannot be started while the interpreter ends."""
         self.over: bool = False
         self.repeatable: bool = repeatable
         """Whether the request may be sent a second time."""
@@ -78,13 +78,13 @@ class Watch:
         _watchdog.add(self)
 
     def clear(self) -> bool:
-        """Clear the deadline; return whether the connection was shut down before that."""
+        """Clear the deadline; return whether the connection had been shut down before."""
         with _watchdog.lock:
             self.deadline = math.inf
             return self.fired
 
     def end(self) -> None:
-        """From here on the connection is not shut down: another call may use it."""
+        """End the watch: from now on another call may use the connection."""
         if sys.is_finalizing():
             self.over = True  # the thread has been stopped, and may hold the lock
             return
@@ -100,19 +100,19 @@ class Clocks(Protocol):
 
     @property
     def until_deadline(self) -> float:
-        """Seconds until the deadline of what the attempt waits for now."""
+        """Seconds until the deadline of the current wait."""
         ...
 
     def opening(self) -> None:
-        """A connection is being opened: the connect time runs."""
+        """Start the connect time, because a connection is being opened."""
         ...
 
     def connected(self, connection: Any) -> None:
-        """The connection of the attempt is known: the watchdog may shut down its socket."""
+        """Set the connection of the attempt, whose socket the watchdog may shut down."""
         ...
 
     def sending(self) -> None:
-        """The connection is open: the time to the first byte runs."""
+        """Start the time to the first byte, because the connection is open."""
         ...
 
     def trace(self, name: str, info: Any) -> bool:
@@ -198,10 +198,10 @@ class _Watchdog:
 
 
 def _due(watch: Watch, now: float) -> float:
-    """When the watch is to be looked at again.
+    """Return the time at which the thread next checks a watch.
 
-    Without a deadline that is near, at a tick of a clock that is the same for all watches. The
-    thread then wakes eight times in a period, not once for each call.
+    Without a near deadline, that is a tick of a clock that all watches share. The thread then wakes
+    eight times in a period, not once for each call.
     """
     tick = watch.period / _TICKS
     due = (now + watch.period) // tick * tick
@@ -214,7 +214,10 @@ _watchdog = _Watchdog()
 
 
 def _forked(_: object) -> None:
-    """The child has no watchdog thread, and the connections of calls are the parent's."""
+    """Replace the watchdog in a forked child, which has no watchdog thread.
+
+    The connections of running calls are the parent's: the child only closes its descriptors.
+    """
     global _watchdog
     parents, _watchdog = _watchdog, _Watchdog()
     for watch in (*parents._new, *(each() for _, _, each in parents._heap)):

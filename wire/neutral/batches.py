@@ -30,7 +30,7 @@ class BatchCounts(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int | None = None
     running: int | None = None
-    """Not answered yet."""
+    """Number of requests that are not answered yet."""
     succeeded: int | None = None
     failed: int | None = None
     expired: int | None = None
@@ -51,17 +51,17 @@ class Batch(MetadataStruct, frozen=True, kw_only=True):
     provider: str
     """Name of the provider, as `Chat.provider` has it."""
     status: BatchStatus
-    """`completed` says that all requests were tried; some may have failed."""
+    """`completed` means that all requests were tried; some may have failed."""
     vendor_status: str = ""
     """The vendor's own word."""
     counts: BatchCounts = BatchCounts()
-    """How many of its requests are done."""
+    """Number of its requests in each state."""
     created_at: float | None = None
     """When the batch was submitted."""
     expires_at: float | None = None
     """Requests that are not answered by then expire."""
     notes: tuple[Note, ...] = ()
-    """What was changed in the requests, or left out, with the paths of `create`."""
+    """Notes on what was changed in the requests, or left out, with the paths of `create`."""
     answer: Any = None
     """The batch as the wire's own struct, with all its fields."""
 
@@ -94,7 +94,7 @@ class Upload(NamedTuple):
 
 
 class WireBatches(Protocol):
-    """What a wire does for batches and uploaded files: the module `batching` of its package."""
+    """Functions of a wire for batches and uploaded files: the module `batching` of its package."""
 
     @property
     def MAX_REQUESTS(self) -> int:
@@ -109,57 +109,57 @@ class WireBatches(Protocol):
     def create_batch(
         self, calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
     ) -> Flow[Batch]:
-        """A flow that submits the bodies of calls by the ids of their requests.
+        """Submit the bodies of calls by the ids of their requests, as a flow.
 
         A vendor whose batches have names gets `name`, for `find_batch`.
         """
         ...
 
     def newest_batch(self, row: Provider) -> Flow[str]:
-        """A flow that reads the `after` of `find_batch`, before the batch is created."""
+        """Read the `after` of `find_batch` as a flow, before the batch is created."""
         ...
 
     def find_batch(self, name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
-        """A flow that searches the vendor's list for a batch whose id was not received.
+        """Search the vendor's list for a batch whose id was not received, as a flow.
 
         It returns the batch of that name. Where batches have no names, it returns the first one
-        that was created after the batch `after` and has `total` requests: its results tell whether
-        it is the one.
+        that was created after the batch `after` and has `total` requests; its results show whether
+        it is the right one.
         """
         ...
 
     def get_batch(self, id: str, row: Provider) -> Flow[Batch]:
-        """A flow that reads the state of a batch."""
+        """Read the state of a batch as a flow."""
         ...
 
     def cancel_batch(self, id: str, row: Provider) -> Flow[Batch]:
-        """A flow that stops a batch."""
+        """Cancel a batch as a flow."""
         ...
 
     def batch_results(self, batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
-        """A flow that reads the results of a batch that has ended.
+        """Read the results of a batch that has ended, as a flow.
 
-        Raises the typed error of a batch that has none.
+        Raises the typed error of a batch without results.
         """
         ...
 
     def reply_call(self, seed: bytes, model: str, row: Provider) -> Call[Reply]:
-        """A call whose `parse` reads a body of a result. It is not sent.
+        """Build a call whose `parse` reads the body of a result; it is not sent.
 
-        Ids of tool calls that the vendor gave none are made of `seed`.
+        Ids of tool calls that have none from the vendor are generated from `seed`.
         """
         ...
 
     def upload(self, upload: Upload, model: str, row: Provider) -> Flow[Media]:
-        """A flow that uploads a file and returns media that refer to it."""
+        """Upload a file as a flow, and return media that refer to it."""
         ...
 
     def delete_file(self, reference: str, row: Provider) -> Flow[object]:
-        """A flow that deletes the file of `Media.url`."""
+        """Delete the file of `Media.url` as a flow."""
         ...
 
     def file_reference(self) -> str:
-        """A `Media.url` of no file, for a request that is checked before the upload."""
+        """Return a `Media.url` of no real file, for a check of a request before the upload."""
         ...
 
 
@@ -168,7 +168,7 @@ MOST_PAGES = 100
 
 
 def without_answer(code: str, batch: str) -> APIError:
-    """The error of a request that was not answered: `EXPIRED` or `CANCELLED`.
+    """Build the error of a request that was not answered: `EXPIRED` or `CANCELLED`.
 
     >>> without_answer(EXPIRED, "batch_1")
     APIError("batch_expired: batch_1 expired before the request was answered")
@@ -180,7 +180,7 @@ def without_answer(code: str, batch: str) -> APIError:
 
 
 def unix_time(text: str | None) -> float | None:
-    """The Unix time of an RFC 3339 text; `None` for one that is none.
+    """Convert an RFC 3339 text to a Unix time; `None` for any other text.
 
     >>> unix_time("2026-08-19T14:44:51Z")
     1787150691.0

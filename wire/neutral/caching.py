@@ -1,7 +1,7 @@
-"""Which messages of a request get a cache breakpoint, and the key of its beginning, for all wires.
+"""Selects the messages of a request that get a cache breakpoint, and names its beginning.
 
-A breakpoint asks the vendor to keep the request up to there. Each wire's own module says how one is
-written. It is loaded for requests with `caching` or with a message that has `cache`.
+A breakpoint asks the vendor to keep the request up to there. Each wire's own module renders it.
+This module is loaded for requests with `caching` or with a message that has `cache`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ def breakpoint_paths(
     notes: list[Note],
     most: int = MAX_BREAKPOINTS,
 ) -> frozenset[str]:
-    """The paths of the messages that get a breakpoint of their own: the last ones, if there are
-    more than `most`.
+    """Return the paths of the messages that get a breakpoint: the last `most` ones.
 
     A note reports each of the others.
     """
@@ -41,7 +40,7 @@ def breakpoint_paths(
 
 
 def prefix_key(beginning: Sequence[Any]) -> str:
-    """A name of the beginning of requests: the same for equal beginnings, and only for them.
+    """Return a name of the beginning of requests, equal for equal beginnings and only for them.
 
     >>> prefix_key(["Be brief.", []]) == prefix_key(["Be brief.", []])
     True

@@ -1,4 +1,4 @@
-"""`converted`: a wire's call with a neutral result."""
+"""Converts a wire's call to one with a neutral result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ B = TypeVar("B")
 
 
 def converted(call: Call[A], convert: Callable[[A], B]) -> Call[B]:
-    """The call with another result: what `convert` makes of the wire's own.
+    """Return the call with another result: `convert` of the wire's own result.
 
     `convert` may raise `StreamInvalid`; the error gets the body of the response.
     """

@@ -27,7 +27,7 @@ class Readable(Protocol):
     """An open binary file."""
 
     def read(self, size: int, /) -> bytes:
-        """Reads at most `size` bytes; `b""` at the end of the file."""
+        """Read at most `size` bytes; `b""` at the end of the file."""
         ...
 
 
@@ -58,7 +58,7 @@ class DataSource:
         """Name of the file, if its path was given."""
         self.media_type: str = ""
         """Media type by the name and the first bytes; empty if it is unknown."""
-        if isinstance(data, io.TextIOBase):  # before anything is sent: its `read` returns texts
+        if isinstance(data, io.TextIOBase):  # checked before sending: its `read` returns texts
             raise wrong_type("data", data, _EXPECTED)
         if self._path is not None:
             self.name = os.path.basename(os.fsdecode(self._path))
@@ -86,7 +86,7 @@ class DataSource:
         return self._begin is not None
 
     def pieces(self, size: int = PIECE_BYTES) -> Iterator[bytes]:
-        """The data from its beginning, in pieces of `size` bytes.
+        """Yield the data from its beginning, in pieces of `size` bytes.
 
         Raises `ConfigurationError` if the file ends early, cannot be read, or cannot seek and was
         read before.
@@ -97,7 +97,7 @@ class DataSource:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[OpenData]:
-        """The data, to be read from its beginning. Raises as `pieces`.
+        """Open the data for reading from its beginning. Raises as `pieces`.
 
         A path is opened anew, so that several threads can send one call at a time.
         """
@@ -121,7 +121,7 @@ class OpenData:
         self.size: int = size
 
     def read(self, limit: int) -> bytes:
-        """The next `limit` bytes; fewer at the end of the data."""
+        """Read the next `limit` bytes; fewer at the end of the data."""
         length = min(limit, self.size - self._at)
         piece = (
             self._data[self._at : self._at + length]
@@ -137,7 +137,9 @@ class OpenData:
 
 
 def form_file(data: Any, name: str, media_type: str, size: int | None) -> FormFile:
-    """The field of a form for the data of an upload. A path gives its name and media type.
+    """Build the form field for the data of an upload.
+
+    A path gives its name and media type.
 
     >>> form_file(b"%PDF-1.7", "a", "", None).media_type
     'application/pdf'
@@ -153,7 +155,7 @@ def form_file(data: Any, name: str, media_type: str, size: int | None) -> FormFi
 
 
 def _position(file: Any) -> int | None:
-    """The current position of a file; `None` if it cannot seek."""
+    """Return the current position of a file; `None` if it cannot seek."""
     try:
         position: int = file.tell()
         file.seek(position)
@@ -163,7 +165,7 @@ def _position(file: Any) -> int | None:
 
 
 def _size(file: Any, position: int | None) -> int:
-    """The number of bytes from the current position to the end of a file."""
+    """Count the bytes from the current position to the end of a file."""
     if position is None:
         raise RuleError(violations=[Violation("size", "required for a file that cannot seek")])
     size: int = file.seek(0, 2) - position
@@ -172,12 +174,15 @@ def _size(file: Any, position: int | None) -> int:
 
 
 def _read(file: Readable, length: int) -> bytes:
-    """Reads exactly `length` bytes, unless the file ends. A raw file may return fewer per read."""
+    """Read exactly `length` bytes, unless the file ends.
+
+    A raw file may return fewer bytes for each read.
+    """
     pieces: list[bytes] = []
     while length > 0:
         try:
             piece = file.read(length)
-        except OSError as cause:  # it would count as a lost connection
+        except OSError as cause:  # an `OSError` would count as a lost connection
             problem = cause.strerror or type(cause).__name__
             raise ConfigurationError(f"data: the file cannot be read: {problem}") from cause
         if not isinstance(piece, bytes):

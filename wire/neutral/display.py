@@ -13,23 +13,23 @@ from wire.core.printable import printable_json, printable_line, printable_lines
 
 
 def arguments_line(name: str, values: dict[str, Any] | None) -> str:
-    """A call of a function in one line."""
+    """Format a call of a function as one line."""
     import json
 
     try:
         arguments = json.dumps(values, ensure_ascii=False, default=repr)
-    except (TypeError, ValueError, RecursionError):  # no JSON: made by the caller
+    except (TypeError, ValueError, RecursionError):  # not JSON: built by the caller
         return f"{name} {len(values or ())} arguments"
     return f"{printable_line(name)} {printable_json(arguments)}"
 
 
 def html_text(text: str) -> str:
-    """A text of a model as it may stand in HTML."""
+    """Escape a text of a model for HTML."""
     import html  # a table of 2,000 entities, which `import wire` does not need
 
     return html.escape(printable_lines(text))
 
 
 def html_block(text: str) -> str:
-    """A block of HTML text in which lines and blanks stay."""
+    """Build a block of HTML text that keeps lines and blanks."""
     return f'<pre style="white-space: pre-wrap">{text}</pre>'

@@ -1,7 +1,7 @@
 """Embeddings for all vendors: texts in, vectors out, in as many requests as the host's limits need.
 
-Each wire converts a batch of texts to a call. Here are the values, the batches, and the flow that
-sends one batch after the other.
+Each wire converts a batch of texts to a call. This module has the values, the batches, and the flow
+that sends one batch after the other.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ TASKS = (
     "fact",
     "code",
 )
-"""What vectors are for: `query` and `document` of a search; `question`, `fact` and `code` are
-queries for answers, for evidence and for code.
-"""
+"""The purposes of vectors: `query` and `document` of a search; `question`, `fact` and `code` are
+queries for answers, for evidence and for code."""
 
 
 class EmbedRequest(MetadataStruct, frozen=True):
@@ -54,9 +53,9 @@ class EmbedRequest(MetadataStruct, frozen=True):
     """
 
     texts: tuple[str, ...]
-    """At least one; none is empty. Kept as a tuple."""
+    """Texts to embed: at least one, none empty. Stored as a tuple."""
     dimensions: int | None = None
-    """Numbers of each vector. By default, as many as the model has."""
+    """Number of dimensions of each vector. By default, as many as the model has."""
     task: str | None = None
     """One of `TASKS`."""
 
@@ -98,7 +97,7 @@ class Embeddings(MetadataStruct, frozen=True):
     usage: Usage | None = None
     """Tokens of all requests; `None` if the host counts none."""
     notes: tuple[Note, ...] = ()
-    """What was changed or not sent."""
+    """Notes on what was changed or not sent."""
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -136,10 +135,10 @@ def batches(
 def embeddings_call(
     call: Call[A], count: int, convert: Callable[[A], Embeddings]
 ) -> Call[Embeddings]:
-    """A call of a wire whose result becomes the embeddings of `count` texts.
+    """Make a call of a wire return the embeddings of `count` texts.
 
-    It raises `StreamInvalid` for a response with another number of vectors, or with one that has no
-    numbers.
+    The call raises `StreamInvalid` for a response with another number of vectors, or with one that
+    has no numbers.
     """
     return converted(call, functools.partial(_counted, convert, count))
 
@@ -175,7 +174,7 @@ def embedded(calls: Iterable[Call[Embeddings]], notes: Iterable[Note] = ()) -> F
 
 
 def unpacked(text: str) -> list[float]:
-    """The vector in base64 of little-endian 32-bit floats, as OpenAI packs it.
+    """Decode a vector from base64 of little-endian 32-bit floats, the format of OpenAI.
 
     >>> unpacked("AACAPwAAAMA=")
     [1.0, -2.0]

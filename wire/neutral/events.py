@@ -22,7 +22,7 @@ from wire.neutral.messages import (
 
 
 def media_event(media: Media, position: int) -> MediaDelta:
-    """The event of media that arrive in one piece.
+    """Return the event of media that arrive in one piece.
 
     >>> media_event(Media(data=b"RIFF", media_type="audio/wav"), 0).data
     b'RIFF'
@@ -37,7 +37,7 @@ def media_event(media: Media, position: int) -> MediaDelta:
 
 
 def events_of(reply: Reply) -> list[Event]:
-    """The events that a stream of this reply could have had, in the order of its parts.
+    """Build the events that a stream of this reply could have had, in the order of its parts.
 
     >>> from wire.neutral.messages import Message, Stop
     >>> events_of(Reply(Message.assistant("Hello."), Stop("end")))[0]

@@ -28,7 +28,7 @@ def made_id(source: bytes, position: int) -> str:
 # A response may have thousands of calls without ids, and a request several MiB.
 @functools.lru_cache(maxsize=8)
 def _digest(source: bytes) -> str:
-    import hashlib  # most calls have an id, and it loads OpenSSL
+    import hashlib  # most calls have an id, and `hashlib` loads OpenSSL
 
     return hashlib.sha256(source).hexdigest()[:12]
 
@@ -50,7 +50,7 @@ class ReplyIds:
         self._count = 0
 
     def own(self, given: str | None) -> str:
-        """The id of the next call; `given` is the vendor's."""
+        """Return the id of the next call; `given` is the vendor's id."""
         given = well_formed(given or "")
         id = given if given and given not in self._used else made_id(self._body, self._count)
         self._used.add(id)
@@ -98,7 +98,7 @@ class LegalIds:
         self._original: dict[str, str] = {}
 
     def legal(self, id: str) -> str:
-        """Returns an id that the host accepts."""
+        """Return an id that the host accepts."""
         if id not in self._legal:
             made = id if _pattern_of(self._rule).fullmatch(id) else self._made(id, 0)
             turn = 0
@@ -110,7 +110,7 @@ class LegalIds:
         return self._legal[id]
 
     def original(self, legal: str) -> str:
-        """Returns the id that `legal` was made from; an unknown id is returned unchanged."""
+        """Return the id that `legal` was made from; an unknown id is returned unchanged."""
         return self._original.get(legal, legal)
 
     def _made(self, id: str, turn: int) -> str:

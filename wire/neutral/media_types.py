@@ -95,7 +95,7 @@ HEAD_BYTES = 64
 
 
 def media_type_of(name: str, head: bytes = b"") -> str:
-    """The media type of a file by its extension, else by its first bytes; empty if unknown.
+    """Return the media type of a file by its extension or first bytes; empty if unknown.
 
     >>> media_type_of("a.PNG"), media_type_of("scan", b"%PDF-1.7"), media_type_of("notes", b"Hi")
     ('image/png', 'application/pdf', '')
@@ -108,6 +108,6 @@ def _type_of_bytes(head: bytes) -> str:
         return _RIFF.get(head[8:12], "")
     if head[4:8] == b"ftyp":
         return _BRANDS.get(head[8:12], "video/mp4")
-    if head[:4] == b"\x1a\x45\xdf\xa3":  # EBML, which names its kind in the header
+    if head[:4] == b"\x1a\x45\xdf\xa3":  # EBML, whose header names the kind
         return "video/webm" if b"webm" in head[:HEAD_BYTES] else "video/x-matroska"
     return next((kind for prefix, kind in _PREFIXES if head.startswith(prefix)), "")

@@ -78,13 +78,11 @@ class Origin:
         return self._raw
 
     def is_of(self, provider: str, model: str) -> bool:
-        """Whether it came from this model of this provider, so that its received JSON can be sent
-        back.
-        """
+        """Return whether this model of this provider sent it, so that its JSON can be sent back."""
         return (self.provider, self.model) == (provider, model)
 
     def source(self, read: Callable[[bytes], W]) -> W:
-        """The wire's own struct; decoded by `read` if the origin was loaded from a file."""
+        """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
         if self._source is None:
             self._source = read(self.raw)
         return cast(W, self._source)
@@ -231,7 +229,7 @@ class Media(Value, frozen=True, kw_only=True, tag="media"):
     fps: float | None = None
     """Frames per second that the model reads of a video."""
     transcript: str = ""
-    """What a sound of the model says. It is sent in place of the sound to other models."""
+    """The words of a sound of the model. They replace the sound in requests to other models."""
     extra: dict[str, Any] | None = None
     """Further keys of the media on its wire, such as `id` and `expires_at` (Unix time) of speech.
     They go back to the model that sent them."""
@@ -387,7 +385,7 @@ class ServerToolCall(Value, frozen=True, kw_only=True, tag="server_tool_call"):
 
 
 class ServerToolResult(Value, frozen=True, kw_only=True, tag="server_tool_result"):
-    """What a tool that the vendor's server ran has returned. It follows its `ServerToolCall`.
+    """The result of a tool that the vendor's server ran. It follows its `ServerToolCall`.
 
     It is sent back unchanged to the model that it came from, and is left out elsewhere.
     """
@@ -512,46 +510,46 @@ class Message(Value, frozen=True):
 
     @classmethod
     def system(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
-        """A message with instructions to the model."""
+        """Build a message with instructions to the model."""
         return cls("system", tuple(_flat(parts)), name, cache)
 
     @classmethod
     def developer(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
-        """A message with instructions to the model, in the role that OpenAI calls `developer`."""
+        """Build a message with instructions to the model, in OpenAI's role `developer`."""
         return cls("developer", tuple(_flat(parts)), name, cache)
 
     @classmethod
     def user(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
-        """A message of the user: texts and media."""
+        """Build a message of the user: texts and media."""
         return cls("user", tuple(_flat(parts)), name, cache)
 
     @classmethod
     def assistant(cls, *parts: Parts, name: str = "", cache: bool = False) -> Self:
-        """A message of the model."""
+        """Build a message of the model."""
         return cls("assistant", tuple(_flat(parts)), name, cache)
 
     @classmethod
     @checked_arguments()
     def assistant_tool_calls(cls, calls: Iterable[ToolCall], text: str = "") -> Self:
-        """A message of the model with tool calls, after `text` if it is given."""
+        """Build a message of the model with tool calls, after `text` if it is given."""
         return cls("assistant", (*((Text(text),) if text else ()), *_flat((calls,))))
 
     @classmethod
     def tool_response(
         cls, *results: ToolResult | Iterable[ToolResult], cache: bool = False
     ) -> Self:
-        """A message with the results of the tool calls of one turn."""
+        """Build a message with the results of the tool calls of one turn."""
         return cls("tool", tuple(_flat(results)), cache=cache)
 
     @classmethod
     @checked_arguments()
     def tool_result(cls, call: ToolCall, content: Any = "", *, is_error: bool = False) -> Self:
-        """A message with the result of one tool call."""
+        """Build a message with the result of one tool call."""
         return cls("tool", (ToolResult(call.id, call.name, content, is_error),))
 
     @property
     def instructs(self) -> bool:
-        """Whether it holds instructions, and is no turn of the conversation."""
+        """Whether the message holds instructions, so that it is not a turn of the conversation."""
         return self.role == "system" or self.role == "developer"
 
     @property
@@ -586,8 +584,9 @@ class Message(Value, frozen=True):
 
 
 def own_text(message: Message) -> str | None:
-    """The text of a message that is one text with nothing beside it, and that no model wrote;
-    `None` for any other, and for one with `cache`. Most messages of a long history are such ones.
+    """Return the text of a message that is one text only, and that no model wrote; or `None`.
+
+    A message with `cache` gives `None` too. Most messages of a long history are one such text.
 
     >>> own_text(Message.user("Hi")), own_text(Message.user("Hi", "there"))
     ('Hi', None)
@@ -608,11 +607,11 @@ class OwnTexts(NamedTuple):
     texts: dict[int, str]
     """Index of a message -> its text, which is not empty."""
     others: list[int]
-    """Indexes of the other messages. What concerns more than a text looks at these only."""
+    """Indexes of the other messages. Code that handles more than texts reads only these."""
 
 
 def own_texts(messages: Sequence[Message]) -> OwnTexts:
-    """Finds the messages of user and assistant that `own_text` gives, with no name beside it.
+    """Find the messages of user and assistant that `own_text` accepts and that have no name.
 
     >>> own_texts([Message.user("Hi"), Message.user("Hi", "there"), Message.assistant("Hello.")])
     OwnTexts(texts={0: 'Hi', 2: 'Hello.'}, others=[1])
@@ -690,7 +689,7 @@ class Stop(MetadataStruct, frozen=True):
 
 
 def partial_stop(stop: Stop, error: WireError | None) -> Stop:
-    """The `stop` of an incomplete reply; `error` is the error that ended its stream, if any.
+    """Return the `stop` of an incomplete reply; `error` is the one that ended its stream, if any.
 
     `end`, `tool_calls` and `pause` become `other`, because with them the reply would look complete.
     """
@@ -702,7 +701,7 @@ def partial_stop(stop: Stop, error: WireError | None) -> Stop:
 
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar as TypeVarWithDefault  # type checkers bring it
+    from typing_extensions import TypeVar as TypeVarWithDefault  # loaded for type checkers
 
     Value_co = TypeVarWithDefault("Value_co", covariant=True, default=Any)
 else:
@@ -750,7 +749,7 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
 
     @property
     def cost(self) -> Cost:
-        """What the reply costs in USD: the vendor's own figure, else by the catalogue's prices.
+        """The cost of the reply in USD, as the vendor reports it or by the catalogue's prices.
 
         >>> from wire import Chat
         >>> from wire.testing.emulator import Emulator, EmulatorTransport
@@ -805,16 +804,16 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
         return _reply_line(self)
 
     def _repr_html_(self) -> str:
-        """The reply for a notebook; what the model wrote is escaped."""
+        """Format the reply for a notebook; everything that the model wrote is escaped."""
         return _reply_html(self)
 
 
 def with_reasks(
     reply: Reply, reasks: tuple[Reply, ...], usage: Usage | None, notes: tuple[Note, ...]
 ) -> Reply:
-    """A copy of `reply`, which keeps its metadata, with what the replies before it add.
+    """Return a copy of `reply` that keeps its metadata and includes the replies before it.
 
-    It also keeps `reply`: what each reply costs depends on its own counts.
+    It also keeps `reply`: the cost of each reply depends on its own counts.
     """
     copy = msgspec.structs.replace(reply, reasks=reasks, usage=usage, notes=notes)
     vars(copy).update(vars(reply))
@@ -839,7 +838,7 @@ def _cost(reply: Reply) -> Cost:
 
 
 def with_tier(reply: Reply, tier: str) -> Reply:
-    """Set the tier of service by which the reply is priced, unless the response says another."""
+    """Set the tier of service by which the reply is priced, unless the response names one."""
     vars(reply)[TIER] = tier
     return reply
 
@@ -866,7 +865,7 @@ def checked(reply: Reply) -> Reply:
 
 
 def _is_refused(message: Message) -> bool:
-    """Whether all that the model wrote is a refusal."""
+    """Return whether everything that the model wrote is a refusal."""
     return all(
         isinstance(part, Thought) or (isinstance(part, Text) and part.refusal)
         for part in message.parts
@@ -889,7 +888,7 @@ def check_values(message: Message, path: str, *, plain: bool = False) -> None:
 
 
 def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any]:
-    """The values that `check_values` checks in messages, for one pass over all of them.
+    """Return the values that `check_values` checks in messages, for one pass over all of them.
 
     With `received=False`, messages of the assistant that came from a model are left out.
     """
@@ -914,7 +913,7 @@ def values_of(messages: Iterable[Message], *, received: bool = True) -> list[Any
 
 @functools.cache
 def _fields_with_values(kind: type[Part]) -> list[tuple[str, Any]]:
-    """The fields of a part that hold JSON values, and their defaults."""
+    """Return the fields of a part that hold JSON values, and their defaults."""
     names, defaults = kind.__struct_fields__, kind.__struct_defaults__
     required = len(names) - len(defaults)
     fields = zip(names, [msgspec.NODEFAULT] * required + list(defaults), strict=True)
@@ -972,7 +971,7 @@ class MediaDelta(msgspec.Struct, frozen=True, kw_only=True):
     media_type: str = ""
     """Such as `image/png`; empty until the first bytes."""
     transcript: str = ""
-    """A piece of what the sound says, to be joined to those before it."""
+    """A piece of the words of a sound, to be joined to those before it."""
 
 
 class ToolCallStart(msgspec.Struct, frozen=True):
@@ -1005,7 +1004,7 @@ class ToolCallEnd(msgspec.Struct, frozen=True):
 
 
 class ObjectDelta:
-    """The value of `output=` so far, each time that a field of it is whole or its text grows.
+    """The value of `output=` so far, sent each time that a field is complete or its text grows.
 
     >>> ObjectDelta({"port": "Bre"}, ("port",), growing=True).value
     {'port': 'Bre'}
@@ -1018,7 +1017,7 @@ class ObjectDelta:
     path: tuple[str | int, ...]
     """Keys and indexes of the field or list item; empty for the value itself."""
     growing: bool
-    """Whether the field is a text that has not ended. Otherwise the field is whole."""
+    """Whether the field is a text that has not ended. Otherwise the field is complete."""
 
     __slots__ = ("_grown", "_value", "growing", "path")
     __match_args__ = ("value", "path", "growing")
@@ -1051,22 +1050,21 @@ class ObjectDelta:
 
 
 def delta_of(build: Callable[[], Any], path: tuple[str | int, ...], growing: bool) -> ObjectDelta:
-    """An event whose value `build` returns when it is first read."""
+    """Return an event whose value is computed by `build` on first use."""
     event = ObjectDelta(None, path, growing)
     event._grown = build
     return event
 
 
 class Restart(msgspec.Struct, frozen=True):
-    """The response starts anew: the host ran the model again, or the model was asked again because
-    its answer does not fit `output=`.
+    """The response starts anew: the host or this library asked the model again.
 
-    The events before it are not part of the reply. Calls are counted from 0 again, and calls that
-    had begun do not end.
+    This library asks again if an answer does not fit `output=`. The events before it are not part
+    of the reply. Calls are counted from 0 again, and calls that had begun do not end.
     """
 
     error: str = ""
-    """What does not fit, as the model was told; empty if the host ran the model again."""
+    """The mismatch, as it was reported to the model; empty if the host ran the model again."""
     reply: Reply | None = None
     """The reply that does not fit."""
 
@@ -1113,9 +1111,10 @@ Event: TypeAlias = (
 def provider_events(
     chunk: WireStruct, name: str, known: Container[str] = ()
 ) -> list[ProviderEvent]:
-    """The event for a chunk that adds nothing to the reply; none if it has `known` keys only.
+    """Return the event for a chunk that adds nothing to the reply; none for `known` keys only.
 
-    Raises `RuleError` for a chunk that was not received and holds what JSON cannot represent.
+    Raises `RuleError` for a chunk that was not received and holds values that JSON cannot
+    represent.
     """
     try:
         data = plain(encode(chunk))
@@ -1128,7 +1127,7 @@ def provider_events(
 
 
 def _reply_line(reply: Reply) -> str:
-    """The `repr` of a reply."""
+    """Format the `repr` of a reply."""
     calls = ", ".join(short(call.name) for call in reply.tool_calls)
     words = [
         short(reply.text),
@@ -1143,7 +1142,7 @@ def _reply_line(reply: Reply) -> str:
 
 
 def _reply_html(reply: Reply) -> str:
-    """A reply as HTML for a notebook: thoughts folded, parts, then usage, model and notes."""
+    """Format a reply as HTML for a notebook: thoughts folded, parts, usage, model and notes."""
     from wire.neutral.display import html_block, html_text  # for notebooks only
 
     shown = []

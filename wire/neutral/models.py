@@ -27,13 +27,13 @@ class ListedModel(MetadataStruct, frozen=True, kw_only=True):
     name: str = ""
     """The name for people; empty if the provider has none."""
     created: datetime | None = None
-    """The time of its release; `None` if the provider does not tell."""
+    """The time of its release; `None` if the provider does not report it."""
     context_window: int | None = None
     """Tokens of the longest request."""
     longest_output: int | None = None
     """Tokens of the longest reply."""
     source: Any = None
-    """The wire's own struct, with all that the provider told."""
+    """The wire's own struct, with all fields that the provider sent."""
 
 
 class ModelPage(msgspec.Struct, frozen=True):
@@ -53,7 +53,7 @@ class ModelPages:
         self.call: Call[ModelPage] | None = page_call("")
 
     def read(self, page: ModelPage) -> tuple[ListedModel, ...]:
-        """The models of a page that `call` returned.
+        """Return the models of a page that `call` returned.
 
         Raises `StreamInvalid` for a cursor that the server has given before: the list would have no
         end.
@@ -66,8 +66,7 @@ class ModelPages:
 
 
 def moment(value: object) -> datetime | None:
-    """The time that a provider gives as seconds since 1970 or as RFC 3339; `None` for another
-    value.
+    """Parse a time in seconds since 1970 or in RFC 3339; `None` for another value.
 
     >>> str(moment(0)), str(moment("2026-02-05T00:00:00Z")), moment("soon")
     ('1970-01-01 00:00:00+00:00', '2026-02-05 00:00:00+00:00', None)

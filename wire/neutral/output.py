@@ -97,10 +97,10 @@ def _shown(kind: Any) -> str:
 
 
 def _path_of_fault(kind: Any, path: str = "output", around: tuple[Any, ...] = ()) -> str:
-    """The path of the innermost part of a type that has no JSON form, `_MOST_LEVELS` deep at most.
+    """Return the path of the innermost part of a type that has no JSON form.
 
-    Each level is tried with all that is in it: without the limit, a type nested without end would
-    take quadratic work.
+    At most `_MOST_LEVELS` levels are searched. Each level is tried with everything inside it:
+    without the limit, a type nested without end would take quadratic work.
     """
     for place, part in _parts(kind) if len(around) < _MOST_LEVELS else ():
         if any(part is each for each in around):
@@ -113,7 +113,7 @@ def _path_of_fault(kind: Any, path: str = "output", around: tuple[Any, ...] = ()
 
 
 def _parts(kind: Any) -> list[tuple[str, Any]]:
-    """The types of the parts of a type, with their places in it."""
+    """Return the types of the parts of a type, with their paths in it."""
     if is_schema(kind):
         return []
     arguments = get_args(kind)
@@ -128,6 +128,6 @@ def _parts(kind: Any) -> list[tuple[str, Any]]:
         return [("[*]", part) for part in arguments if part is not ...]
     try:
         fields = get_type_hints(origin or kind)
-    except Exception:  # annotations of a user's type may be any code
+    except Exception:  # annotations of a user's type may run any code
         return []
     return [(f".{name}", part) for name, part in fields.items()]

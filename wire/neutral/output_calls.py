@@ -1,8 +1,8 @@
-"""Calls whose reply has an `output`: they read it, show how it grows, and can be asked again.
+"""Calls whose reply has an `output`: they parse it, stream its growth, and can be asked again.
 
-A reply that does not fit is answered with a message of the user that says why. `again` makes that
-call, `answered` the reply of the last one. Who sends the calls is the flow `asked` for whole
-replies, and `wire.output_stream` for streams.
+A reply that does not fit is answered with a message of the user that says why. `again` builds that
+call, and `answered` the final reply. The flow `asked` sends the calls for complete replies, and
+`wire.output_stream` for streams.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from wire.neutral.request import Request
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
 
 _HOPELESS = ("length", "filter", "error")
-"""Reasons to stop after which the same question would end in the same way."""
+"""Stop reasons after which the same request would end in the same way."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -44,17 +44,17 @@ class Question(msgspec.Struct, frozen=True):
     request: Request
     output_type: OutputType
     retries: int
-    """How often it may be asked again."""
+    """How often the model may be asked again."""
     render: Callable[[Request], Any]
-    """Makes the call of a request, for replies without output."""
+    """Renders a request as a call, for replies without output."""
     earlier: tuple[Reply, ...] = ()
     """The replies that did not fit, oldest first."""
     notes: tuple[Note, ...] = ()
-    """Notes of these replies, and why each of them did not fit."""
+    """Notes of these replies, and the reason why each of them did not fit."""
 
 
 def call_of(question: Question) -> Any:
-    """The call that asks a question.
+    """Build the call that asks a question.
 
     It sets `reply.output`. It raises `OutputError` for a reply of another type and for a refusal. A
     partial reply gets no output, because truncated JSON may still match a type.
@@ -77,9 +77,9 @@ def _parsed(parse: Callable[[bytes], Reply], body: bytes, *, question: Question)
 
 
 def read_output(reply: Reply, output_type: OutputType) -> Reply:
-    """The reply with its `output`. Raises `OutputError` as `call_of`."""
+    """Return the reply with its `output`. Raises `OutputError` as `call_of`."""
     if reply.tool_calls:
-        return reply  # the model answers only after it got the results
+        return reply  # the model answers only after it gets the results
     if refusal := reply.message.refusal:
         raise OutputError(f"the model refused: {refusal}", code="refusal", partial=reply)
     try:
@@ -110,7 +110,7 @@ class _OutputEvents:
         ]
 
     def _with_values(self, events: Sequence[Event]) -> list[Event]:
-        """The events; after each text, what it has made whole, and the text that grows."""
+        """Add to the events, after each text, its completed fields and its growing text."""
         added: list[Event] = []
         for event in events:
             added.append(event)
@@ -152,7 +152,7 @@ def _unwrapped(build: Callable[[], Any]) -> Any:
 
 
 def asked(call: Call[Reply]) -> Flow[Reply]:
-    """A flow that asks until a reply fits, as often as its question allows.
+    """Ask until a reply fits, as often as its question allows, as a flow.
 
     An error of a later call has the `OutputError` before it as its cause.
     """
@@ -171,9 +171,10 @@ def asked(call: Call[Reply]) -> Flow[Reply]:
 
 
 def again(call: AnyCall, error: OutputError) -> AnyCall:
-    """The call that asks once more. Raises the error if another call is not allowed, or hopeless.
+    """Build the call that asks once more.
 
-    The error then has the usage and the notes of all replies in its `partial`.
+    Raises the error if another call is not allowed, or hopeless. The error then has the usage and
+    the notes of all replies in its `partial`.
     """
     question = _question_of(call)
     reply = error.partial
@@ -187,7 +188,7 @@ def again(call: AnyCall, error: OutputError) -> AnyCall:
         if isinstance(reply, Reply) and not reply.reasks:
             error.partial = answered(call, reply)
         raise error
-    # An empty message cannot be sent, and thoughts alone are taken back by some hosts only.
+    # An empty message cannot be sent, and only some hosts take back thoughts alone.
     own = () if reply.empty else (reply.message,)
     told = Message.user(f"{error.message}. Answer again, with JSON that matches the schema.")
     note = Note("output", f"asked again ({count} of {question.retries}): {error.message}")
@@ -203,7 +204,7 @@ def again(call: AnyCall, error: OutputError) -> AnyCall:
 
 
 def answered(call: Call[Reply] | StreamCall[Event, Reply], reply: Reply) -> Reply:
-    """A reply with `reasks`, and the notes and the usage of all replies to its question."""
+    """Add `reasks`, and the notes and the usage of all replies to a question, to its last reply."""
     question = _question_of(call)
     if not question.earlier:
         return reply

@@ -41,12 +41,12 @@ class Waiting:
         self._taken: set[int] = set()
 
     def add(self, position: int, keys: Keys) -> None:
-        """Adds an item, whose position is larger than those of the items before it."""
+        """Add an item, whose position is larger than those of the items before it."""
         for key in keys:
             self._queues.setdefault(key, deque()).append(position)
 
     def take(self, keys: Keys) -> int | None:
-        """Takes out the first item that has one of the keys, and returns its position."""
+        """Take out the first item that has one of the keys, and return its position."""
         first = min((at for key in keys if (at := self._head(key)) is not None), default=None)
         if first is not None:
             self._taken.add(first)
@@ -64,7 +64,7 @@ def pair(
     results: Sequence[R],
     *tests: tuple[Callable[[C], Keys], Callable[[R], Keys]],
 ) -> list[int | None]:
-    """For each call the position of its result, `None` for a call without one.
+    """Return for each call the position of its result; `None` for a call without one.
 
     A test is two functions, from a call and from a result to keys: a result answers a call if they
     share a key. Each test is applied to all calls before the next test. If several results pass, a
@@ -94,7 +94,7 @@ def pair(
 def pair_by_key(
     calls: Sequence[C], results: Sequence[R], *keys: Callable[[C | R], Hashable]
 ) -> list[int | None]:
-    """As `pair`, where a result answers a call with an equal key. Linear in their number.
+    """Pair as `pair`, where a result answers a call with an equal key. Linear in their number.
 
     >>> pair_by_key("aBb", "baac", str, str.lower)
     [1, None, 0]
@@ -114,12 +114,12 @@ def pair_by_key(
 
 
 def by_id(item: ToolCall | ToolResult) -> str:
-    """The id of a call or result. This is the key for neutral conversations."""
+    """Return the id of a call or result, the key for neutral conversations."""
     return item.id
 
 
 def of_one_response(responses: Set[str]) -> bool:
-    """Whether calls with these values of `response` say that one response requested all of them."""
+    """Return whether these values of `response` show that one response requested all calls."""
     return len(responses) == 1 and "" not in responses
 
 
@@ -183,8 +183,9 @@ NO_ANSWERS = Answers()
 
 
 def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> list[Turn]:
-    """The turns of a conversation that have calls or results, with each call's result. `others` are
-    those of the `own_texts` of the messages, if the caller has found them.
+    """Group a conversation into turns that have calls or results, with each call's result.
+
+    `others` is the list `others` of the messages' `own_texts`, if the caller has it.
     """
     from wire.neutral.messages import Text, ToolCall, ToolResult
 
@@ -192,7 +193,7 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
     following = 0  # the index that follows the last message
     begin = -1  # of the current turn
     turn: Turn | None = None  # created for its first call or result
-    responses: set[str] = set()  # of the calls of the turn
+    responses: set[str] = set()  # of the calls of this turn
     for index in range(len(messages)) if others is None else others:
         if index != following:
             begin, turn = index - 1, None  # a text of the user or the assistant is before it
@@ -231,7 +232,7 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
 
 
 def _paired(turn: Turn) -> list[int | None]:
-    """For each call the position of its result."""
+    """Return for each call the position of its result."""
     call_ids = [each.call.id for each in turn.calls]
     if call_ids == [each.result.id for each in turn.results]:  # as in almost all turns
         return list(range(len(call_ids)))

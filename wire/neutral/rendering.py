@@ -36,13 +36,13 @@ class ToolNames(msgspec.Struct, frozen=True):
     most: int
     """Characters of the longest legal name."""
     kept: int
-    """Characters that stay of a longer name."""
+    """Number of characters that remain of a longer name."""
     note: str
     """Reports a replaced `{name}` and the `{safe}` one."""
 
 
 def closed_objects(schema: Mapping[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
-    """A copy of a schema in which each object that says nothing of further properties refuses them.
+    """Copy a schema; each object without a rule for further properties then refuses them.
 
     >>> closed_objects({"type": "object", "properties": {}}, "tools[0].parameters", [])
     {'type': 'object', 'properties': {}, 'additionalProperties': False}
@@ -116,7 +116,7 @@ def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
 
 
 def transcript_note(path: str) -> Note:
-    """The note of a sound of the assistant that is sent as text."""
+    """Return the note of a sound of the assistant that is sent as text."""
     return Note(path, "sent as its transcript: this wire has no field for sounds of the assistant")
 
 
@@ -200,7 +200,7 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
     """The request's stop sequences. Replies are cut at them if the notes have `NO_STOPS`."""
 
     def whole_call(self, raw: Call[A]) -> Call[Reply]:
-        """The same call, returning a `Reply`."""
+        """Return the same call with a `Reply` as its result."""
         call: Any = raw
         return cast(
             Call[Reply],
@@ -208,10 +208,10 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
         )
 
     def event_call(self, raw: StreamCall[Any, A]) -> StreamCall[Event, Reply]:
-        """The same call, streaming events and returning a `Reply`."""
+        """Return the same call with a stream of events and a `Reply` as its result."""
         call, events = cast(Any, raw), self.events
         if self._cuts:
-            from wire.neutral.stops import StopEvents  # few hosts need it
+            from wire.neutral.stops import StopEvents  # only few hosts need it
 
             events = functools.partial(StopEvents, events, self.stops)
         return cast(
@@ -235,7 +235,7 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
         # Not `checked`: a blocked reply is an error only when its stream has ended.
         reply = self.parse_reply(answer, error=error)
         if self._cuts:
-            from wire.neutral.stops import cut  # few hosts need it
+            from wire.neutral.stops import cut  # only few hosts need it
 
             reply = cut(reply, self.stops)
         return with_answer(

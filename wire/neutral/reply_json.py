@@ -8,7 +8,7 @@ from wire.neutral.messages import Reply
 
 
 def reply_json(reply: Reply) -> dict[str, Any]:
-    """The fields of a reply as JSON, without the response of the vendor.
+    """Return the fields of a reply as JSON, without the response of the vendor.
 
     >>> from wire.neutral.messages import Message, Stop
     >>> reply_json(Reply(Message.assistant("Hello."), Stop("end")))["text"]

@@ -65,7 +65,7 @@ TEXT_PARAMETER = "input"
 
 
 def text_parameters(grammar: str = "", syntax: str = "lark") -> dict[str, Any]:
-    """The JSON Schema of the arguments of a custom tool: one text.
+    """Return the JSON Schema of the arguments of a custom tool: one text.
 
     >>> text_parameters()["required"]
     ['input']
@@ -96,7 +96,7 @@ class Tool(MetadataStruct, frozen=True):
     name: str
     """Letters, digits, underscores and dashes, at most 64."""
     description: str = ""
-    """What the function does and when to call it, for the model."""
+    """Purpose of the function and when to call it, for the model."""
     parameters: dict[str, Any] = msgspec.field(
         default_factory=lambda: {"type": "object", "properties": {}}
     )
@@ -251,12 +251,12 @@ class ServerTool(MetadataStruct, frozen=True, kw_only=True):
     location: Location | None = None
     """Where the user is, for a web search."""
     max_uses: int | None = None
-    """The most calls in one reply."""
+    """The maximum number of calls in one reply."""
     stores: tuple[str, ...] = ()
     """Names of the stores that a file search reads: Gemini's file search stores, OpenAI's vector
     stores."""
     max_results: int | None = None
-    """The most results of a file search."""
+    """The maximum number of results of a file search."""
     extra: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     """Provider name -> further keys of the tool's JSON, which are sent to this provider only. They
     count before those of the other fields."""
@@ -481,7 +481,9 @@ _OWN_TEXTS = "_own_texts"
 
 
 def texts_of(request: Request) -> OwnTexts:
-    """The `own_texts` of the messages. They are found once for each request, which never changes.
+    """Return the `own_texts` of the messages.
+
+    They are computed once for each request, which never changes.
 
     >>> texts_of(Request(messages=(Message.user("Hi"),))).texts
     {0: 'Hi'}
@@ -505,7 +507,7 @@ def _check_stops(stops: object) -> None:
 
 
 def _check_each(request: Request) -> None:
-    """Check value by value, which names the path of what is wrong."""
+    """Check value by value, to find the path of an invalid value."""
     for index, message in enumerate(request.messages):
         if message.role != "assistant" or message.origin is None:
             check_values(message, f"messages[{index}]")

@@ -1,7 +1,7 @@
 """Tools that the vendor's server runs: `web_search`, `code`, `url_context`, `file_search`.
 
-A wire has a table of `Form`s, which say how a tool is written in a request, and the row of a host
-names the forms that the host takes. `hosted` refuses all other tools and options.
+A wire has a table of `Form`s, each the JSON of a tool in a request. The row of a host names the
+forms that the host takes. `hosted` refuses all other tools and options.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def web_search(
     max_uses: int | None = None,
     extra: Extra | None = None,
 ) -> ServerTool:
-    """A search of the web that the vendor's server runs.
+    """Declare a search of the web that the vendor's server runs.
 
     >>> web_search(allowed_domains=["shom.fr"], max_uses=3).max_uses
     3
@@ -51,7 +51,7 @@ def web_search(
 
 @checked_arguments()
 def code(*, extra: Extra | None = None) -> ServerTool:
-    """Code of the model that the vendor's server runs.
+    """Declare that the vendor's server runs code of the model.
 
     >>> code().kind
     'code'
@@ -69,7 +69,7 @@ def url_context(
     max_uses: int | None = None,
     extra: Extra | None = None,
 ) -> ServerTool:
-    """The pages of URLs in the conversation, which the vendor's server fetches.
+    """Declare that the vendor's server fetches the pages of URLs in the conversation.
 
     >>> url_context().kind
     'url_context'
@@ -92,7 +92,7 @@ def file_search(
     max_results: int | None = None,
     extra: Extra | None = None,
 ) -> ServerTool:
-    """A search in stored files that the vendor's server runs.
+    """Declare a search in stored files that the vendor's server runs.
 
     >>> file_search("fileSearchStores/tides").stores
     ('fileSearchStores/tides',)
@@ -118,7 +118,7 @@ OPTIONS = ("allowed_domains", "blocked_domains", "location", "max_uses", "stores
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
-    """How a host writes a tool in the body of a request.
+    """The JSON of a tool in the request body of a host.
 
     >>> Form(kind="code", json={"type": "code_interpreter"}).options
     {}
@@ -156,10 +156,10 @@ def hosted(
     model: str,
     elsewhere: Callable[[ServerToolKind], str] = lambda kind: "",
 ) -> list[Hosted]:
-    """The server tools among the tools of a request, as the host writes them.
+    """Return the server tools among the tools of a request, in the host's JSON.
 
-    `elsewhere` says which other API of the host has a tool. Raises `RuleError` for a tool that the
-    host does not offer, an option that it cannot express, and a second tool of one kind.
+    `elsewhere` names another API of the host that has a tool. Raises `RuleError` for a tool that
+    the host does not offer, an option that it cannot express, and a second tool of one kind.
     """
     made: list[Hosted] = []
     kinds: set[str] = set()
@@ -187,7 +187,7 @@ def _takes(models: str, model: str) -> bool:
 
 
 def _extra_of(tool: ServerTool, provider: str) -> dict[str, Any]:
-    """The keys for this provider; those of `name@region` count before those of `name`."""
+    """Return the keys for this provider; those of `name@region` count before those of `name`."""
     names = dict.fromkeys((provider.partition("@")[0], provider))
     merged: dict[str, Any] = {}
     for name in names:
@@ -196,7 +196,7 @@ def _extra_of(tool: ServerTool, provider: str) -> dict[str, Any]:
 
 
 def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both objects; of a key that both have the value of `other`, objects merged."""
+    """Merge two objects, at any depth; of two other values under one key, `other` counts."""
     merged = dict(one)
     for key, value in other.items():
         before = merged.get(key)
@@ -224,7 +224,10 @@ def _refused(
 
 
 def _written(tool: ServerTool, form: Form, path: str, provider: str) -> dict[str, Any]:
-    """The JSON of a tool with its options. Raises `RuleError` for one that the host has not."""
+    """Write the JSON of a tool with its options.
+
+    Raises `RuleError` for an option that the host does not have.
+    """
     made = _merged({}, form.json)
     if tool.allowed_domains and tool.blocked_domains and not form.both_lists:
         problem = f"{provider} does not take it together with allowed_domains"
@@ -243,7 +246,7 @@ def _written(tool: ServerTool, form: Form, path: str, provider: str) -> dict[str
             inside = inside.setdefault(key, {})
         if isinstance(value, Location):
             fields = {key: text for key, text in msgspec.structs.asdict(value).items() if text}
-            # Chat completions have the location in an object inside.
+            # Chat completions have the location in an object of its own.
             nested = above and last == "approximate"
             inside |= {"type": "approximate"} if nested else {}
             value = fields if nested else {"type": "approximate", **fields}
@@ -252,7 +255,7 @@ def _written(tool: ServerTool, form: Form, path: str, provider: str) -> dict[str
 
 
 def tool_struct(kind: type[S], tool: Hosted) -> S:
-    """The JSON of a tool as a struct of the wire, with keys that the struct has no field for.
+    """Convert the JSON of a tool to a struct of the wire, with extra keys without a field.
 
     Raises `RuleError` for JSON that the struct cannot hold.
     """
@@ -277,13 +280,13 @@ def tool_struct(kind: type[S], tool: Hosted) -> S:
 def received_tool(
     given: Mapping[str, Any], form: Form, path: str, provider: str, notes: list[Note]
 ) -> ServerTool:
-    """The server tool of a client's request; `given` is its JSON, in the form of the client's API.
+    """Convert a server tool of a client's request; `given` is its JSON in the client's API.
 
     >>> form = Form(kind="web_search", json={"type": "search"}, options={"max_uses": "limit"})
     >>> received_tool({"type": "search", "limit": 3}, form, "tools[0]", "", [])
     ServerTool(kind='web_search', max_uses=3)
 
-    Keys that are no options go to `provider`, whose API the client speaks; without one, they are
+    Keys that are not options go to `provider`, whose API the client speaks; without one, they are
     left out with a note. Raises `RuleError` for an option of a wrong type.
     """
     left = _merged(given, {})
@@ -320,14 +323,14 @@ def _taken(json: dict[str, Any], keys: Sequence[str]) -> Any:
         return None
     json[first] = copy = dict(inside)
     value = _taken(copy, rest)
-    # The type of a location that is written anew.
+    # The type of a location is written anew.
     if value is not None and copy.keys() <= {"type"}:
         del json[first]
     return value
 
 
 def _unread(further: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of a tool that nothing is made of; its type and its name say which tool it is."""
+    """Yield the keys of a tool that are ignored; its type and its name only identify the tool."""
     for key, value in further.items():
         inside = own.get(key)
         if isinstance(value, Mapping) and isinstance(inside, Mapping):
@@ -338,36 +341,36 @@ def _unread(further: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[str]
 
 
 def _is_said(value: Any, own: Any) -> bool:
-    """Whether the form itself has this value."""
+    """Return whether the form itself has this value."""
     return value == own or (value == {} and isinstance(own, Mapping))
 
 
 _HINTS = ("location", "max_uses", "max_results")
-"""Options without which a tool still does what it is asked for. Domains and stores are limits."""
+"""Options without which a tool still does its job. Domains and stores are limits."""
 
 
 _BESIDE_FUNCTIONS = ("G33",)
-"""Rules of models that take no server tool beside functions."""
+"""Rules of models that do not take a server tool beside functions."""
 
 
 def without_refused(request: Request, error: RuleError) -> tuple[Request, Note] | None:
-    """The request without the server tool, or the option of one, that a host refuses.
+    """Remove the server tool, or its option, that a host refuses from a request.
 
-    `None` if `error` is of something else.
+    Returns `None` if `error` has another cause.
     """
     refusal = error.violations[0]
     found = re.match(r"tools\[(\d+)\](?:\.(\w+))?", refusal.path)
     own = [index for index, tool in enumerate(request.tools) if isinstance(tool, ServerTool)]
     if found is None or not own:
         return None
-    if refusal.rule in _BESIDE_FUNCTIONS:  # its path is that of the body
+    if refusal.rule in _BESIDE_FUNCTIONS:  # its path is one of the body
         index, option = own[0], ""
     else:
         index, option = int(found[1]), found[2] or ""
     if refusal.rule not in ("", *_BESIDE_FUNCTIONS) or index not in own:
         return None
     tool: Any = request.tools[index]
-    # Positions of a neutral request are not those of the client's, and change here.
+    # Positions in a neutral request differ from those in the client's, and change here.
     if option in _HINTS:
         note = Note(f"{tool.kind}.{option}", f"left out: {refusal.message}")
         kept: tuple[Any, ...] = (msgspec.structs.replace(tool, **{option: None}),)

@@ -1,7 +1,7 @@
 """The server's side of a wire: the request of a client, and the reply that the client gets.
 
 `parse_request` of a wire converts the body of a client's request to a `ReceivedRequest`. Its
-`ReplyWriter` writes a neutral reply as that vendor's server does, whole or as events.
+`ReplyWriter` writes a neutral reply as that vendor's server does, as one body or as events.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from wire.neutral.request import Request, ServerTool, Tool
 W = TypeVar("W", bound=WireStruct)
 
 JSON_WORDS = "Answer with one JSON object, and nothing else."
-"""Is added to the system text if a client asks for JSON without a schema."""
+"""Added to the system text if a client asks for JSON without a schema."""
 
 
 NO_STATE = "d2lyZS1nYXRld2F5"
-"""The opaque state of a thought that nothing else belongs to. All states begin with it."""
+"""The opaque state of a thought without further state. All states begin with it."""
 
 
 class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
-    """The request of a client, and what it wants to see of the reply."""
+    """The request of a client, and the parts of the reply that the client wants."""
 
     request: Request
-    """What the model gets."""
+    """The request for the model."""
     model: str = ""
     """The name of the model in the body; empty if the body has none."""
     stream: bool = False
@@ -50,7 +50,7 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     echo: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """Fields of the body that the response repeats."""
     notes: tuple[Note, ...] = ()
-    """What of the body the model does not get."""
+    """Notes on parts of the body that the model does not get."""
 
     @property
     def custom_tools(self) -> frozenset[str]:
@@ -59,7 +59,7 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
 
 
 class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
-    """What a response has beside the reply."""
+    """Fields of a response besides the reply."""
 
     id: str
     """Letters and digits, unique to the response; its ids are made of it."""
@@ -68,23 +68,23 @@ class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     created: int
     """Seconds since 1970."""
     state: Callable[[Message], str] = lambda message: ""
-    """Opaque base64 of what only the model itself understands of a message; empty if the message
-    has nothing of this kind."""
+    """Returns opaque base64 of the state of a message that only its model can read; empty if there
+    is none."""
 
 
 class ReplyWriter(Protocol):
     """Writes one reply as the server of a vendor does. Events of a reply are fed in their order."""
 
     def begin(self) -> bytes:
-        """The bytes of a stream before the first event."""
+        """Return the bytes of a stream before the first event."""
         ...
 
     def feed(self, event: Event) -> bytes:
-        """The bytes of a stream for one event; `Done` ends the stream."""
+        """Return the bytes of a stream for one event; `Done` ends the stream."""
         ...
 
     def body(self) -> bytes:
-        """The whole response, after `Done`."""
+        """Return the complete response, after `Done`."""
         ...
 
 
@@ -109,7 +109,7 @@ def decoded_request(body: bytes, kind: type[W]) -> W:
 
 
 def unread_fields(body: bytes, read: Iterable[str]) -> list[Note]:
-    """A note for each field of a body that is neither null nor among those that are `read`."""
+    """Return a note for each field of a body that is neither null nor in `read`."""
     known = frozenset(read)
     return [
         Note(name, "left out: it has no neutral form")
@@ -119,7 +119,7 @@ def unread_fields(body: bytes, read: Iterable[str]) -> list[Note]:
 
 
 def refused(path: str, problem: str, remedy: str = "") -> RuleError:
-    """The error for a field of a client's request that no other model can be given."""
+    """Build the error for a field of a client's request that other models do not support."""
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
 
@@ -129,7 +129,7 @@ Choice: TypeAlias = str | tuple[str, ...] | None
 def chosen(
     tools: tuple[Tool | ServerTool, ...], choice: Choice, notes: list[Note]
 ) -> tuple[tuple[Tool | ServerTool, ...], Choice]:
-    """The tools of a client's request and its choice, which is of functions alone.
+    """Return the tools of a client's request, and a choice that names functions only.
 
     >>> chosen((ServerTool(kind="web_search"),), "none", [])
     ((), None)
@@ -149,7 +149,7 @@ def chosen(
 
 
 def argument_object(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call, for wires that have an object there.
+    """Return the arguments of a call as an object, for wires that send one.
 
     >>> argument_object(ToolCall(name="add", arguments=None, text="{"))
     {'invalid_json': '{'}
@@ -158,14 +158,14 @@ def argument_object(call: ToolCall) -> dict[str, Any]:
 
 
 def argument_text(call: ToolCall) -> str:
-    """The arguments of a call, for wires that have JSON as text there."""
+    """Return the arguments of a call as JSON text, for wires that send text."""
     if call.kind != "custom" and (call.text or call.arguments is None):
         return call.text
     return msgspec.json.encode(call.arguments or {}).decode()
 
 
 def custom_text(call: ToolCall) -> str:
-    """The text of a call of a custom tool, which other hosts have as the argument `input`.
+    """Return the text of a custom tool's call, which other hosts have as the argument `input`.
 
     >>> custom_text(ToolCall(name="run", arguments={"input": "SELECT 1"}))
     'SELECT 1'
@@ -175,7 +175,7 @@ def custom_text(call: ToolCall) -> str:
 
 
 def encoded(value: Any) -> bytes:
-    """JSON on one line; half a surrogate pair becomes U+FFFD."""
+    """Encode a value as JSON on one line; half a surrogate pair becomes U+FFFD."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -185,16 +185,16 @@ def encoded(value: Any) -> bytes:
 
 
 def web_pages(reply: Reply) -> list[Citation]:
-    """The citations that every API of clients has a form for: those with a URL."""
+    """Return the citations that every client API has a form for: those with a URL."""
     return [each for each in reply.citations if each.url]
 
 
 def left_out(
     reply: Reply, kinds: tuple[type[Part], ...], takes: Callable[[Media], bool]
 ) -> list[Note]:
-    """A note for each part and citation of a reply that the wire of the client has no place for.
+    """Return a note for each part and citation of a reply that the client's wire cannot express.
 
-    It has none for parts of these `kinds`, but for the media that it `takes`.
+    `kinds` are the types of parts that it lacks. Media that it `takes` get no note.
     """
     parts = [
         Note(f"message.parts[{index}]", f"left out: the client's API has no {type(part).__name__}")

@@ -40,14 +40,14 @@ from wire.neutral.request import NO_STOPS
 
 
 class Match(NamedTuple):
-    """A stop sequence in a text, and where it begins."""
+    """A stop sequence in a text, and the position where it begins."""
 
     at: int
     sequence: str
 
 
 def first_match(text: str, stops: Sequence[str]) -> Match | None:
-    """The stop sequence that begins first; of those that begin there, the one that ends first.
+    """Find the stop sequence that begins first; of several there, the one that ends first.
 
     >>> first_match("one, two; three", [";", ","])
     Match(at=3, sequence=',')
@@ -56,7 +56,7 @@ def first_match(text: str, stops: Sequence[str]) -> Match | None:
 
 
 def _open_at(text: str, stops: Sequence[str]) -> int:
-    """Where the longest end of the text begins that may be the beginning of a stop sequence."""
+    """Find the longest end of a text that may begin a stop sequence; return its position."""
     longest = max(map(len, stops))
     for at in range(max(0, len(text) - longest + 1), len(text)):
         end = text[at:]
@@ -66,20 +66,20 @@ def _open_at(text: str, stops: Sequence[str]) -> int:
 
 
 def refuse_without_request(notes: Sequence[Note]) -> None:
-    """Raise `RuleError` for a call whose reply is cut, but is read where its request is unknown."""
+    """Raise `RuleError` for a call whose reply is cut, if its reader does not know the request."""
     if NO_STOPS in notes:
         problem = "the host takes none, and results of a batch are not cut"
         raise RuleError(violations=[Violation("stop", problem, remedy="leave it out")])
 
 
-# --- whole replies --------------------------------------------------------------------------------
+# --- complete replies -----------------------------------------------------------------------------
 
 
 def cut(reply: Reply, stops: Sequence[str]) -> Reply:
-    """The reply before the first stop sequence, with a note; the reply itself if it has none.
+    """Cut a reply before the first stop sequence, with a note; return it unchanged if it has none.
 
-    The origin of the message loses its bytes, so it is sent back as its parts: the model must not
-    read on what the caller was not shown.
+    The origin of the message loses its bytes, so the message is sent back as its parts: the model
+    must not continue from text that the caller did not see.
 
     >>> reply = cut(Reply(Message.assistant("1, 2"), Stop("end", raw="completed")), [","])
     >>> reply.text, reply.stop
@@ -92,7 +92,7 @@ def cut(reply: Reply, stops: Sequence[str]) -> Reply:
     index, match = found
     last = parts[index]
     assert isinstance(last, Text)
-    # Its signature and its metadata are those of the whole text.
+    # Its signature and its metadata belong to the complete text.
     kept = (
         *parts[:index],
         *([Text(last.text[: match.at], refusal=last.refusal)] if match.at else []),
@@ -120,8 +120,8 @@ def cut(reply: Reply, stops: Sequence[str]) -> Reply:
 
 
 def _place(parts: Sequence[Part], stops: Sequence[str]) -> tuple[int, Match] | None:
-    """The index of the text in which the first stop sequence begins, and the match in that text."""
-    # Between these texts is nothing that an event stands for: a stream cannot tell them apart.
+    """Return the index of the text where the first stop sequence begins, and the match in it."""
+    # No event separates these texts: a stream cannot tell them apart.
     run: dict[int, str] = {}
     for index, part in enumerate((*parts, None)):
         if isinstance(part, Text):
@@ -142,7 +142,7 @@ def _separates(part: Part) -> bool:
 
 
 def _stop(reply: Reply, message: Message, sequence: str) -> Stop:
-    """What a host with stop sequences would say, unless the response is incomplete."""
+    """Build the stop that a host with stop sequences would report for a complete response."""
     stop = reply.stop
     if PARTIAL in reply.notes:
         return msgspec.structs.replace(stop, sequence=sequence)
@@ -169,15 +169,15 @@ class StopEvents:
         self._calls = 0
 
     def feed(self, chunk: object) -> list[Event]:
-        """The events of one chunk."""
+        """Return the events of one chunk."""
         return self._passed(self._source.feed(chunk))
 
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
-        """The events of chunks that repeat the last one with other texts."""
+        """Return the events of chunks that repeat the last one with other texts."""
         return self._passed(self._source.feed_texts(texts))
 
     def close(self, answer: Reply) -> list[Event]:
-        """The last events. Raises what the source raises."""
+        """Return the last events. Raises the errors of the source."""
         return self._passed(self._source.close(answer))
 
     def _passed(self, events: Sequence[Event]) -> list[Event]:
@@ -197,7 +197,7 @@ class StopEvents:
         return passed
 
     def _shows(self, event: Event) -> bool:
-        """Whether the caller gets an event that is no text."""
+        """Return whether the caller gets an event that is not a text."""
         if isinstance(event, ToolCallStart) and not self._is_cut:
             self._calls = event.position + 1
         if isinstance(event, ToolCallDelta | ToolCallEnd):
@@ -205,7 +205,7 @@ class StopEvents:
         return not self._is_cut or isinstance(event, Done)
 
     def _text(self, text: str, *, ends: bool = False) -> list[Event]:
-        """The events of a further text. `ends` says that no text follows it."""
+        """Return the events of a further text; with `ends`, no text follows it."""
         if self._is_cut:
             return []
         text = self._held + text

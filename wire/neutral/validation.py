@@ -25,7 +25,7 @@ REFS = "#/$defs/{name}"
 
 _LIMIT = 500  # bytes of a reason: it quotes the value, and is sent to the model
 _MOST_OTHERS = 9
-_MOST_ERRORS = 1000  # of one value: a list of items may have one for each
+_MOST_ERRORS = 1000  # for one value: a list of items may have one for each
 _MAX_TYPE_LEVELS = 500
 _MAX_TYPE_PARTS = 100_000
 _PLAIN_KEY = re.compile(r"\w+")
@@ -61,12 +61,12 @@ class Shape(Protocol):
         ...
 
     def read(self, value: Any) -> Any:
-        """Validates a value and converts it to the type, if any. Raises `Mismatch`."""
+        """Validate a value and convert it to the type, if any. Raises `Mismatch`."""
         ...
 
 
 def shape_of(kind: Any) -> Shape:
-    """Returns the shape of a type, a pydantic model or a JSON Schema.
+    """Return the shape of a type, a pydantic model or a JSON Schema.
 
     A JSON Schema is a mapping, JSON as text or bytes, or a path of a JSON file.
 
@@ -118,7 +118,7 @@ def check_type_size(kind: Any) -> None:
 
 
 def is_schema(kind: Any) -> bool:
-    """Whether `kind` is a JSON Schema rather than a type.
+    """Return whether `kind` is a JSON Schema rather than a type.
 
     A path and a file of `importlib.resources` count as JSON Schema, since both can be read.
     """
@@ -128,7 +128,7 @@ def is_schema(kind: Any) -> bool:
 
 
 def schema_from(source: Any) -> dict[str, Any]:
-    """Loads a JSON Schema from a mapping, JSON as text or bytes, or a path of a JSON file."""
+    """Load a JSON Schema from a mapping, JSON as text or bytes, or a path of a JSON file."""
     if isinstance(source, Mapping):
         schema = source if isinstance(source, dict) else dict(source)
         if expands((schema,), MAX_SCHEMA_VALUES):
@@ -146,7 +146,7 @@ def schema_from(source: Any) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Returns a deep copy of a JSON value. Raises `Mismatch` if it is nested too deeply."""
+    """Return a deep copy of a JSON value. Raises `Mismatch` if it is nested too deeply."""
     try:
         return _plain(value)
     except RecursionError:
@@ -172,7 +172,7 @@ class TypeShape:
             self.schema: dict[str, Any] = _schema_of_type(kind)
 
     def read(self, value: Any) -> Any:
-        """Converts a value to the type.
+        """Convert a value to the type.
 
         `2.0` is accepted as an integer, since JSON Schema counts it as one and some servers send
         it.
@@ -220,7 +220,7 @@ def _with_integers(value: Any) -> Any:
 
 
 def _schema_of_type(kind: Any) -> dict[str, Any]:
-    """Returns the schema of a type as one document.
+    """Return the schema of a type as one document.
 
     The type itself is at the root, since some hosts require `type` there; other types are in
     `$defs`.
@@ -246,7 +246,7 @@ def _schema_of_type(kind: Any) -> dict[str, Any]:
 
 
 def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
-    """Moves the definitions of a schema to `defs`; returns the schema."""
+    """Move the definitions of a schema to `defs`; return the schema."""
     for name, definition in schema.pop("$defs", {}).items():
         if defs.setdefault(name, definition) != definition:
             raise TypeError(f"two types are called {name}")
@@ -254,7 +254,7 @@ def _lifted(schema: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gather(schema: Any, defs: Mapping[str, Any], used: dict[str, Any]) -> None:
-    """Adds the definitions that a schema refers to, at any depth, to `used`."""
+    """Add the definitions that a schema refers to, at any depth, to `used`."""
     if isinstance(schema, dict):
         name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
         if name in defs and name not in used:
@@ -281,7 +281,7 @@ class ModelShape:
         self.schema: dict[str, Any] = _rooted(_schema_of_model(model))
 
     def read(self, value: Any) -> Any:
-        """Validates a value and returns an instance of the model."""
+        """Validate a value and return an instance of the model."""
         return _read_model(self._model, value)
 
 
@@ -304,7 +304,7 @@ def _schema_of_model(model: Any) -> dict[str, Any]:
 
 
 def _rooted(schema: dict[str, Any]) -> dict[str, Any]:
-    """Resolves the reference at the root, which pydantic writes for a recursive model."""
+    """Resolve the reference at the root, which pydantic writes for a recursive model."""
     name = str(schema.get("$ref", "")).removeprefix(REFS.format(name=""))
     return {**schema["$defs"][name], "$defs": schema["$defs"]} if name else schema
 
@@ -330,7 +330,7 @@ def _read_model(kind: type[_Model], value: Any) -> _Model:
 
 
 class SchemaShape:
-    """A JSON Schema of the draft that its `$schema` names, else 2020-12.
+    """A JSON Schema of the draft that its `$schema` names, or of 2020-12.
 
     It is sent to the model unchanged. `default` does not fill in values.
     """
@@ -353,7 +353,7 @@ class SchemaShape:
             ) from None
 
     def read(self, value: Any) -> Any:
-        """Validates a value and returns a copy of it."""
+        """Validate a value and return a copy of it."""
         copy = plain(value)
         try:
             self._validator.validate(copy)
@@ -367,17 +367,17 @@ class SchemaShape:
 
 
 def _located(error: ValueError) -> tuple[str, str]:
-    """The JSON path and the message of an error of jsonschema-rs."""
+    """Return the JSON path and the message of an error of jsonschema-rs."""
     return json_path(getattr(error, "instance_path", ())), getattr(error, "message", str(error))
 
 
 def _refuse(uri: str) -> NoReturn:
-    """Refuses a `$ref` to a URL, which the validator would otherwise fetch over the network."""
+    """Refuse a `$ref` to a URL, which the validator would otherwise fetch over the network."""
     raise ValueError(f"{uri} is not in the schema")
 
 
 def json_path(keys: Iterable[str | int]) -> str:
-    """Formats keys and indexes as a JSON path.
+    """Format keys and indexes as a JSON path.
 
     >>> json_path(["days", 0, "wind speed"])
     '$.days[0]["wind speed"]'

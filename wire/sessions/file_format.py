@@ -25,9 +25,9 @@ class _Strict(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class Origin(_Strict, frozen=True):
-    """Where a message or a part came from: provider, model, wire, and its received JSON.
+    """The source of a message or part: provider, model, wire, and its received JSON.
 
-    If the JSON means something else than the message or part beside it, it is dropped with a note.
+    JSON that decodes to another message or part than the one beside it is dropped with a note.
     """
 
     provider: str
@@ -124,11 +124,11 @@ class ServerToolCall(_Part, frozen=True, kw_only=True, tag="server_tool_call"):
     name: str
     kind: str = ""
     arguments: dict[str, Any] | None
-    """`null` if they were received as something else than a JSON object."""
+    """`null` if they were received in another form than a JSON object."""
 
 
 class ServerToolResult(_Part, frozen=True, kw_only=True, tag="server_tool_result"):
-    """What such a tool has returned."""
+    """The result of such a tool."""
 
     id: str = ""
     name: str
@@ -202,7 +202,7 @@ class Session(_Strict, frozen=True, kw_only=True):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a session file, as in `schemas/session.schema.json`."""
+    """Return the JSON Schema (2020-12) of a session file, which `session.schema.json` contains."""
     made = json_schema(Session)
     for name in KINDS:
         made["$defs"][name]["not"] = {"required": ["origin", "at"]}

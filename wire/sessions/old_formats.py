@@ -30,7 +30,7 @@ _SIGNATURE = ("thought_signature", "thoughtSignature", "thought_signature_b64")
 
 
 def refusal(document: Any) -> str:
-    """Why a document is not a session without a version; empty if it is one."""
+    """Return why a document is not a session without a version; empty if it is one."""
     if isinstance(document, list):
         return ""
     if not isinstance(document, dict):
@@ -51,7 +51,7 @@ def _holder(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def history(document: Any, notes: list[Note]) -> tuple[list[Any], dict[str, Any]]:
-    """The converted messages, and the other keys of the document as metadata."""
+    """Convert the messages; return them, and the other keys of the document as metadata."""
     if isinstance(document, list):
         old, metadata = document, {}
     else:
@@ -77,7 +77,7 @@ def history(document: Any, notes: list[Note]) -> tuple[list[Any], dict[str, Any]
 
 
 def today(message: Any, path: str, notes: list[Note]) -> Any:
-    """A message in the current format; the same object if it has that format already."""
+    """Convert a message to the current format; return the same object if it already has it."""
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         return message
     parts = [
@@ -104,7 +104,7 @@ def _part(part: Any, path: str, index: int, notes: list[Note]) -> Any:
     left = _without_nulls(part)
     kind = left.pop("type", None)
     if kind is not None and not isinstance(kind, str):
-        return dict(part)  # the decoder reports it
+        return dict(part)  # the decoder reports other values
     name = (
         kind
         if kind in _KINDS

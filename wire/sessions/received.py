@@ -1,9 +1,9 @@
 """Compares a saved message with the bytes that it was received with.
 
 A file holds both: parts that a person can read, and the vendor's JSON, which goes back to the model
-unchanged. Whoever edits one of them would not see that the other is sent. So a message that differs
-from its bytes loses them when it is loaded, and a note says so: what stands in the file to be read
-is what is sent.
+unchanged. A person who edits the parts would not see that the JSON is sent. So a message that
+differs from its bytes loses them when it is loaded, with a note: the readable parts in the file are
+sent.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from wire.neutral.messages import (
 from wire.wires.contract import WIRES
 
 _OF_THE_CLIENT = ("id",)
-"""Fields that are not compared. A call without an id gets one that is made from the request."""
+"""Fields that are not compared. A call without an id gets one that is generated from the request.
+"""
 
 
 def checked_origins(message: Message, path: str, notes: list[Note]) -> Message:
-    """The message, without received bytes that mean something else than its parts.
+    """Drop the received bytes of a message that differ from its parts.
 
     Bytes of a wire that this release does not know are not compared, and bytes that no host can
     have sent stay: they are never sent, and a note reports them.
@@ -54,7 +55,11 @@ def _checked_part(part: Part, path: str, notes: list[Note]) -> Part:
 
 
 def _without_bytes(origin: Origin) -> Origin:
-    """It came from that model all the same: what only this model understands goes to no other."""
+    """Copy the origin without its bytes.
+
+    The message still came from that model: content that only this model understands goes to no
+    other.
+    """
     return Origin(origin.provider, origin.model, origin.wire)
 
 
@@ -84,7 +89,7 @@ def _differs(
 
 
 def _difference(parts: Sequence[Part], received: Sequence[Part]) -> str:
-    """The path of the first difference below the message; empty if there is none."""
+    """Return the path of the first difference below the message; empty if there is none."""
     for index, (part, other) in enumerate(zip(parts, received, strict=False)):
         if type(part) is not type(other):
             if _depends_on_others(part, other):
@@ -97,8 +102,11 @@ def _difference(parts: Sequence[Part], received: Sequence[Part]) -> str:
 
 
 def _depends_on_others(part: Part, alone: Part) -> bool:
-    """Whether the parts around it can have made `part` of bytes that are `alone` without them."""
-    if isinstance(part, ServerToolCall) and isinstance(alone, ToolCall):  # its result followed it
+    """Return whether the neighbouring parts explain that `part` differs from `alone`.
+
+    `alone` is the part that the bytes of `part` make without its neighbours.
+    """
+    if isinstance(part, ServerToolCall) and isinstance(alone, ToolCall):  # its result came after it
         return (part.name, part.arguments) == (alone.name, alone.arguments)
     return isinstance(part, Other) and not isinstance(alone, Other)
 
@@ -107,6 +115,6 @@ def _is_changed(part: Part, other: Any, name: str) -> bool:
     if getattr(part, name) == getattr(other, name):
         return False
     if name == "arguments" and isinstance(part, ToolCall) and part.arguments is None:
-        # Those of a reply that was cut off are not read, whatever JSON they are.
+        # The arguments of a truncated reply are not parsed, whatever JSON they are.
         return part.text != other.text and bool(other.arguments)
     return True

@@ -39,7 +39,7 @@ class Session(MetadataStruct, frozen=True):
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
     """A JSON object of the application."""
     notes: tuple[Note, ...] = ()
-    """What was dropped or changed; a `HistoryManager` adds its own through `messages`."""
+    """Notes on what was dropped or changed; a `HistoryManager` adds its own through `messages`."""
 
     def __post_init__(self) -> None:
         if isinstance(self.messages, Noted):
@@ -52,7 +52,7 @@ class Session(MetadataStruct, frozen=True):
 
 @checked_arguments(ConfigurationError)
 def serialize_message(message: Message) -> dict[str, Any]:
-    """A message as JSON, as in a session file; `deserialize_message` is the inverse.
+    """Convert a message to JSON, as in a session file; `deserialize_message` is the inverse.
 
     >>> serialize_message(Message.user("Hi"))
     {'role': 'user', 'parts': [{'type': 'text', 'text': 'Hi'}]}
@@ -65,10 +65,10 @@ def serialize_message(message: Message) -> dict[str, Any]:
 
 @checked_arguments(ConfigurationError)
 def dump_session(session: Session | Iterable[Message]) -> bytes:
-    """The bytes of a session file, with one line for each message.
+    """Encode a session file, with one line for each message.
 
-    The notes of the session, or of the list in its place, are part of the file: a conversation that
-    a `HistoryManager` has cut says so when it is loaded.
+    The notes of the session, or of the list in its place, are part of the file, so that after
+    loading they show what a `HistoryManager` has dropped.
 
     >>> from wire.history import HistoryManager
     >>> turns = [Message.user("Hi"), Message.assistant("Hello."), Message.user("And now?")]
@@ -149,7 +149,7 @@ def _stored_part(part: chat.Part, message: Origin | None) -> file_format.Part:
 
 
 def _range(origin: Origin, message: Origin | None) -> list[int] | None:
-    """Start and end of the bytes of a part in those of its message, which are then stored once."""
+    """Return the range of a part's bytes in those of its message, which are then stored once."""
     if message is None or (origin.provider, origin.model, origin.wire) != (
         message.provider,
         message.model,
@@ -174,7 +174,7 @@ def _stored_origin(origin: Origin) -> file_format.Origin:
 
 @checked_arguments(ConfigurationError)
 def deserialize_message(data: Mapping[str, Any]) -> Message:
-    """The inverse of `serialize_message`. `wire.notes` reports the same as for `load_session`.
+    """Convert the JSON of `serialize_message` back. `wire.notes` reports as for `load_session`.
 
     >>> deserialize_message({"role": "model", "parts": [{"text": "Hi"}]})
     Message('assistant', 'Hi')
@@ -192,7 +192,7 @@ def deserialize_message(data: Mapping[str, Any]) -> Message:
 def load_session(
     source: bytes | str | Mapping[str, Any] | list[Any], name: str = "session"
 ) -> Session:
-    """A session from the bytes or text of a file, or from its decoded JSON.
+    """Load a session from the bytes or text of a file, or from its decoded JSON.
 
     `wire.notes` of the session reports what was converted from old formats, and messages that
     differ from the bytes that they were received with: their parts count, the bytes are dropped.
@@ -287,7 +287,7 @@ def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
     message = with_origin(Message(stored.role, parts, stored.name, stored.cache, citations), origin)
     if origin is None and all(part.origin is None for part in parts):
         return message
-    # Imported here, because a conversation that was only typed needs no wire.
+    # Imported here, because a conversation without received messages needs no wire.
     from wire.sessions.received import checked_origins
 
     return checked_origins(message, path, notes)
@@ -333,6 +333,6 @@ def _check_json(value: Any, path: str, head: str) -> None:
 
 
 def violation(cause: Exception, path: str) -> Violation:
-    """The message of the decoder; its path is appended to `path`."""
+    """Convert the decoder's error to a violation; its path is appended to `path`."""
     problem, _, where = str(cause).partition(" - at `$")
     return Violation(path + where.rstrip("`"), problem[:1].lower() + problem[1:])

@@ -40,7 +40,7 @@ Format = Literal["markdown", "json", "text"]
 def export(
     messages: Session | Iterable[Message], format: Format = "markdown", *, thoughts: bool = False
 ) -> str:
-    """A conversation as text, with calls, results, and the type and size of media.
+    """Export a conversation as text, with calls, results, and the type and size of media.
 
     Thoughts are omitted unless `thoughts` is true. Control characters, and others that act on a
     terminal or hide text, are escaped.
@@ -104,7 +104,10 @@ _Turns = list[tuple[str, list[Part]]]
 
 
 def _is_shown(part: Part, thoughts: bool) -> bool:
-    """Whether the part is exported. Empty texts, which only carry a signature, are not."""
+    """Return whether the part is exported.
+
+    Empty texts, which only carry a signature, are not.
+    """
     return (
         (thoughts and bool(part.text))
         if isinstance(part, Thought)
@@ -119,7 +122,7 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """The arguments as JSON, or as received if they are not an object."""
+    """Return the arguments as JSON, or as received if they are not an object."""
     return printable_lines(call.text) if call.arguments is None else _json(call.arguments)
 
 
@@ -283,7 +286,7 @@ def _blocks(part: Part) -> Iterator[str]:
 
 
 def _is_self_contained(text: str) -> bool:
-    """Whether a text has no heading, and closes its fences, so that it needs no quotation."""
+    """Return whether a text needs no quotation: it has no heading, and closes its fences."""
     fence = ""
     for line in text.split("\n"):
         if fence:
@@ -297,7 +300,7 @@ def _is_self_contained(text: str) -> bool:
 
 
 def _has_structure(line: str) -> bool:
-    """Whether a line is a heading, its underline, a fence or HTML, also in a list or a quote."""
+    """Return whether a line, in a list or quote too, is a heading, underline, fence or HTML."""
     rest = line.lstrip(" \t>*+.)-0123456789")
     return rest.startswith(("#", "```", "~~~", "<")) or bool(
         line.strip() and not line.strip("-= \t")
@@ -309,7 +312,7 @@ def _quoted(text: str) -> str:
 
 
 def _backticks(text: str, minimum: int) -> str:
-    """A run of backticks that is longer than every run in the text."""
+    """Return a run of backticks that is longer than every run in the text."""
     return "`" * max(minimum, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 

@@ -32,15 +32,14 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
     function: Callable[..., Any]
     """The function that a call runs."""
     signature: Signature
-    """How a model's arguments are bound to the function's parameters."""
+    """Binds a model's arguments to the function's parameters."""
     returns: Shape | None = None
-    """The shape that results must have; `None` for any JSON."""
+    """The shape of valid results; `None` for any JSON."""
     timeout: float | None = None
     """Seconds after which the model gets an error as the result; `None` for no limit."""
     final: bool | Callable[[Any], bool] = False
-    """Whether a result ends the run, so that the model is not asked again: a bool, or a function
-    of the result's content.
-    """
+    """Whether a result ends the run, so that the model is not called again: a bool, or a function
+    of the result's content."""
     needs_approval: bool = False
     """Whether a call waits until it is approved."""
     read_only: bool = False
@@ -196,7 +195,7 @@ def tool(
         raise ToolError(
             f"tool {name}: final: expected a bool or a function of the result, not {quoted(final)}"
         )
-    if is_async(final):  # what it returns would count as true
+    if is_async(final):  # a coroutine would count as true
         raise ToolError(f"tool {name}: final: expected a plain function, not an async one")
     flag(f"tool {name}: needs_approval", needs_approval, error=ToolError)
     flag(f"tool {name}: read_only", read_only, error=ToolError)

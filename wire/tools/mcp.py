@@ -123,7 +123,7 @@ async def tools(
     read_only: bool | Sequence[str] = False,
     timeout: float | None = None,  # noqa: ASYNC109  # of each tool, not of this function
 ) -> list[FunctionTool]:
-    """The tools of an MCP server, from all pages of its list.
+    """Return the tools of an MCP server, from all pages of its list.
 
     >>> import asyncio
     >>> class Session:
@@ -147,8 +147,8 @@ async def tools(
     reports that its tools changed, and give both lists to `Toolbox.replace`. The tools run in the
     event loop of the session: `tools_in_threads` makes tools for threads.
 
-    Raises `ToolError` for an object that is no session, for a list that cannot be read, for a tool
-    that cannot be defined, and for a name that the server does not list; `ConfigurationError`
+    Raises `ToolError` for an object that is not a session, for a list that cannot be read, for a
+    tool that cannot be defined, and for a name that the server does not list; `ConfigurationError`
     without the extra `wire-llm[tools]`, which validates arguments.
 
     Args:
@@ -188,7 +188,9 @@ def tools_in_threads(
     read_only: bool | Sequence[str] = False,
     timeout: float | None = None,
 ) -> list[FunctionTool]:
-    """As `tools`, for threads: the session has plain methods, or a portal runs its async ones.
+    """Return the tools as `tools`, for threads.
+
+    The session has plain methods, or a portal runs its async ones.
 
     >>> class Session:
     ...     def list_tools(self):
@@ -236,13 +238,13 @@ def _called(call: Callable[[], Any], portal: Portal | None) -> Any:
     value = call()
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
-            value.close()  # or Python warns that it was never awaited
+            value.close()  # otherwise Python warns that it was never awaited
         raise ToolError("the session is async; pass the portal of its event loop as portal=")
     return value
 
 
 def _failure(what: str, cause: Exception) -> ToolError:
-    """The `ToolError` for an exception of a session."""
+    """Build the `ToolError` for an exception of a session."""
     if isinstance(cause, ToolError):
         return cause
     code = getattr(getattr(cause, "error", None), "code", None)
@@ -261,7 +263,7 @@ def _failure(what: str, cause: Exception) -> ToolError:
 
 
 def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
-    """Yields the calls that read one page each, receives the pages, returns all tools."""
+    """Yield the calls that read one page each, receive the pages, and return all tools."""
     for name in ("list_tools", "call_tool"):
         if not callable(_field(session, name)):
             raise ToolError(
@@ -291,7 +293,7 @@ def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
 
 
 def _page_argument(list_tools: Callable[..., Any], cursor: str) -> dict[str, Any]:
-    """The keyword argument of `list_tools` that asks for the next page.
+    """Return the keyword argument of `list_tools` that requests the next page.
 
     Sessions of the SDK take `cursor`, or `params` with an object of a class of the SDK, which the
     annotation names.
@@ -378,7 +380,7 @@ def _tool(function: ServerFunction, name: str, **options: Any) -> FunctionTool:
 
 
 def _field(value: Any, *names: str) -> Any:
-    """The first of these keys of a mapping, or attributes of an object; `None` without any."""
+    """Return the first of these keys or attributes of a value; `None` without any."""
     for name in names:
         found = (
             value.get(name, _ABSENT)
@@ -391,7 +393,7 @@ def _field(value: Any, *names: str) -> Any:
 
 
 def _result(result: Any) -> ToolResult:
-    """The result of a call as the model gets it."""
+    """Convert the result of a call to the result for the model."""
     blocks = _field(result, "content")
     structured = _field(result, "structuredContent", "structured_content")
     if blocks is None and structured is None:
@@ -408,11 +410,10 @@ def _result(result: Any) -> ToolResult:
 
 
 def _merged(content: Any, texts: Sequence[Any], structured: Any) -> Any:
-    """The structured content, which the texts repeat as JSON by the specification. If they say
-    something else, both.
+    """Merge the structured content with the texts, which repeat it as JSON by the specification.
 
-    Servers wrap a value that is no object as `{"result": value}`, and write a list as one text for
-    each of its items.
+    If the texts differ, both are kept. Servers wrap a value that is not an object as `{"result":
+    value}`, and write a list as one text for each of its items.
     """
     if not texts:
         return structured
@@ -436,7 +437,7 @@ def _read(text: Any) -> Any:
 
 
 def _part(block: Any, path: str) -> Any:
-    """A block as a text, as media, or as JSON for the model."""
+    """Convert a block to a text, to media, or to JSON for the model."""
     kind = _field(block, "type")
     if kind == "text":
         return _field(block, "text")
@@ -453,7 +454,7 @@ def _part(block: Any, path: str) -> Any:
 
 
 def _told(value: Any, *names: str) -> dict[str, Any]:
-    """The fields that the model gets of a resource."""
+    """Return the fields of a resource that the model gets."""
     fields = {name: _field(value, name, _snake(name)) for name in names}
     return {
         name: each if isinstance(each, (str, int)) else str(each)  # a URL of pydantic

@@ -18,7 +18,7 @@ from wire.neutral.validation import Mismatch, Shape
 
 
 def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolResult:
-    """The result of a call whose function returned `value`.
+    """Build the result of a call whose function returned `value`.
 
     >>> result_of(ToolCall(name="now"), "noon").answer
     {'result': 'noon'}
@@ -46,7 +46,7 @@ def result_of(call: ToolCall, value: Any, shape: Shape | None = None) -> ToolRes
 
 @checked_arguments(ToolError)
 def format_call(call: ToolCall) -> str:
-    r"""A call as one line for a question that a person answers: its name and all its arguments.
+    r"""Format a call as one line for a question to a person: its name and all its arguments.
 
     >>> format_call(ToolCall(name="run", arguments={"command": "ls\r\x1b[2Krm -rf ."}))
     'run {"command": "ls\\r\\u001b[2Krm -rf ."}'
@@ -72,8 +72,9 @@ def _apart(value: Any) -> tuple[Any, tuple[Media, ...]]:
 
 
 def as_json(value: Any) -> Any:
-    """A JSON copy of `value`. It shares no object with `value`, so changing that later does not
-    change the history.
+    """Return a JSON copy of `value`.
+
+    It shares no object with `value`, so a later change to `value` does not change the history.
     """
     try:
         copy = _mended(msgspec.to_builtins(value, str_keys=True, enc_hook=_other))
@@ -90,7 +91,7 @@ def text_of(text: str) -> str:
 
 
 def _mended(value: Any) -> Any:
-    """A copy without lone surrogates."""
+    """Return a copy without lone surrogates."""
     if isinstance(value, str):
         return text_of(value)
     if isinstance(value, dict):
@@ -99,7 +100,7 @@ def _mended(value: Any) -> Any:
 
 
 def _other(value: Any) -> Any:
-    """The hook of msgspec for types that it cannot convert itself."""
+    """Convert a type that msgspec cannot convert itself, as its hook."""
     if callable(getattr(value, "model_dump", None)):
         return value.model_dump(mode="json")
     if isinstance(value, str):

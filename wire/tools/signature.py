@@ -1,6 +1,4 @@
-"""The parameters of a function: how a model's arguments are bound to them, and their descriptions
-from the docstring.
-"""
+"""The parameters of a function: binding a model's arguments to them, and their descriptions."""
 
 from __future__ import annotations
 
@@ -55,15 +53,14 @@ class _TextArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """How a function is called with the arguments of a model."""
+    """The way to call a function with the arguments of a model."""
 
     shape: Shape
     how: How
-    """Which arguments the function gets: `struct`, keywords from a struct of its parameters;
+    """The arguments that the function gets: `struct`, keywords from a struct of its parameters;
     `names`, keywords from a JSON object, only those in `names`; `any names`, all keywords of it;
     `object`, the object as the only argument; `text`, the text of a custom tool as the only
-    argument.
-    """
+    argument."""
     names: tuple[str, ...] = ()
     """Keywords that a model may give; with `object` and `text` the name of the only argument, if it
     has one."""
@@ -77,7 +74,7 @@ class Signature(msgspec.Struct, frozen=True):
     def bind(
         self, arguments: dict[str, Any], context: ToolContext
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The positional and keyword arguments of a call.
+        """Return the positional and keyword arguments of a call.
 
         Raises `Mismatch` for arguments that the function does not take.
         """
@@ -103,7 +100,7 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 def signature_of(function: Callable[..., Any], name: str, parameters: Any = None) -> Signature:
-    """The signature of `function`; `parameters` is the argument of `wire.tools.tool`.
+    """Build the signature of `function`; `parameters` is the argument of `wire.tools.tool`.
 
     Raises `ToolError` that names tool and parameter.
     """
@@ -130,7 +127,7 @@ def signature_of(function: Callable[..., Any], name: str, parameters: Any = None
 
 
 def text_signature(function: Callable[..., Any], name: str) -> Signature:
-    """The signature of the function of a custom tool, which takes one text.
+    """Build the signature of the function of a custom tool, which takes one text.
 
     Raises `ToolError` for a function of other parameters.
     """
@@ -153,7 +150,10 @@ def _with_object(
     shape: Shape,
     how: Literal["object", "text"] = "object",
 ) -> Signature:
-    """The object is passed by name if possible: a context parameter may come before it."""
+    """Build the signature of a function that takes one object.
+
+    The object is passed by name if possible: a context parameter may come before it.
+    """
     names = () if params[0].kind is _Parameter.POSITIONAL_ONLY else (params[0].name,)
     return Signature(shape, how, names, contexts=contexts)
 
@@ -164,7 +164,7 @@ def _typed(
     name: str,
     descriptions: Mapping[str, str],
 ) -> Signature:
-    """A signature from annotations: one struct with a field for each parameter."""
+    """Build a signature from annotations: one struct with a field for each parameter."""
     fields: list[tuple[str, Any, Any]] = []
     defaults: dict[str, Any] = {}
     for each in params:
@@ -212,7 +212,7 @@ def _absent() -> Any:
 
 
 def _of_function(schema: dict[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The struct's schema with the function's defaults, without its title and empty lists."""
+    """Add the function's defaults to the struct's schema; remove its title and empty lists."""
     properties = {
         key: {**each, "default": defaults[key]} if key in defaults else each
         for key, each in schema["properties"].items()
@@ -229,7 +229,7 @@ def _by_schema(
     name: str,
     shape: Shape,
 ) -> Signature:
-    """A signature from a JSON Schema.
+    """Build a signature from a JSON Schema.
 
     The function gets keywords if it names the schema's properties, else the object as its only
     argument.
@@ -274,7 +274,7 @@ def _by_schema(
 
 
 def _takes_one(params: list[inspect.Parameter]) -> bool:
-    """Whether a function can be called with one positional argument and nothing else."""
+    """Return whether a function can be called with one positional argument and nothing else."""
     positional = params and params[0].kind in (
         _Parameter.POSITIONAL_ONLY,
         _Parameter.POSITIONAL_OR_KEYWORD,
@@ -295,8 +295,9 @@ def _is_needed(parameter: inspect.Parameter) -> bool:
 def _given(
     function: Callable[..., Any], name: str
 ) -> tuple[list[inspect.Parameter], tuple[str, ...], frozenset[str]]:
-    """The parameters that a model may give, the names of those that get the context, and the names
-    of those that a partial fills in.
+    """Return the parameters that a model may give, and the names of all others.
+
+    The others are those that get the context, and those that a partial fills in.
     """
     params = _parameters(function, name)
     # Arguments that a partial fills in may be secrets: the model must not see or replace them.
@@ -307,7 +308,7 @@ def _given(
 
 
 def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Parameter]:
-    """The parameters, with annotations that are text resolved to types."""
+    """Return the parameters, with annotations that are text resolved to types."""
     try:
         params = inspect.signature(function).parameters.values()
     except (TypeError, ValueError) as cause:
@@ -316,7 +317,7 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
         for annotation in inspect.get_annotations(_inner(function)).values():
             check_type_size(annotation)
         hints = get_type_hints(_inner(function), include_extras=True)
-    except Exception as cause:  # resolving an annotation runs the user's code, which may raise all
+    except Exception as cause:  # resolving an annotation runs the user's code
         raise ToolError(
             f"tool {name}: an annotation of its function cannot be resolved: {cause}"
         ) from None
@@ -334,26 +335,26 @@ def _parameters(function: Callable[..., Any], name: str) -> list[inspect.Paramet
 
 
 def _inner(function: Any) -> Any:
-    """The function that has the annotations, inside partials and callable objects."""
+    """Return the function that has the annotations, inside partials and callable objects."""
     while isinstance(function, functools.partial):
         function = function.func
     return function if inspect.isroutine(function) else type(function).__call__
 
 
 def name_of(function: Any) -> str:
-    """The name of a function; for a callable object, that of its class."""
+    """Return the name of a function; for a callable object, that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling it returns an awaitable."""
+    """Return whether calling it returns an awaitable."""
     return inspect.iscoroutinefunction(_inner(function))
 
 
 def gives_pieces(function: Any) -> bool:
-    """Whether it is a generator function, which has no single result."""
+    """Return whether it is a generator function, which has no single result."""
     inner = _inner(function)
     return inspect.isgeneratorfunction(inner) or inspect.isasyncgenfunction(inner)
 
@@ -363,7 +364,7 @@ def _is_context(annotation: Any) -> bool:
 
 
 def _described(annotation: Any, description: str) -> Any:
-    """The type with a description: its own, else a text in `Annotated`, else the docstring's."""
+    """Add a description to a type: its own, a text in `Annotated`, or the docstring's."""
     extras = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     if any(isinstance(each, msgspec.Meta) and each.description for each in extras):
         return annotation
@@ -381,7 +382,7 @@ def _shown(kind: Any) -> str:
 
 
 def summary(function: Any) -> str:
-    """The first paragraph of the docstring as one line.
+    """Return the first paragraph of the docstring as one line.
 
     It ends at an `Args:` section, even without a blank line before it.
     """
@@ -393,7 +394,7 @@ def summary(function: Any) -> str:
 
 
 def documented(function: Any) -> dict[str, str]:
-    """The descriptions of parameters in the docstring's `Args:` section, by name.
+    """Parse the descriptions of parameters in the docstring's `Args:` section, by name.
 
     >>> def search(query: str, limit: int = 5) -> None:
     ...     '''Search.

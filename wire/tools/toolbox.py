@@ -36,7 +36,7 @@ class Ready(msgspec.Struct, frozen=True):
     call: ToolCall
     """The call of the model."""
     tool: FunctionTool
-    """The tool that it names."""
+    """The tool that the call names."""
     run: Callable[[], Any]
     """Runs the function with the arguments of the call."""
     is_async: bool
@@ -56,7 +56,7 @@ class ToolRun(msgspec.Struct, frozen=True):
     call: ToolCall
     """The call of the model."""
     result: ToolResult
-    """What the model gets."""
+    """The result for the model."""
     error: Exception | None = None
     """The exception behind an error; `None` if the call succeeded."""
 
@@ -95,7 +95,7 @@ class Toolbox:
             )
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
-        # All tools in their order; of a function the name, since another one may replace it.
+        # All tools in their order; of a function only the name, since another one may replace it.
         self._order: list[str | ServerTool] = []
         for index, each in enumerate(items_of("tools", tools)):
             if isinstance(each, ServerTool):
@@ -151,7 +151,7 @@ class Toolbox:
 
     @checked_arguments(ToolError, before=True)
     def get(self, name: str) -> Tool | None:
-        """The tool with that name; `None` if there is none."""
+        """Return the tool with that name; `None` if there is none."""
         return self._tools.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
@@ -162,13 +162,13 @@ class Toolbox:
 
     @checked_arguments(ToolError, before=True)
     def is_passive(self, name: str) -> bool:
-        """Whether that tool has no function, so that the caller answers its calls (U-112)."""
+        """Return whether that tool lacks a function, so the caller answers its calls (U-112)."""
         registered = self._tools.get(name)
         return registered is not None and not isinstance(registered, FunctionTool)
 
     @checked_arguments(ToolError, before=True)
     def is_final(self, result: ToolResult) -> bool:
-        """Whether this result ends the run (S3-24).
+        """Return whether this result ends the run (S3-24).
 
         An error does not: the model may try again. Neither does a result whose `final` raises: the
         tool has run, so its result is kept, and the exception is logged.
@@ -215,9 +215,9 @@ class Toolbox:
     def finish(
         self, ready: Ready, value: Any = None, error: BaseException | None = None
     ) -> ToolRun:
-        """The run of a call whose function returned `value`, or raised `error`.
+        """Return the run of a call whose function returned `value`, or raised `error`.
 
-        An error that is no `Exception`, such as a cancellation, is raised again.
+        An error that is not an `Exception`, such as a cancellation, is raised again.
         """
         if isinstance(error, Exception):
             return self._failed(ready.call, error, _message(error))
@@ -235,13 +235,13 @@ class Toolbox:
 
     @checked_arguments(ToolError, before=True)
     def timed_out(self, ready: Ready) -> ToolRun:
-        """The run of a call that exceeded its timeout (S3-15)."""
+        """Return the run of a call that exceeded its timeout (S3-15)."""
         message = f"tool {ready.call.name} timeout after {ready.timeout or 0:g} s"
         return ToolRun(ready.call, _error(ready.call, message), ToolError(message))
 
     @checked_arguments(ToolError, before=True)
     def hook_failed(self, call: ToolCall, hook: str, error: Exception) -> ToolRun:
-        """The run of a call that was refused because a hook that decides on it raised."""
+        """Return the run of a call that was refused because a hook that decides on it raised."""
         reason = "; ".join(map(_message, leaves(error)))
         return self._failed(call, error, f"refused: the {hook} hook failed: {reason}")
 
@@ -256,7 +256,7 @@ class Toolbox:
         except Exception as raised:
             # `on_error` is there to hide internals, so the model gets neither message.
             kind = type(raised).__name__
-            # A traceback shows the note as it is.
+            # A traceback shows the note unchanged.
             error.add_note(printable_line(f"on_error raised {kind}: {_message(raised)}"))
             result = _error(call, f"tool {call.name} failed, and on_error raised {kind}")
         return ToolRun(call, result, error)
@@ -271,7 +271,7 @@ def _error(call: ToolCall, message: str) -> ToolResult:
 
 
 def _message(error: BaseException) -> str:
-    """The message of an exception, or its class if the message is empty."""
+    """Return the message of an exception, or its class if the message is empty."""
     try:
         return str(error) or type(error).__name__
     except Exception:  # `__str__` is the user's code, and must not end a run
@@ -279,7 +279,10 @@ def _message(error: BaseException) -> str:
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
-    """The arguments of the call; `{}` if it has none (S3-03). Raises `Mismatch` for no object."""
+    """Return the arguments of the call; `{}` if it has none (S3-03).
+
+    Raises `Mismatch` if they are not an object.
+    """
     if isinstance(call.arguments, dict):
         return call.arguments
     if call.arguments is None and not call.text.strip():
@@ -291,7 +294,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def _unshared(context: ToolContext) -> ToolContext:
-    """Copy the call in the context, so that a function that changes it leaves the history as is."""
+    """Copy the call in the context, so that a function cannot change the history through it."""
     call = context.call
     if call.arguments is None:
         return context

@@ -1,1 +1,1 @@
-"""Where the wires meet: their contract, their table, and the table of providers."""
+"""The interface of the wires, their table, and the table of providers."""

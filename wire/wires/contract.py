@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wire import anthropic, gemini, openai
 from wire.openai import responses
 
-if TYPE_CHECKING:  # a client that sends no neutral request does without their modules
+if TYPE_CHECKING:  # without neutral requests a client does not load their modules
     from wire.core.call import Call, StreamCall
     from wire.core.errors import APIError, Violation, WireError
     from wire.core.flow import Flow
@@ -55,7 +55,7 @@ class Wire(Protocol):
         ...
 
     def call(self, request: Request, model: str, provider: Provider | str = "") -> Call[Reply]:
-        """The call for one complete reply.
+        """Build the call for one complete reply.
 
         Raises `HistoryError` for turns out of order, `RuleError` for a request that the model or
         the provider refuses, `SchemaError` for a schema that the wire cannot express.
@@ -65,13 +65,13 @@ class Wire(Protocol):
     def stream_call(
         self, request: Request, model: str, provider: Provider | str = ""
     ) -> StreamCall[Event, Reply]:
-        """The call for the same reply as a stream of events. Raises as `call`."""
+        """Build the call for the same reply as a stream of events. Raises as `call`."""
         ...
 
     def count_call(
         self, request: Request, model: str, provider: Provider | str = ""
     ) -> Call[TokenCount] | None:
-        """The call that counts the tokens of the request; `None` without such an endpoint.
+        """Build the call that counts the tokens of the request; `None` without such an endpoint.
 
         Raises as `call`.
         """
@@ -80,14 +80,14 @@ class Wire(Protocol):
     def embed_flow(
         self, request: EmbedRequest, model: str, provider: Provider | str = ""
     ) -> Flow[Embeddings]:
-        """The flow that embeds the texts, in batches that the provider accepts.
+        """Build the flow that embeds the texts, in batches that the provider accepts.
 
         Raises `ConfigurationError` for a provider without embeddings.
         """
         ...
 
     def models_call(self, cursor: str = "", provider: Provider | str = "") -> Call[ModelPage]:
-        """The call for one page of the models; an empty cursor means the first one."""
+        """Build the call for one page of the models; an empty cursor means the first one."""
         ...
 
     def parse_reply(self, answer: Any, /, *, error: WireError | None = None) -> Reply:
@@ -100,22 +100,22 @@ class Wire(Protocol):
     def parse_message(
         self, raw: bytes, provider: Provider | str = "", *, part: bool = False
     ) -> Sequence[Message]:
-        """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+        """Parse bytes of a saved message to each message that they can mean.
 
-        With `part`, they are the bytes of one part. There is more than one reading if it depends on
-        settings of the client that are not saved. Raises `wire.core.lenient.Unreadable` for bytes
-        that no host sent, and `LimitError`.
+        `parse_reply` made the bytes once. With `part`, they are the bytes of one part. There is
+        more than one reading if it depends on settings of the client that are not saved. Raises
+        `wire.core.lenient.Unreadable` for bytes that no host sent, and `LimitError`.
         """
         ...
 
     def parse_error(self, status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-        """The typed error for a response that is not 2xx. It never raises."""
+        """Parse the typed error of a response that is not 2xx. It never raises."""
         ...
 
     def check(
         self, request: Any, model: str = "", provider: Provider | str = ""
     ) -> list[Violation]:
-        """All rules that a request of the wire breaks at that provider; "" is an unknown host.
+        """Return all rules that a request breaks at that provider; "" is an unknown host.
 
         The request is a struct, or a body as bytes or as decoded JSON.
         """
@@ -132,8 +132,9 @@ WIRES: Mapping[str, Wire] = {
 
 
 def unlisted(name: str, *, key_required: bool) -> Provider:
-    """A new row for a host that has none, without a base URL: a host of chat completions, or of
-    Responses if it is called `NAME@responses`.
+    """Build a row for a host that has none, without a base URL.
+
+    The host speaks chat completions, or Responses if it is called `NAME@responses`.
 
     >>> unlisted("my-host@responses", key_required=True).wire
     'openai.responses'

@@ -29,9 +29,9 @@ __all__ = [
 
 
 class Rows(MutableMapping[str, Provider]):
-    """Rows by name. Those of a wire are imported when a name is looked up that may be one of them.
+    """Provider rows by name; the rows of a wire are imported when a name may be one of them.
 
-    Threads may use it at the same time: the first that has imported the rows of a wire puts them
+    Threads may use it at the same time: the first that has imported the rows of a wire stores them
     here, at once, and all others use the same.
     """
 
@@ -46,10 +46,10 @@ class Rows(MutableMapping[str, Provider]):
         return self._of_wire[wire]
 
     def _home(self, name: object) -> dict[str, Provider]:
-        """The rows among which a name is, or those of the user."""
+        """Return the mapping that has a name: the rows of its wire, or those of the user."""
         if not isinstance(name, str):
             return self._of_user
-        # A name is in one wire. Those that are imported are asked first: sorting takes longer.
+        # A name is in one wire. Imported wires are searched first, because sorting takes longer.
         for rows in list(self._of_wire.values()):
             if name in rows:
                 return rows
@@ -86,7 +86,7 @@ the first client."""
 
 @checked_arguments(ConfigurationError)
 def row_of_model(row: Provider, model: str) -> Provider:
-    """The row for requests to a model: `row`, or another wire that the model needs.
+    """Return the row for requests to a model: `row`, or another wire that the model needs.
 
     >>> row_of_model(PROVIDERS["openai"], "gpt-5.6").name
     'openai@responses'
@@ -118,8 +118,8 @@ _OTHER_NAMES = {
     "vllm": "hostedvllm",
     "llama.cpp": "llama llamaserver",
 }
-"""Name of a provider -> what else people call it, without the marks between words: company, product
-and model names, and the prefixes of litellm, LangChain and pydantic-ai."""
+"""Name of a provider -> its other names, without the marks between words: company, product and
+model names, and the prefixes of litellm, LangChain and pydantic-ai."""
 
 _ROW_OF_MODEL = (
     ("gemini-", "gemini"),
@@ -145,8 +145,8 @@ _ROW_OF_MODEL = (
     ("devstral-", "mistral"),
     ("grok-", "xai"),
 )
-"""Beginning of a model's name -> a provider that has it, for the remedy of an error. No request is
-ever sent by it: many hosts serve one model."""
+"""Prefix of a model's name -> a provider that has it, for the remedy of an error. It never selects
+the provider of a request: many hosts serve one model."""
 
 _MAX_SHOWN = 100
 """Characters of a name that are compared and repeated."""
@@ -184,7 +184,7 @@ def model_of(name: str, default: str = "") -> tuple[str, str]:
 
 
 def _how_to_write(model: object) -> str:
-    """The name of a model with its provider, for a name that has none."""
+    """Return the name of a model with its provider, for a name without one."""
     if not isinstance(model, str) or not model.strip():
         return ""
     vendor, slash, rest = model.partition("/")
@@ -199,7 +199,7 @@ def _how_to_write(model: object) -> str:
 
 @checked_arguments(ConfigurationError)
 def nearest_provider(name: str, others: Iterable[str] = ()) -> str:
-    """The provider that a name most likely means; empty if there is none.
+    """Return the provider that a name most likely means; empty if there is none.
 
     >>> [nearest_provider(name) for name in ("google", "moonshot@cn", "LM_Studio", "acme")]
     ['gemini', 'kimi@cn', 'lmstudio', '']
@@ -211,7 +211,7 @@ def nearest_provider(name: str, others: Iterable[str] = ()) -> str:
 
 
 def nearest_providers(name: str, others: Iterable[str] = ()) -> list[str]:
-    """Up to three providers that a name may mean, the likeliest first.
+    """Return up to three providers that a name may mean, the likeliest first.
 
     >>> nearest_providers("mistrel"), nearest_providers("qwen@xx")
     (['mistral'], ['qwen', 'qwen@us', 'qwen@cn'])
@@ -233,7 +233,7 @@ def nearest_providers(name: str, others: Iterable[str] = ()) -> list[str]:
 
 
 def row_called(name: str) -> str:
-    """The provider that is called by another name, as in `_OTHER_NAMES`; empty if there is none."""
+    """Return the provider with that other name in `_OTHER_NAMES`; empty if there is none."""
     plain = re.sub(r"[^a-z0-9@]", "", name.lower())
     family, _, region = plain.partition("@")
     rows = {re.sub(r"[^a-z0-9@]", "", name): name for name in PROVIDERS}
@@ -245,7 +245,7 @@ def row_called(name: str) -> str:
 
 
 def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
-    """What an error says about an unknown name: up to three near names, and where all are listed.
+    """Return the error text for an unknown name: up to three near names, and where all are listed.
 
     >>> print(unknown_provider("mistrel", ["parrot"]))
     'mistrel' is unknown; did you mean 'mistral'? `wire providers` lists all, besides parrot
@@ -258,14 +258,14 @@ def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
     return f"{quoted(name)} is unknown; {meant}`wire providers` lists all{registered}"
 
 
-@functools.cache  # each client asks for the host of each row
+@functools.cache  # each client looks up the host of each row
 def _host_of(base_url: str) -> str | None:
     return urlsplit(base_url).hostname
 
 
 @checked_arguments(ConfigurationError)
 def owner_of(host: str) -> Provider | None:
-    """The provider that owns a host name; no other provider's key is sent to it (R-31).
+    """Return the provider that owns a host name, the only one whose key is sent to it (R-31).
 
     >>> owner_of("eu.api.openai.com").name, owner_of("llm.example")
     ('openai', None)
@@ -284,8 +284,8 @@ def owner_of(host: str) -> Provider | None:
 
 
 def _fits(host: str, name: str) -> bool:
-    """Whether a host has a name, in which `*` is a wildcard."""
+    """Return whether a host matches a name, in which `*` is a wildcard."""
     end = name.removeprefix("*")
-    if "*" in end:  # `fnmatch` compiles a regular expression for each name, so few are left to it
+    if "*" in end:  # `fnmatch` compiles a pattern for each name, so it gets only a few
         return fnmatchcase(host, name)
     return host == name if end == name else host.endswith(end)

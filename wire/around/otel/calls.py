@@ -76,7 +76,7 @@ class TracedCall:
             )
 
     def event(self, moment: Moment) -> None:
-        """Add what happened to the span."""
+        """Add an event for a moment of the call to the span."""
         span = self._span
         match moment:
             case AttemptStarted(attempt=attempt):
@@ -91,7 +91,7 @@ class TracedCall:
                     facts["wire.wait"] = wait
                 span.add_event("wire.attempt.failed", facts)
             case _:
-                pass  # `end` has the rest
+                pass  # `end` records all other moments
 
     def end(
         self,
@@ -101,7 +101,7 @@ class TracedCall:
     ) -> None:
         """End the span and record the metrics.
 
-        `None`: the call was cancelled, or an exception that is no `WireError` ended it.
+        `None`: the call was cancelled, or ended with an exception that is not a `WireError`.
         """
         from opentelemetry.trace import Status, StatusCode
 
@@ -130,7 +130,7 @@ class TracedCall:
             if reply.model:
                 common["gen_ai.response.model"] = without_known(reply.model)
             if span.is_recording():
-                # An inner function of `around=` gave a result that no server was asked for: the
+                # An inner function of `around=` gave a result without a request to a server: the
                 # tokens and the price are those of an earlier call.
                 self._reply(reply, is_charged=moment.account.attempts > 0)
             if reply.usage is not None and moment.account.attempts and self._operation:
@@ -150,7 +150,7 @@ class TracedCall:
 
     def _reply(self, reply: Reply, *, is_charged: bool) -> None:
         span, names = self._span, self._names
-        # A server may write into each of these what it was sent, a key too (R-28).
+        # A server may repeat the request in each of these, and with it a key (R-28).
         span.set_attribute("gen_ai.response.finish_reasons", [without_known(_reason(reply))])
         if reply.id:
             span.set_attribute("gen_ai.response.id", without_known(reply.id))
@@ -172,7 +172,7 @@ class TracedCall:
     def _cost(self, reply: Reply) -> None:
         try:
             cost = reply.cost
-        except WireError:  # a catalogue of the user that cannot be read must not end the call
+        except WireError:  # an unreadable catalogue of the user must not end the call
             self._span.set_attribute("wire.cost.unknown", "the catalogue cannot be read")
             return
         if cost.total is not None:
@@ -183,7 +183,7 @@ class TracedCall:
 
 
 def operation_of(outgoing: Outgoing) -> str:
-    """The conventions' name of what a call does; empty for one that asks no model.
+    """Return the conventions' name of the operation of a call; empty if it calls no model.
 
     >>> from wire import gemini
     >>> operation_of(Outgoing(gemini.get_model("m"), "gemini", ""))
@@ -201,7 +201,7 @@ def _reason(reply: Reply) -> str:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    """A part of a message as the conventions write it; media without their bytes."""
+    """Convert a message part to the form of the conventions; media without their bytes."""
     match part:
         case Text():
             return {"type": "text", "content": part.text}

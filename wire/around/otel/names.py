@@ -28,7 +28,7 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     """Name of a provider here, without its region, to the name in the conventions."""
 
     def provider_of(self, provider: str) -> str:
-        """A provider's name in the conventions.
+        """Return a provider's name in the conventions.
 
         >>> CONVENTIONS["1.36"].provider_of("kimi@cn")
         'kimi'
@@ -37,7 +37,7 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
         return self.providers.get(provider, self.providers.get(family, family))
 
     def counts(self, usage: Usage) -> dict[str, int]:
-        """The attributes of token counts."""
+        """Return the attributes of token counts."""
         counts = {
             "gen_ai.usage.input_tokens": usage.input,
             "gen_ai.usage.output_tokens": usage.output,

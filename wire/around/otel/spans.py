@@ -1,4 +1,4 @@
-"""The spans of what runs in this process: runs of agents, tools, pipelines and their nodes."""
+"""The spans of work in this process: runs of agents, tools, pipelines and their nodes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class WorkSpan:
-    """A span that was started. Any thread may make it the current one, and one ends it."""
+    """A span that was started. Any thread may make it the current one, and one thread ends it."""
 
     def __init__(self, span: Span, names: Names, content: bool) -> None:
         self._span, self._names, self._content = span, names, content
 
     def current(self) -> AbstractContextManager[object]:
-        """A block in which spans of this thread or task have this one as their parent.
+        """Open a block in which spans of this thread or task have this one as their parent.
 
-        A generator must leave it before it yields: its caller would be inside it too.
+        A generator must leave it before it yields: otherwise its caller would be inside it too.
         """
         from opentelemetry.trace import use_span
 
@@ -48,7 +48,8 @@ class WorkSpan:
         """End the span.
 
         Args:
-            error: What ended the work. `GeneratorExit`, of a stream that was left, is no failure.
+            error: The exception that ended the work. `GeneratorExit` (a stream that was left) is
+                not a failure.
             result: The result of a tool.
             usage: The tokens of a run.
             reason: Why a run stopped; empty if it did not stop by itself.
@@ -81,7 +82,7 @@ class WorkSpan:
 
 
 def _shown(value: Any) -> str:
-    """A value as JSON."""
+    """Encode a value as JSON."""
     try:
         return without_known(msgspec.json.encode(value).decode())
     except ValueError:  # half of a surrogate pair, which UTF-8 cannot encode

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _TOKENS = tuple(4**power for power in range(14))
-"""Bounds of the buckets that the conventions ask for."""
+"""Bounds of the histogram buckets that the conventions require."""
 
 _ENDS = (CallEnded, CallFailed, StreamLeft)
 
 
 class Tracing:
-    """What `tracing()` returns: makes the spans of calls, runs, tools, pipelines and nodes."""
+    """The result of `tracing()`: makes the spans of calls, runs, tools, pipelines and nodes."""
 
     def __init__(
         self, tracer: Tracer, names: Names, content: bool, seconds: Histogram, tokens: Histogram
@@ -36,7 +36,7 @@ class Tracing:
         self._seconds, self._tokens = seconds, tokens
 
     def __call__(self, outgoing: Outgoing) -> Around:
-        """The function that `around=` takes."""
+        """Return the generator that `around=` runs for a call."""
         call = TracedCall(outgoing, self._names, self._content, self._tracer)
         moment: Any = None
         try:
@@ -48,14 +48,14 @@ class Tracing:
             call.end(end, self._seconds, self._tokens)
 
     def _run_span(self, name: str, model: str, provider: str) -> WorkSpan:
-        """The span of a run of an agent; each of the three may be empty."""
+        """Start the span of an agent's run; each of the three arguments may be empty."""
         facts = {"gen_ai.agent.name": name, "gen_ai.request.model": model}
         if provider:
             facts[self._names.provider] = self._names.provider_of(provider)
         return self._started("invoke_agent", name, facts)
 
     def _tool_span(self, call: ToolCall, description: str) -> WorkSpan:
-        """The span of a tool that runs."""
+        """Start the span of a tool call."""
         facts = {
             "gen_ai.tool.name": call.name,
             "gen_ai.tool.type": "function",
@@ -67,17 +67,17 @@ class Tracing:
         return span
 
     def _pipeline_span(self, name: str) -> WorkSpan:
-        """The span of a run of a pipeline."""
+        """Start the span of a pipeline run."""
         if not self._names.workflow:
             return self._started("", f"pipeline {name}", {"wire.pipeline": name})
         return self._started("invoke_workflow", name, {self._names.workflow: name})
 
     def _node_span(self, id: str, type: str) -> WorkSpan:
-        """The span of a node of a pipeline, for which the conventions have no name."""
+        """Start the span of a pipeline node, for which the conventions have no name."""
         return self._started("", f"node {id}", {"wire.node.id": id, "wire.node.type": type})
 
     def _started(self, operation: str, name: str, facts: dict[str, str]) -> WorkSpan:
-        """A span of this process, whose parent is the current one."""
+        """Start a span of this process, whose parent is the current one."""
         facts = {"gen_ai.operation.name": operation, **facts}
         given = {attribute: value for attribute, value in facts.items() if value}
         span = self._tracer.start_span(f"{operation} {name}".strip(), attributes=given)
@@ -92,7 +92,7 @@ def tracing(
     tracer_provider: Any = None,
     meter_provider: Any = None,
 ) -> Tracing:
-    """A function for `around=` that makes a span and metrics of each call, and for `tracing=`.
+    """Return an object for `around=`, which makes spans and metrics of calls, and for `tracing=`.
 
     >>> from wire import Chat
     >>> from wire.testing.emulator import Emulator, EmulatorTransport
