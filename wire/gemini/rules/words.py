@@ -422,7 +422,7 @@ their error texts.
 
 
 def server_text(form: str, host: str = "gemini", **names: object) -> str:
-    """The server's error text for a key of `WORDS`, as the host writes it.
+    """Return the server's error text for a key of `WORDS`, as the host writes it.
 
     >>> server_text("G67", name="abc")
     'The File abc is not in an ACTIVE state and usage is not allowed'
