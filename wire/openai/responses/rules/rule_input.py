@@ -74,7 +74,7 @@ class Body(msgspec.Struct, frozen=True, dict=True):
 
     request: ResponseRequest | bytes | Plain
     found: dict[tuple[str, str], tuple[Violation, ...]] = msgspec.field(default_factory=dict)
-    """The findings of rules that depend on no host, by the ids of the rules and the model."""
+    """Violations that depend on no host, by the ids of the rules and the model."""
 
     @functools.cached_property
     def plain(self) -> Plain:
