@@ -347,7 +347,7 @@ class Chat(ChatState["Client"]):
     def _streamed(
         self, call: StreamCall[Event, Reply], output: Any
     ) -> AbstractContextManager[ChatStream]:
-        """The stream of a call that `stream_call` made with `output`."""
+        """Return the stream of a call that `stream_call` made with `output`."""
         if output is None:
             return stream_events(self.client.stream(call))
         from wire.chat.output import output_events
@@ -781,7 +781,7 @@ class AsyncChat(ChatState["AsyncClient"]):
     def _streamed(
         self, call: StreamCall[Event, Reply], output: Any
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
-        """The stream of a call that `stream_call` made with `output`."""
+        """Return the stream of a call that `stream_call` made with `output`."""
         if output is None:
             return async_stream_events(self.client.stream(call))
         from wire.chat.output import async_output_events

@@ -130,7 +130,7 @@ class FallbackState(Generic[AnyChat]):
         return f"{type(self).__name__}({self.model})"
 
     def sits_out(self) -> dict[str, float]:
-        """Seconds for which models still sit out; without those that do not."""
+        """Return the seconds for which models still sit out, without the models that do not."""
         left = ((name_of(chat), self._circuits.left(n)) for n, chat in enumerate(self.chats))
         return {name: seconds for name, seconds in left if seconds}
 
@@ -174,9 +174,12 @@ class Asking(Generic[AnyChat]):
         raise self._error()
 
     def failed(self, error: WireError) -> None:
-        """The model that was asked has failed. Raises the error if no other one is to be asked."""
+        """Record that the called model has failed.
+
+        Raises the error if no other model is left to call.
+        """
         assert self._asked is not None
-        # What the first model is asked is the caller's; the next may not be able to hold it.
+        # A `RuleError` of the first model is the caller's mistake; a later model has other limits.
         if not (isinstance(error, self._on) or (isinstance(error, RuleError) and self._failures)):
             raise error
         position, self._asked = self._asked, None
@@ -187,13 +190,13 @@ class Asking(Generic[AnyChat]):
         self._failures[position] = error
 
     def answered(self) -> None:
-        """The model that was asked has answered."""
+        """Record that the called model has answered."""
         assert self._asked is not None
         position, self._asked = self._asked, None
         self._circuits.succeeded(position)
 
     def notes(self) -> tuple[Note, ...]:
-        """Notes on the reply that say why the model that is asked was asked."""
+        """Return notes on the reply that say why this model was called."""
         position = self._asked
         assert position is not None
         skipped = (n for n in range(position) if n not in self._failures)
@@ -226,7 +229,7 @@ class Asking(Generic[AnyChat]):
 
 
 def name_of(chat: Chat | AsyncChat) -> str:
-    """The name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
+    """Return the name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
     return f"{chat.provider}:{chat.model}"
 
 
@@ -243,7 +246,7 @@ def _checked_errors(given: Any) -> tuple[type[WireError], ...]:
 
 
 def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[Event, Reply]:
-    """The call, whose reply notes why its model was asked."""
+    """Return the call, whose reply notes why its model was called."""
     notes, convert = asking.notes(), call.convert
     if not notes:
         return call
@@ -422,7 +425,7 @@ class FallbackChat(FallbackState[Chat]):
             yield self._begun(stack, asking, prompt)
 
     def _begun(self, stack: ExitStack, asking: Asking[Chat], prompt: Parts | None) -> ChatStream:
-        """The stream of the first model that begins to answer; `stack` closes it."""
+        """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
             for chat in asking:
                 try:
@@ -593,7 +596,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
     async def _begun(
         self, stack: AsyncExitStack, asking: Asking[AsyncChat], prompt: Parts | None
     ) -> AsyncChatStream:
-        """The stream of the first model that begins to answer; `stack` closes it."""
+        """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
             for chat in asking:
                 try:
@@ -626,7 +629,7 @@ def fallback(*chats: str | Chat) -> FallbackChat: ...
 @overload
 def fallback(*chats: AsyncChat) -> AsyncFallbackChat: ...
 def fallback(*chats: str | Chat | AsyncChat) -> FallbackChat | AsyncFallbackChat:
-    """`FallbackChat(chats)`, or `AsyncFallbackChat(chats)` for an `AsyncChat` each.
+    """Build `FallbackChat(chats)`, or `AsyncFallbackChat(chats)` if each chat is an `AsyncChat`.
 
     >>> from wire.testing.emulator import EmulatorTransport
     >>> names = "gemini:gemini-3.8-flash", "anthropic:claude-sonnet-5"
