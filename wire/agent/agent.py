@@ -147,9 +147,9 @@ class LLMAgent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
-            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
-            nothing. By default, as the chat.
+        caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
+            both. By default, as the chat.
         tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.
@@ -297,9 +297,9 @@ class LLMAgent(AgentState):
                 attempts, with waits of about 1 s and 2 s.
             view: Returns the messages to send, in place of the history's limits.
             cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-            caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for
-                a chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks
-                for nothing. By default, as the chat.
+            caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+                chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off`
+                disables both. By default, as the chat.
             tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool
                 that runs, the parents of the spans of their calls. A chat that the agent makes from
                 a name gets it as `around=`; another one has its own. By default, there are no
@@ -635,9 +635,9 @@ class Agent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
-            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
-            nothing. By default, as the chat.
+        caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
+            both. By default, as the chat.
         tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.

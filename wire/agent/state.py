@@ -104,9 +104,9 @@ class AgentOptions(TypedDict, total=False):
     cache: CachePolicy | None
     """Keeps the system prompt and the tools in a context cache; for chats of Gemini."""
     caching: str | None
-    """`auto` or `long` asks the vendor to keep the beginning of each request, as for a chat; on
-    Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for nothing. By
-    default, as the chat."""
+    """`auto` or `long` lets the vendor cache the beginning of each request, as for a chat; on
+    Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables both. By default,
+    as the chat."""
     tracing: Spans | None
     """The value of `wire.otel.tracing()`: makes a span of each run and of each tool that runs, the
     parents of the spans of their calls. A chat that the agent makes from a name gets it as

@@ -233,9 +233,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -303,9 +303,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -323,9 +323,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -399,9 +399,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -419,9 +419,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -546,9 +546,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -616,9 +616,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -636,9 +636,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -712,9 +712,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -732,9 +732,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no

@@ -1,7 +1,7 @@
-"""Several models that stand in for each other: the next one is asked where one fails.
+"""Several models that stand in for each other: if one fails, the next one is called.
 
-A model fails with an error that its own retries did not mend. A question whose stream has handed
-out its first event is not asked again elsewhere: its caller has seen a part of the answer.
+A model fails if its own retries do not overcome an error. After the first event of a stream, no
+other model is called, since the caller has seen a part of the answer.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ FAILURES: tuple[type[WireError], ...] = (
     ServerError,
     StreamError,
 )
-"""The errors after which the next model is asked, unless `on` names others. Any other model would
-refuse a request that is wrong in itself, too."""
+"""The errors after which the next model is called, unless `on` names others. Errors of a malformed
+request are not among them: every model would refuse it."""
 
 _OF_THE_REQUEST = (ContextLengthError, RuleError)
 """Errors that say nothing about the health of a model."""
@@ -139,9 +139,9 @@ class FallbackState(Generic[AnyChat]):
 
 
 class Asking(Generic[AnyChat]):
-    """One question to several models: iterate over the chats to ask until one has answered.
+    """One request to several models: iterate over the chats until one has answered.
 
-    Leaving the block releases the model that was asked, also when the task is cancelled.
+    Leaving the block releases the called model, also when the task is cancelled.
     """
 
     def __init__(
@@ -258,7 +258,7 @@ def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[E
 
 
 class FallbackChat(FallbackState[Chat]):
-    """Asks the first of several models, and the next one where it fails, for threads.
+    """Calls the first of several models, and the next one if it fails, for threads.
 
     >>> from wire.testing.emulator import Emulator, EmulatorTransport
     >>> down, up = Emulator([{"fault": "500", "times": 0}]), Emulator([{"say": "Hello."}])
@@ -273,10 +273,11 @@ class FallbackChat(FallbackState[Chat]):
     >>> reply.text, reply.message.origin.provider
     ('Hello.', 'anthropic')
 
-    A model is asked with its own retries. After an error in `on` the next model is asked, with the
-    same messages: each wire leaves out what only another model can read, and notes it. No model is
-    asked after the first event of a stream. A model sits out for as long as its server asks for,
-    and after failures as `circuit` says. `reply.notes` tells who answered instead of whom, and why.
+    Each model has its own retries. After an error in `on` the next model is called, with the same
+    messages: each wire leaves out the parts that only another model can read, and notes it. No
+    model is called after the first event of a stream. A model sits out for as long as its server
+    requests, and after failures as `circuit` sets. `reply.notes` names the model that answered, the
+    models that failed, and the reasons.
 
     It has the methods `ask` and `stream` of a `Chat`, so an `Agent` takes it as its model. Raises
     `ConfigurationError` for a model that cannot hold the settings, or that has no key.
@@ -284,7 +285,7 @@ class FallbackChat(FallbackState[Chat]):
     Args:
         models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
             its own. Chats that were given are not closed.
-        on: Classes of errors after which the next model is asked.
+        on: Classes of errors after which the next model is called.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
         tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
@@ -303,9 +304,9 @@ class FallbackChat(FallbackState[Chat]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """
@@ -452,12 +453,12 @@ class FallbackChat(FallbackState[Chat]):
 
 
 class AsyncFallbackChat(FallbackState[AsyncChat]):
-    """`FallbackChat` for asyncio and trio: asks the next of several models where one fails.
+    """`FallbackChat` for asyncio and trio: calls the next of several models if one fails.
 
     Args:
         models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
             its own. Chats that were given are not closed.
-        on: Classes of errors after which the next model is asked.
+        on: Classes of errors after which the next model is called.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
         tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
@@ -476,9 +477,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Asking:
-    """Which call is sent, and what came of it."""
+    """The call that is sent, and its outcome."""
 
     def __init__(self, call: StreamCall[Event, Reply]) -> None:
         self.call = call

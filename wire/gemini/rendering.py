@@ -180,7 +180,7 @@ class _Rules(msgspec.Struct):
     model: str
     endpoint: str
     conversation: Conversation | None = None
-    """That of the request, as building its call has read it."""
+    """The conversation of the request, read when its call was built."""
 
     def check(self, rendered: GenerateContentRequest, row: Provider) -> list[Violation]:
         """Return the violations for the host of a provider."""

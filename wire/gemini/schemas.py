@@ -592,7 +592,7 @@ class _Walk:
                 self.set_types(branch, branch_path, root=False)
             except _Conflict as conflict:
                 conflicts.append(conflict)
-                # No note for a pair that only the product of two unions has made: nobody wrote it.
+                # A pair made by the product of two unions gets no note: the source lacks it.
                 if len(schemas) == 1 and isinstance(schemas[0], _At):
                     self.note(
                         branch_path,

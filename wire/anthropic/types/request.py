@@ -187,7 +187,7 @@ class UrlSources(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class UrlSource(AnthropicStruct, frozen=True, kw_only=True):
-    """Which of these places."""
+    """The URLs of one place that web fetch may fetch."""
 
     type: str | None = None
     """`all`, `none`, `only`, `except`."""

@@ -25,7 +25,7 @@ class Kinds(NamedTuple):
     beyond_text: list[int]
     """Indices of all that are not one plain text of the user or of the model."""
     unsure: list[int]
-    """Those of them whose fields may have values of a wrong type, or that JSON cannot represent."""
+    """Indices of those among them with values that may have a wrong type or no form in JSON."""
 
 
 def kinds_of(contents: Sequence[Any]) -> Kinds:

@@ -307,7 +307,7 @@ WORDS: dict[str, Words] = {
         "Unable to submit request because Model input cannot be empty.",
         "give the turn a text, or remove it",
     ),
-    # what only the server knows; STATE has the reasons
+    # facts that only the server knows; STATE has the reasons
     "G23": Words(INVALID, "send server-side tool parts back unchanged"),
     "G63": Words(
         "Cached content is too small. total_token_count={count}, min_total_token_count={least}",

@@ -279,7 +279,7 @@ def _assistant(
                 )
             _note_signature(part, part_path, notes)
             if part.refusal and dialect.refusals:
-                # As the content, which a message without calls must have.
+                # A refusal is content, which a message without calls must have.
                 content.append(ContentPart(type="refusal", refusal=part.text))
                 continue
             if part.refusal:

@@ -158,7 +158,7 @@ def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
     error = fields_of(response).get("error")
     own: APIError | None = None
     if error is not None and bytes(error) != b"null":
-        # Without its envelope: the status of the response is none of the error.
+        # Without its envelope, whose status is that of the response and not of the error.
         envelope = b'{"error":' + bytes(error) + b"}"
         own = ERRORS.in_success(envelope, certain=True, raw=bytes(response))
     if before is not None and (own is None or before.message != "no message"):

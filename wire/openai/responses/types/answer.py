@@ -262,7 +262,7 @@ class ResponseUsage(OpenAIStruct, frozen=True, kw_only=True):
     server_side_tool_usage_details: Annotated[
         dict[str, Any] | None, Facts(hosts=("xai",), source=TRAFFIC)
     ] = None
-    """Those calls by tool."""
+    """Number of these calls for each tool."""
     context_details: Annotated[dict[str, Any] | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
     """Keys `input_tokens`, `output_tokens`."""
 
