@@ -141,7 +141,7 @@ def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRul
 
 
 def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Provider) -> AnyCall:
-    """Check the call against the provider's rules, and read its stream as its dialect says."""
+    """Check the call against the provider's rules; return it with the dialect's stream reader."""
     if request is not None:
         refuse(check_struct(request, provider))
     if isinstance(call, StreamCall):

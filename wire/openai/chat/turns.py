@@ -60,7 +60,7 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
 
 
 def arranged(flat: Sequence[Message], dialect: Dialect) -> Noted[Message]:
-    """Arrange messages as `messages` does, which have a role and are valid as JSON."""
+    """Arrange messages that have a role and are valid as JSON, as `messages` does."""
     if not flat:
         raise HistoryError(
             violations=[Violation("messages", "a conversation needs at least one turn", "O1")]
