@@ -446,8 +446,8 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("", "fake", "m"), "provider: '' is no name"),
-        (("gemini:x", "fake", "m"), "provider: 'gemini:x' is no name"),
+        (("", "fake", "m"), "provider: '' is not a name"),
+        (("gemini:x", "fake", "m"), "provider: 'gemini:x' is not a name"),
         (("gemini", "fake", ""), "model: 'gemini:': empty model name"),
     ],
 )

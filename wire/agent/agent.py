@@ -147,10 +147,10 @@ class LLMAgent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
-            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
-            nothing. By default, as the chat.
-        tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool that
+        caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
+            both. By default, as the chat.
+        tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.
         name: Name of the agent in the spans of its runs.
@@ -246,7 +246,7 @@ class LLMAgent(AgentState):
         tracing: Spans | None = None,
         name: str = "",
     ) -> Self:
-        """An agent whose provider is created from a config and closed with the agent.
+        """Create an agent whose provider is created from a config and closed with the agent.
 
         >>> config = LLMConfig("fake-key", provider="deepseek", model="deepseek-chat")
         >>> LLMAgent.from_config(config, "Be brief.").provider
@@ -297,10 +297,10 @@ class LLMAgent(AgentState):
                 attempts, with waits of about 1 s and 2 s.
             view: Returns the messages to send, in place of the history's limits.
             cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-            caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for
-                a chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks
-                for nothing. By default, as the chat.
-            tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool
+            caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+                chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off`
+                disables both. By default, as the chat.
+            tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool
                 that runs, the parents of the spans of their calls. A chat that the agent makes from
                 a name gets it as `around=`; another one has its own. By default, there are no
                 spans.
@@ -404,7 +404,7 @@ class LLMAgent(AgentState):
         *,
         headers: Headers | None = None,
     ) -> AsyncIterator[AsyncRunStream]:
-        """A run as an iterator of events: `async with agent.stream("Hi") as events:`.
+        """Start a run as an iterator of events: `async with agent.stream("Hi") as events:`.
 
         The events are those of `AsyncChat.stream` for each reply, and a `ToolRun` for each call
         that got its result. Leaving the block ends the run.
@@ -476,7 +476,7 @@ class LLMAgent(AgentState):
         return steps.result
 
     def _events(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
-        """The events of the run, those of replies only if `stream`."""
+        """Yield the events of the run, including those of replies if `stream`."""
         events = self._taken(steps, stream)
         run = self._traced_run(steps)
         return events if run is None else run.async_events(events)
@@ -529,7 +529,7 @@ class LLMAgent(AgentState):
                     yield done
 
     async def _streamed(self, steps: Steps, request: Ask) -> AsyncGenerator[Event, None]:
-        """The events of one reply.
+        """Yield the events of one reply.
 
         If a stream fails before its first event, the request is sent once more without streaming
         (S1-72), unless the client or the policy has no attempt left.
@@ -635,10 +635,10 @@ class Agent(AgentState):
             attempts, with waits of about 1 s and 2 s.
         view: Returns the messages to send, in place of the history's limits.
         cache: Keeps the system prompt and the tools in a context cache; for chats of Gemini.
-        caching: `auto` or `long` asks the vendor to keep the beginning of each request, as for a
-            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for
-            nothing. By default, as the chat.
-        tracing: What `wire.otel.tracing()` returns: makes a span of each run and of each tool that
+        caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
+            chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
+            both. By default, as the chat.
+        tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.
         name: Name of the agent in the spans of its runs.
@@ -752,7 +752,7 @@ class Agent(AgentState):
         *,
         headers: Headers | None = None,
     ) -> Iterator[RunStream]:
-        """A run as an iterator of events: `with agent.stream("Hi") as events:`.
+        """Start a run as an iterator of events: `with agent.stream("Hi") as events:`.
 
         As `LLMAgent.stream`.
 
@@ -828,13 +828,13 @@ class Agent(AgentState):
         return steps.result
 
     def _events(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
-        """As `LLMAgent._events`."""
+        """Yield the events of the run, as `LLMAgent._events`."""
         events = self._taken(steps, stream)
         run = self._traced_run(steps)
         return events if run is None else run.events(events)
 
     def _taken(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
-        """As `LLMAgent._taken`."""
+        """Take all steps of the run; yield their events."""
         with self._driven(steps):
             while True:
                 step = steps.next()
@@ -878,7 +878,7 @@ class Agent(AgentState):
                     yield done
 
     def _streamed(self, steps: Steps, request: Ask) -> Generator[Event, None, None]:
-        """As `LLMAgent._streamed`."""
+        """Yield the events of one reply, as `LLMAgent._streamed`."""
         begun = False
         messages, settings = request.messages, self._settings(self.model, request)
         try:

@@ -137,7 +137,7 @@ class Config(msgspec.Struct, frozen=True):
 
     @checked_arguments(ConfigurationError)
     def agent(self, name: str) -> LLMConfig:
-        """The settings of an agent; those of the top level if it has no section."""
+        """Return the settings of an agent; those of the top level if it has no section."""
         return self.agents.get(name, self.llm)
 
 
@@ -169,7 +169,7 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
 
 
 def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
-    """`where` is the prefix of paths in errors."""
+    """Read the config; `where` is the prefix of paths in errors."""
     notes: list[Note] = []
     top = {key: value for key, value in data.items() if key not in _SECTIONS}
     settings = _without_foreign(top, (*_SETTINGS, *_SECTIONS), where, "", notes)
@@ -200,7 +200,7 @@ def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
 def _without_foreign(
     section: dict[str, Any], known: Iterable[str], where: str, path: str, notes: list[Note]
 ) -> dict[str, Any]:
-    """The section without the keys of the application, each of which becomes a note.
+    """Return the section without the keys of the application, each of which becomes a note.
 
     A key that resembles a known one, and has a value of its kind, is a misspelled setting.
     """
@@ -226,14 +226,17 @@ def _without_switch(section: dict[str, Any], path: str, notes: list[Note]) -> di
 
 
 def _top_row(settings: dict[str, Any]) -> Provider | None:
-    """The provider of the top level if it is a listed one; other names are checked later."""
+    """Return the provider of the top level if it is a listed one; other names are checked later."""
     provider = settings.get("provider")
     name = LLMConfig().provider if provider is None else provider
     return PROVIDERS.get(name.strip().lower()) if isinstance(name, str) else None
 
 
 def _takes(row: Provider, name: str) -> bool:
-    """Whether a provider has this one of `_HOST_OPTIONS`. A token replaces the key of a project."""
+    """Return whether a provider has this one of `_HOST_OPTIONS`.
+
+    A token replaces the key of a project.
+    """
     return ("project" if name == "token" else name) in row.options
 
 
@@ -244,7 +247,7 @@ def _takers(name: str) -> str:
 def _resolved(
     section: dict[str, Any], top: LLMConfig | None, where: str, look: _Lookup
 ) -> LLMConfig:
-    """The settings of a section, completed by those of the top level where that is allowed."""
+    """Return the settings of a section, completed by those of the top level where allowed."""
     _check_keys(section, _SETTINGS, where)
     given = {
         name: value
@@ -307,7 +310,7 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
 
 
 def _owner(api_base: str) -> Provider | None:
-    """The provider that owns this host; `None` for a self-hosted endpoint."""
+    """Return the provider that owns this host; `None` for a self-hosted endpoint."""
     try:
         owner = owner_of(origin_of(api_base).host)
     except ValueError:
@@ -319,7 +322,8 @@ def _owner(api_base: str) -> Provider | None:
 
 
 def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
-    """The value of a setting in a section with its variables expanded; `None` if it has none.
+    """Return the value of a setting in a section, with its variables expanded; `None` if it is
+    absent.
 
     Variables in a key are not expanded here: `_key` does that, which knows the provider.
     """
@@ -343,7 +347,7 @@ _KINDS: dict[str, Any] = {"max_tokens": int, "temperature": float, "search_groun
 
 
 def _expanded_value(name: str, text: str, path: str, look: _Lookup) -> Any:
-    """The text with its variables expanded, converted to the type of the setting.
+    """Expand the variables of the text, and convert it to the type of the setting.
 
     A text that is none of its type is returned as a `Secret` for `_check` to refuse, since the
     variable may hold a key.
@@ -393,7 +397,7 @@ def _check(name: str, value: Any, path: str) -> None:
 
 
 def _expanded(text: str, path: str, look: _Lookup) -> str:
-    """The text with its variables replaced by their values."""
+    """Replace the variables of the text by their values."""
     for name in _variables(text, path):
         if look(name) is None:
             raise ConfigurationError(f"{path}: the environment variable {name} is not set")
@@ -409,7 +413,9 @@ def _variables(text: str, path: str) -> list[str]:
 
 
 def _key(given: Secret, row: Provider, path: str, look: _Lookup) -> tuple[Secret, bool]:
-    """The key, and whether it comes from the provider's own variable instead of the given one."""
+    """Return the key, and whether it comes from the provider's own variable instead of the given
+    one.
+    """
     unset = [name for name in _variables(given.reveal(), path) if not (look(name) or "").strip()]
     if not unset:
         return Secret.unchecked(
@@ -422,7 +428,9 @@ def _key(given: Secret, row: Provider, path: str, look: _Lookup) -> tuple[Secret
 
 
 def _token(given: Secret, path: str, look: _Lookup) -> Secret:
-    """The token with its variables expanded; as in `_key`, no frame has its text as a variable."""
+    """Return the token with its variables expanded; as in `_key`, no frame has its text as a
+    variable.
+    """
     for name in _variables(given.reveal(), path):
         if look(name) is None:
             raise ConfigurationError(f"{path}: the environment variable {name} is not set")
@@ -432,7 +440,7 @@ def _token(given: Secret, path: str, look: _Lookup) -> Secret:
 
 
 def _lookup(env: Mapping[str, str] | None) -> _Lookup:
-    """Reads a variable; a function, since the `repr` of a mapping would show keys (R-28)."""
+    """Read a variable; a function, since the `repr` of a mapping would show keys (R-28)."""
     return lambda name: (os.environ if env is None else env).get(name)
 
 
@@ -483,7 +491,7 @@ def _name(name: Any, inside: str) -> str:
 
 
 def _read(source: Source) -> tuple[str, dict[str, Any]]:
-    """The prefix of paths in errors, and the settings with each key as a `Secret`."""
+    """Return the prefix of paths in errors, and the settings with each key as a `Secret`."""
     if isinstance(source, Mapping):
         return "", _sealed(source)
     path = _first_file(source)
@@ -493,7 +501,7 @@ def _read(source: Source) -> tuple[str, dict[str, Any]]:
 
 
 def _first_file(source: Any) -> Path | str:
-    """The first of the paths that exists, or what an error shows of them."""
+    """Return the first of the paths that exists, or the text that an error shows for them."""
     one = isinstance(source, Secret | str | os.PathLike)
     given = [source] if one else items_of("source", source, error=ConfigurationError)
     paths = [_path(unsealed(path)) for path in given]
@@ -519,7 +527,8 @@ def _path(value: Any) -> Path:
 
 
 def _sealed(value: Any, name: Any = None) -> Any:
-    """A copy with what may be a key as a `Secret`: keys, tokens, and all unknown settings.
+    """Copy a value with a `Secret` for whatever may be a key: keys, tokens, and all unknown
+    settings.
 
     An unknown setting may be a misspelled `api_key`. A key may also be the value of a wrong one.
     """
@@ -543,7 +552,10 @@ def _sealed(value: Any, name: Any = None) -> Any:
 
 
 def _sealed_key(name: str, value: Any) -> Any:
-    """A key or token as a `Secret`; an empty one, and a function that returns a token, as it is."""
+    """Return a key or token as a `Secret`.
+
+    An empty one, and a function that returns a token, are returned unchanged.
+    """
     if isinstance(value, Secret | TokenSource) or (isinstance(value, str) and not value):
         return value
     if name == "token" and callable(value):
@@ -553,7 +565,7 @@ def _sealed_key(name: str, value: Any) -> Any:
 
 
 def _sealed_field(name: str, value: Any) -> Any:
-    """A field of `LLMConfig`, as a `Secret` if its value may be a key in a wrong place."""
+    """Return a field of `LLMConfig`, as a `Secret` if its value may be a misplaced key."""
     if name in _NO_TEXTS:
         return sealed(value)
     plain = isinstance(value, str) or name in _SECRETS

@@ -76,7 +76,7 @@ because a cache costs money until it expires if the agent is not closed."""
 
 @checked_arguments(ConfigurationError)
 def policy_of(model: object, cache: CachePolicy | None, caching: str | None) -> CachePolicy | None:
-    """The policy of an agent with these options; `None` if it keeps no context cache.
+    """Return the policy of an agent with these options; `None` if it keeps no context cache.
 
     >>> with Chat("gemini:gemini-3.8-flash", api_key="fake-key", caching="auto") as chat:
     ...     policy_of(chat, None, None).ttl, policy_of(chat, None, "off")
@@ -112,7 +112,7 @@ class _CacheState:
 
     @checked_arguments(ConfigurationError)
     def prepared(self, call: AnyCall) -> Flow[AnyCall]:
-        """A flow that creates or refreshes the cache if that is due.
+        """Return a flow that creates or refreshes the cache if that is due.
 
         It returns the call to send now.
         """
@@ -135,18 +135,18 @@ class _CacheState:
         return self.cache.shortened(call)
 
     def closed(self) -> Flow[None]:
-        """A flow that deletes the cache."""
+        """Return a flow that deletes the cache."""
         if self.cache is not None:
             yield from self.cache.close()
 
     @checked_arguments(ConfigurationError)
     def lost(self, error: WireError, sent: Any, call: Any) -> bool:
-        """Whether the call that was `sent` failed because the server has lost the cache."""
+        """Return whether the call that was `sent` failed because the server has lost the cache."""
         return sent is not call and self.cache is not None and self.cache.lost(error)
 
     @checked_arguments(ConfigurationError)
     def noted(self, reply: Reply) -> Reply:
-        """The reply, with the notes on the cache since the last reply."""
+        """Return the reply, with the notes on the cache since the last reply."""
         notes = self.cache.notes if self.cache is not None else []
         with_notes(reply, notes[self._reported :])
         self._reported = len(notes)
@@ -154,7 +154,7 @@ class _CacheState:
 
     @checked_arguments(ConfigurationError)
     def noted_event(self, event: Event) -> Event:
-        """As `noted`, for the event that holds the reply."""
+        """Return the event that holds the reply, with the notes of `noted`."""
         if isinstance(event, Done):
             self.noted(event.reply)
         return event

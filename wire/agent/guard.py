@@ -39,7 +39,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
         "You have made this call with these arguments before, and its result will not "
         "change. Try something else, or answer."
     )
-    """What the model gets as the result of a repeated call with `then="steer"`."""
+    """The result that the model gets for a repeated call with `then="steer"`."""
 
     def __post_init__(self) -> None:
         seal_fields(self)
@@ -59,7 +59,7 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
 
     @checked_arguments(ConfigurationError)
     def counted(self, calls: Iterable[ToolCall], before: Mapping[str, int]) -> dict[str, int]:
-        """For each call of a turn, the number of turns in a row that made it before.
+        """Count, for each call of a turn, the turns in a row that made it before.
 
         `before` is the result of this method for the turn before. The keys are name and arguments.
         """
@@ -73,14 +73,16 @@ class Guard(msgspec.Struct, frozen=True, kw_only=True):
     def stops(
         self, calls: Iterable[ToolCall], counts: Mapping[str, int], tool_only: int, toolbox: Toolbox
     ) -> bool:
-        """Whether the run ends here; `tool_only` is the number of turns in a row without text."""
+        """Return whether the run ends here; `tool_only` is the number of turns in a row without
+        text.
+        """
         if self.tool_only is not None and tool_only >= self.tool_only:
             return True
         return self.then == "stop" and any(self._too_often(call, counts, toolbox) for call in calls)
 
     @checked_arguments(ConfigurationError)
     def steers(self, call: ToolCall, counts: Mapping[str, int], toolbox: Toolbox) -> str:
-        """The error for the model in place of a result; empty if the call may run."""
+        """Return the error for the model in place of a result; empty if the call may run."""
         return (
             self.steering if self.then == "steer" and self._too_often(call, counts, toolbox) else ""
         )
@@ -97,7 +99,7 @@ ATTRACTOR = Guard(repeats=2, tool_only=None, then="steer")
 
 
 def _key(call: ToolCall) -> str:
-    """Name and arguments; the order of keys makes no difference."""
+    """Return the name and the arguments of a call; the order of keys makes no difference."""
     if not isinstance(call, ToolCall):
         raise ConfigurationError(f"calls: expected a ToolCall, not {type(call).__name__}")
     arguments = (

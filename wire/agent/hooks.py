@@ -40,7 +40,7 @@ class HookLoop:
         self._portal: BlockingPortal | None = None
 
     def result(self, value: Any) -> Any:
-        """The value, or the result of the awaitable. Raises what the awaitable raises."""
+        """Return the value, or the result of the awaitable. Raises what the awaitable raises."""
         if not inspect.isawaitable(value):
             return value
         if self._portal is None:

@@ -89,12 +89,14 @@ class AsyncModel(Protocol):
 
 
 def is_model(value: Any) -> TypeGuard[Model]:
-    """Whether `value` has the methods of a `Model`, and its `ask` is a plain function."""
+    """Return whether `value` has the methods of a `Model`, and its `ask` is a plain function."""
     return _has_methods(value) and not inspect.iscoroutinefunction(value.ask)
 
 
 def is_async_model(value: Any) -> TypeGuard[AsyncModel]:
-    """Whether `value` has the methods of an `AsyncModel`, and its `ask` is an async function."""
+    """Return whether `value` has the methods of an `AsyncModel`, and its `ask` is an async
+    function.
+    """
     return _has_methods(value) and inspect.iscoroutinefunction(value.ask)
 
 
@@ -108,7 +110,7 @@ def _has_methods(value: Any) -> bool:
 
 
 def model_name(model: Model | AsyncModel) -> str:
-    """The model's own name, as tools get it in their context; empty if it has none."""
+    """Return the model's own name, as tools get it in their context; empty if it has none."""
     return str(getattr(model, "model", ""))
 
 

@@ -134,19 +134,19 @@ class MessagePart(metaclass=_Builder):
     @staticmethod
     @checked_arguments(ConfigurationError)
     def from_text(text: str) -> Text:
-        """A text."""
+        """Build a text."""
         return cast(Text, MessagePart(text=text))
 
     @staticmethod
     @checked_arguments(ConfigurationError)
     def from_function_call(function_call: ToolCall) -> ToolCall:
-        """A call of the model."""
+        """Build a call of the model."""
         return cast(ToolCall, MessagePart(function_call=function_call))
 
     @staticmethod
     @checked_arguments(ConfigurationError)
     def from_function_response(function_response: ToolResult) -> ToolResult:
-        """The result of a call."""
+        """Build the result of a call."""
         return cast(ToolResult, MessagePart(function_response=function_response))
 
 
@@ -193,7 +193,7 @@ class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
     @classmethod
     @checked_arguments(ConfigurationError)
     def of(cls, reply: Reply) -> Self:
-        """The response for a reply. Its property `reply` returns that same reply."""
+        """Build the response for a reply. Its property `reply` returns that same reply."""
         raw = None if reply.answer is None else reply.answer.raw
         made = cls(
             text=reply.text,
@@ -224,7 +224,7 @@ class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
         )
 
     def deltas(self) -> list[StreamDelta]:
-        """The deltas that a stream of this response could have had.
+        """Return the deltas that a stream of this response could have had.
 
         A provider that cannot stream may yield them from `generate_stream`.
         """
@@ -454,7 +454,7 @@ class ProviderModel:
         """Return the complete reply of `generate`.
 
         Raises `ConfigurationError` for a setting that a `ChatProvider` does not take and for a
-        result that is no `LLMResponse`, and what the provider raises.
+        result that is not an `LLMResponse`, and what the provider raises.
         """
         response = await self.wrapped.generate(messages, **self._arguments(settings))
         return self._checked(response, LLMResponse, "generate").reply
@@ -485,7 +485,7 @@ class ProviderModel:
             yield event
 
     def _arguments(self, settings: RequestOptions) -> dict[str, Any]:
-        """Settings under the names that `ChatProvider` has for them."""
+        """Return the settings under the names that `ChatProvider` has for them."""
         unknown = sorted(set(settings) - set(_ARGUMENTS))
         if unknown:
             raise ConfigurationError(
@@ -532,7 +532,7 @@ _ARGUMENTS = {
 
 
 def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
-    """`value` if it is an `AsyncModel`, else the adapter that makes one of a `ChatProvider`.
+    """Return `value` if it is an `AsyncModel`, else the adapter that makes one of a `ChatProvider`.
 
     Raises `ConfigurationError` for anything else, such as a `Chat` for threads or a class in place
     of its instance.
@@ -557,7 +557,7 @@ def as_model(value: AsyncModel | ChatProvider) -> AsyncModel:
 def create_provider(
     provider: str, api_key: str | Secret | None, model: str, api_base: str = "", **kwargs: Any
 ) -> ChatProvider:
-    """A `ChatProvider` for a model of any provider, by the provider's name.
+    """Create a `ChatProvider` for a model of any provider, by the provider's name.
 
     >>> create_provider("DeepSeek", "fake-key", "deepseek-chat")
     AsyncChatProvider(deepseek:deepseek-chat)
@@ -575,7 +575,7 @@ def create_provider(
     provider, model, api_base = sealed(provider), sealed(model), sealed(api_base)
     seal_settings(kwargs)
     if not isinstance(provider, str) or not provider.strip() or ":" in provider:
-        raise ConfigurationError(f"provider: {quoted(provider)} is no name")
+        raise ConfigurationError(f"provider: {quoted(provider)} is not a name")
     name = provider.strip().lower()
     if name in FACTORIES:
         return _from_factory(name, api_key, model, api_base, kwargs)
@@ -601,7 +601,7 @@ def create_provider(
 
 
 def _joined(provider: str, model: Any) -> Any:
-    """The name of a model for a chat; a `Secret` if the model may be a key."""
+    """Join provider and model to the name for a chat, which is a `Secret` if it may be a key."""
     text = unsealed(model)
     if isinstance(model, Secret) and isinstance(text, str):
         return Secret.unchecked(f"{provider}:{text}")
@@ -691,7 +691,7 @@ class EventsToDeltas:
         """Position of a call in the reply -> its id."""
 
     def delta(self, event: Event) -> StreamDelta:
-        """The delta for the next event."""
+        """Return the delta for the next event."""
         match event:
             case TextDelta(text):
                 return StreamDelta(text=text)
@@ -772,7 +772,8 @@ class ResponseBuilder:
         return events
 
     def end(self) -> list[Event]:
-        """The events that the deltas did not contain: `ToolCallEnd` of open calls, and `Done`.
+        """Return the events that the deltas did not contain: `ToolCallEnd` of open calls, and
+        `Done`.
 
         Raises as `response`.
         """
@@ -806,7 +807,7 @@ class ResponseBuilder:
 
 
 def _call_of(name: str, id: str, text: str) -> ToolCall:
-    """A call from its fragments, for a provider that never sent its end."""
+    """Build a call from its fragments, for a provider that never sent its end."""
     try:
         arguments = decoder(dict[str, Any]).decode(text or "{}")
     except msgspec.DecodeError:
@@ -818,7 +819,7 @@ def _call_of(name: str, id: str, text: str) -> ToolCall:
 
 
 async def collect(deltas: AsyncIterator[StreamDelta]) -> LLMResponse:
-    """The response built from a stream of deltas, equal to what `generate` returns for it.
+    """Build the response from a stream of deltas, equal to the result of `generate` for it.
 
     Raises as `ResponseBuilder.response`.
     """

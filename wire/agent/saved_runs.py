@@ -47,7 +47,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 @checked_arguments(ConfigurationError)
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
-    """The bytes of a session file; `load_run` returns an equal state for them.
+    """Encode the state as the bytes of a session file; `load_run` returns an equal state for them.
 
     >>> from wire.agent.steps import begun
     >>> from wire.neutral.messages import Message
@@ -97,7 +97,7 @@ def read_run(path: str | os.PathLike[str]) -> RunState:
 
 @checked_arguments(ConfigurationError)
 def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunState:
-    """The state of a saved run.
+    """Load the state of a saved run.
 
     `wire.notes` of it reports what `load_session` reports of its messages.
 

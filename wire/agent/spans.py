@@ -31,7 +31,7 @@ class Span(Protocol):
     """A span that was started."""
 
     def current(self) -> AbstractContextManager[object]:
-        """A block in which spans of this thread or task have this one as their parent."""
+        """Return a context in which spans of this thread or task have this one as their parent."""
         ...
 
     def end(
@@ -51,7 +51,7 @@ class Spans(Protocol):
     """Makes spans below the current one. It is a function for `around=` too."""
 
     def __call__(self, outgoing: Outgoing, /) -> Around:
-        """The span of a call."""
+        """Return the middleware that makes the span of a call."""
         ...
 
     def _run_span(self, name: str, model: str, provider: str) -> Span: ...
@@ -61,7 +61,7 @@ class Spans(Protocol):
 
 
 def checked_spans(given: Any, error: type[Exception] = ConfigurationError) -> Spans | None:
-    """The value of `tracing=`. Raises `error` for anything that makes no spans."""
+    """Return the value of `tracing=`. Raises `error` for anything that makes no spans."""
     if given is not None and not hasattr(given, "_run_span"):
         expected = "expected what wire.otel.tracing() returns"
         raise error(f"tracing: {expected}, not {type_name(given)}")
@@ -76,7 +76,7 @@ class TracedRun:
         self._spans, self._name, self._model, self._steps = spans, name, model, steps
 
     def events(self, events: Generator[T, None, None]) -> Generator[T, None, None]:
-        """The events of the run. The span lasts from the first one on."""
+        """Yield the events of the run; the span begins with the first one."""
         span = self._start()
         error: BaseException | None = None
         try:
@@ -95,7 +95,7 @@ class TracedRun:
             self._end(span, error)
 
     async def async_events(self, events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """As `events`."""
+        """Yield the events of the run, as `events`."""
         span = self._start()
         error: BaseException | None = None
         try:
@@ -139,7 +139,7 @@ async def _awaited_inside(span: Span, awaitable: Awaitable[Any]) -> Any:
 
 @contextmanager
 def inside(span: Span) -> Iterator[None]:
-    """A block that is the whole work of a span."""
+    """Run the block as the whole work of a span."""
     try:
         with span.current():
             yield

@@ -104,11 +104,11 @@ class AgentOptions(TypedDict, total=False):
     cache: CachePolicy | None
     """Keeps the system prompt and the tools in a context cache; for chats of Gemini."""
     caching: str | None
-    """`auto` or `long` asks the vendor to keep the beginning of each request, as for a chat; on
-    Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` asks for nothing. By
-    default, as the chat."""
+    """`auto` or `long` lets the vendor cache the beginning of each request, as for a chat; on
+    Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables both. By default,
+    as the chat."""
     tracing: Spans | None
-    """What `wire.otel.tracing()` returns: makes a span of each run and of each tool that runs, the
+    """The value of `wire.otel.tracing()`: makes a span of each run and of each tool that runs, the
     parents of the spans of their calls. A chat that the agent makes from a name gets it as
     `around=`; another one has its own. By default, there are no spans."""
     name: str
@@ -116,7 +116,7 @@ class AgentOptions(TypedDict, total=False):
 
 
 def agent_options(parameters: Mapping[str, Any]) -> AgentOptions:
-    """The options among the parameters of a function, as its `locals()` has them."""
+    """Return the options among the parameters of a function, as its `locals()` has them."""
     return cast(AgentOptions, {name: parameters[name] for name in AgentOptions.__annotations__})
 
 
@@ -126,7 +126,7 @@ def seal_agent(options: Any) -> None:
 
 
 _OWN = ("model", "provider", "system_prompt", "config", "http")
-"""Parameters of agents that are no options. `Agent` and `LLMAgent` seal them themselves."""
+"""Parameters of agents other than options. `Agent` and `LLMAgent` seal them themselves."""
 
 
 class AgentState:
@@ -319,7 +319,7 @@ class AgentState:
 
     @contextmanager
     def _driven(self, steps: Steps) -> Iterator[None]:
-        """Context of a driver: however it ends, the results that exist are in the history."""
+        """Run the block of a driver: however it ends, the history has the results that exist."""
         try:
             with without_groups():
                 yield
@@ -328,7 +328,7 @@ class AgentState:
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
 
     def _traced_run(self, steps: Steps) -> TracedRun | None:
-        """The run with its span; `None` without `tracing=`."""
+        """Return the run with its span; `None` without `tracing=`."""
         if self._tracing is None:
             return None
         return TracedRun(self._tracing, self.name, self.model, steps)
@@ -356,7 +356,7 @@ class AgentState:
             raise ConfigurationError(f"max_cost: {'; '.join(unknown)}")
 
     def _settings(self, model: object, request: Ask) -> dict[str, Any]:
-        """The settings of a request.
+        """Return the settings of a request.
 
         A chat whose reply was empty gets the attempts that the agent's policy has left. With a new
         count of its own, it would make up to 2n - 1 requests under a policy of n (R-17).

@@ -66,7 +66,7 @@ INTERRUPTED = "cancelled while it ran; it may have had effects"
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether another attempt may succeed (S1-70).
+    """Return whether another attempt may succeed (S1-70).
 
     Errors of this library have `retryable`. Of other errors, connection errors, timeouts and EOF
     count as transient.
@@ -187,7 +187,7 @@ class RunResult(MetadataStruct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> Cost:
-        """What the replies in `steps` cost in USD: the sum of their `Reply.cost`.
+        """The cost of the replies in `steps` in USD: the sum of their `Reply.cost`.
 
         If the cost of one is unknown, so is `total`; `known` has the sum of the others.
         """
@@ -290,7 +290,7 @@ class Steps:
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
 
     def next(self) -> Step:
-        """The next step. Raises `HistoryError` for a conversation that cannot be sent."""
+        """Return the next step. Raises `HistoryError` for a conversation that cannot be sent."""
         if self._pause is not None:
             pause, self._pause = self._pause, None
             return Pause(pause)
@@ -313,7 +313,7 @@ class Steps:
     # --- the model
 
     def _ask(self) -> Step | None:
-        """The next request; `None` if the run ends instead."""
+        """Return the next request; `None` if the run ends instead."""
         reason = self._ends() if self._attempt == 0 else None
         if reason is not None:
             self._change(reason=reason)
@@ -323,7 +323,10 @@ class Steps:
         return Ask(tuple(self._view(self.state.messages)), left, self._headers)
 
     def _ends(self) -> Reason | None:
-        """Why the run ends after this turn, whose calls all have results; `None` if it does not."""
+        """Return the reason why the run ends after this turn; `None` if it does not.
+
+        All calls of the turn have results.
+        """
         if self._guarded:
             return "guard"
         # A run may begin with the results of final tools that ended the run before.
@@ -340,7 +343,7 @@ class Steps:
         return None
 
     def _overspent(self) -> Reason | None:
-        """The budget that the replies of the run have used up; `None` if there is none."""
+        """Return the budget that the replies of the run have used up; `None` if there is none."""
         if self._max_cost is not None and self.state.spent >= self._max_cost:
             return "max_cost"
         if self._max_tokens_total is not None and self._max_tokens_total <= self.state.usage.total:
@@ -404,8 +407,10 @@ class Steps:
         return True
 
     def _continued(self, message: Message) -> tuple[Message, ...]:
-        """The messages with a new one of the model. What it added to a paused message is joined to
-        that message, so that the turn is one message.
+        """Return the messages with a new one of the model.
+
+        Its additions to a paused message are joined to that message, so that the turn is one
+        message.
         """
         before = self.state.messages
         if not message.parts:
@@ -486,7 +491,9 @@ class Steps:
     # --- the calls of a turn
 
     def _calls(self) -> Step | None:
-        """The step that runs calls; `None` if every open call got its result here, or waits."""
+        """Return the step that runs calls; `None` if each open call has its result already, or
+        waits.
+        """
         answered: list[ToolRun] = []
         to_run: list[ToolCall] = []
         waiting = False
@@ -569,7 +576,7 @@ class Steps:
         self._change(messages=messages, started=started)
 
     def take_runs(self) -> tuple[ToolRun, ...]:
-        """The runs that were reported since the last time, in call order."""
+        """Return the runs that were reported since the last time, in call order."""
         turn = self._records[-1].runs if self._records else self._resumed
         runs = tuple(run for run in turn if run.call.id in self._new_runs)
         self._new_runs.clear()
@@ -605,7 +612,10 @@ def _over(span: str, limit: int) -> str:
 def checked_budget(
     max_cost: Decimal | float | None, max_tokens_total: int | None, max_calls: int | None
 ) -> Decimal | None:
-    """`max_cost` as a `Decimal`. Raises `ConfigurationError` that names a limit that is none."""
+    """Convert `max_cost` to a `Decimal`.
+
+    Raises `ConfigurationError` for a value that is not a limit.
+    """
     if max_tokens_total is not None:
         checked_count("max_tokens_total", max_tokens_total)
     if max_calls is not None:
@@ -639,13 +649,16 @@ def refuse_coroutine(name: str, returned: object, expected: str) -> None:
 
 
 def checked_count(name: str, value: object) -> None:
-    """Raise `ConfigurationError` for a value that is no whole number from 1 up."""
+    """Raise `ConfigurationError` for a value that is not a whole number from 1 up."""
     if type(value) is not int or value < 1:
         raise ConfigurationError(f"{name}: expected a whole number from 1 up, not {value!r}")
 
 
 def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
-    """The result of a call that is refused; `None` if it may run. Only `True` lets it run."""
+    """Return the result of a call that is refused; `None` if it may run.
+
+    Only `True` lets it run.
+    """
     if verdict is True:
         return None
     return ToolResult(
@@ -657,13 +670,13 @@ def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
 
 
 def begun(messages: Iterable[Message]) -> RunState:
-    """The state of a new run after these messages."""
+    """Build the state of a new run after these messages."""
     messages = tuple(messages)
     return RunState(messages=messages, begun=len(messages))
 
 
 def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """The state with which a stopped run continues, with results of calls that waited.
+    """Build the state with which a stopped run continues, with results of calls that waited.
 
     Raises `RuleError` for a result that no call waits for.
     """

@@ -50,11 +50,11 @@ class Progress(Protocol):
     """Receives reports about calls, from any thread, one at a time. `Steps` is one."""
 
     def started(self, call: ToolCall) -> None:
-        """The tool of this call is about to start."""
+        """Note that the tool of this call is about to start."""
         ...
 
     def answered(self, runs: Iterable[ToolRun]) -> None:
-        """These calls got their results."""
+        """Note that these calls got their results."""
         ...
 
 
@@ -80,7 +80,7 @@ async def run_calls(
     other tasks go on. An async one is awaited for all calls at the same time.
 
     An exception of a function becomes its result, one of `approve` refuses its call. A cancellation
-    ends all calls and is raised. So is any other exception that is no `Exception`, such as
+    ends all calls and is raised. So is any other exception that is not an `Exception`, such as
     `SystemExit`, and any exception of `progress`, after which no tool starts. By then `progress`
     has every result that exists. Raises `ToolError`, before any call starts, for a call of a tool
     without a function, and `ConfigurationError` for a `max_parallel` below 1.
@@ -135,7 +135,7 @@ class _Questions:
         self._one, self._threads = anyio.CapacityLimiter(1), DaemonThreads(1)
 
     async def ask(self, approve: Approve, call: ToolCall, position: int) -> Any:
-        """What `approve` returned. Raises what it raised."""
+        """Call `approve` and return its result. Raises the error that it raised."""
         outcome: list[tuple[Any, BaseException | None]] = []
 
         def work() -> None:
@@ -155,7 +155,7 @@ class _Questions:
 async def _approved(
     toolbox: Toolbox, ready: Ready, approve: Approve, questions: _Questions, position: int
 ) -> Ready | ToolRun:
-    """The call if it is approved, else its result."""
+    """Return the call if it is approved, else its result."""
     try:
         verdict: Any = (
             approve(ready.call)
@@ -220,7 +220,7 @@ async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
 
 
 async def _await_contained(awaitable: Awaitable[Any]) -> Any:
-    """Await it; a cancellation that is not the run's becomes a `ToolError`.
+    """Await the awaitable; a cancellation that is not the run's becomes a `ToolError`.
 
     On asyncio, awaiting a cancelled task raises its `CancelledError`. It would cancel the other
     calls of the turn.
@@ -244,7 +244,7 @@ def run_calls_in_threads(
     max_parallel: int = MAX_PARALLEL_TOOLS,
     tracing: Spans | None = None,
 ) -> list[ToolRun]:
-    """As `run_calls`, in threads; each async function gets its own event loop.
+    """Run calls, as `run_calls`, in threads; each async function gets its own event loop.
 
     `approve` is called in the caller's thread. A thread cannot be stopped: a function past its
     timeout, or after a `KeyboardInterrupt`, keeps running; its result is discarded, and it does not
@@ -289,8 +289,8 @@ def run_calls_in_threads(
 def _deadlines(
     running: Mapping[int, float], submitted: Mapping[int, Ready]
 ) -> tuple[float, list[int]]:
-    """Seconds until the first function exceeds its timeout, and the positions of those that have
-    exceeded it.
+    """Return the seconds until the first function exceeds its timeout, and the positions of those
+    that have exceeded it.
     """
     now, first, late = time.monotonic(), math.inf, []
     for position, started in running.items():
@@ -306,7 +306,7 @@ def _deadlines(
 
 
 def _approved_here(toolbox: Toolbox, ready: Ready, approve: Approve) -> Ready | ToolRun:
-    """As `_approved`, with an event loop only if the hook is async."""
+    """Approve a call, as `_approved`, with an event loop only if the hook is async."""
     try:
         with HookLoop() as hooks:
             verdict = hooks.result(approve(ready.call))
@@ -388,7 +388,7 @@ class _Turn:
         self._ended = False
         self._lock = Lock()
         self.failure: BaseException | None = None
-        """What `progress` raised first: it ends the turn, and is no result of a tool."""
+        """The first error of `progress`: it ends the turn, and is not a result of a tool."""
 
     def begin(self, position: int) -> bool:
         """Report that the tool starts; false if it must not start any more.

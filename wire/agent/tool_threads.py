@@ -2,7 +2,7 @@
 
 A thread cannot be stopped from outside. The interpreter waits at its exit for every thread that is
 not a daemon, so a function that never returns would keep the process from ending (R-43). The
-threads of `concurrent.futures`, and those of anyio on asyncio, are no daemons. These are.
+threads of `concurrent.futures`, and those of anyio on asyncio, are not daemons. These are.
 """
 
 from __future__ import annotations

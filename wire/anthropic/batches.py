@@ -36,7 +36,9 @@ def create_batch(
     *,
     betas: Sequence[str] = (),
 ) -> Call[MessageBatch]:
-    """A call that creates a batch of requests. `custom_id` identifies each request in the batch.
+    """Build a call that creates a batch of requests.
+
+    `custom_id` identifies each request in the batch.
 
     >>> from wire.anthropic.types import Message, MessageRequest
     >>> params = MessageRequest(
@@ -72,7 +74,7 @@ def create_batch(
 
 @checked_arguments()
 def get_batch(batch_id: str) -> Call[MessageBatch]:
-    """A call that returns the state of a batch.
+    """Build a call that returns the state of a batch.
 
     >>> get_batch("msgbatch_01").path
     '/messages/batches/msgbatch_01'
@@ -86,7 +88,7 @@ def get_batch(batch_id: str) -> Call[MessageBatch]:
 def list_batches(
     *, limit: int | None = None, after_id: str | None = None, before_id: str | None = None
 ) -> Call[MessageBatchList]:
-    """A call that returns one page of the batches, the newest first.
+    """Build a call that returns one page of the batches, the newest first.
 
     >>> list_batches(limit=2).query
     {'limit': '2'}
@@ -100,7 +102,7 @@ def list_batches(
 
 @checked_arguments()
 def cancel_batch(batch_id: str) -> Call[MessageBatch]:
-    """A call that stops a batch. The results that it has so far are kept.
+    """Build a call that stops a batch. The results that it has so far are kept.
 
     >>> cancel_batch("msgbatch_01").path
     '/messages/batches/msgbatch_01/cancel'
@@ -110,7 +112,7 @@ def cancel_batch(batch_id: str) -> Call[MessageBatch]:
 
 @checked_arguments()
 def delete_batch(batch_id: str) -> Call[DeletedBatch]:
-    """A call that deletes a batch that has ended. Cancel a running batch first.
+    """Build a call that deletes a batch that has ended. Cancel a running batch first.
 
     >>> delete_batch("msgbatch_01").method
     'DELETE'
@@ -120,7 +122,7 @@ def delete_batch(batch_id: str) -> Call[DeletedBatch]:
 
 @checked_arguments()
 def batch_results(batch_id: str) -> Call[list[MessageBatchResult]]:
-    """A call that returns the results of a batch that has ended.
+    """Build a call that returns the results of a batch that has ended.
 
     >>> batch_results("msgbatch_01").path
     '/messages/batches/msgbatch_01/results'
@@ -145,7 +147,7 @@ def _judged(
 def _refused(
     requests: Sequence[BatchRequest], provider: Provider | str, version: str
 ) -> list[Violation]:
-    """What this version of the provider's API refuses in the requests."""
+    """Return the violations for which this version of the provider's API refuses the requests."""
     return [
         msgspec.structs.replace(
             violation, path=f"requests[{index}].params.{violation.path}".rstrip(".")
@@ -157,7 +159,7 @@ def _refused(
 
 
 def _form(requests: Sequence[BatchRequest]) -> Iterator[Violation]:
-    """What no batch may have."""
+    """Yield the violations that a batch adds to those of its requests."""
     seen: set[str] = set()
     for index, item in enumerate(requests):
         path = f"requests[{index}]"

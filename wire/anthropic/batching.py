@@ -40,7 +40,9 @@ _JSON = {"content-type": "application/json"}
 def create_batch(
     calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
 ) -> Flow[Batch]:
-    """A flow that submits the bodies of calls by the ids of their requests. Batches have no names.
+    """Return a flow that submits the bodies of calls by the ids of their requests.
+
+    Batches have no names.
 
     The batch names the beta features of all its requests. Raises `RuleError` for an id that the
     server would refuse.
@@ -65,13 +67,15 @@ def create_batch(
 
 
 def newest_batch(row: Provider) -> Flow[str]:
-    """A flow that reads the id of the newest batch; empty if there is none."""
+    """Return a flow that reads the id of the newest batch; empty if there is none."""
     page = yield from ask(batches.list_batches(limit=1))
     return (page.data[0].id or "") if page.data else ""
 
 
 def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
-    """A flow that searches for the first batch after another one that has so many requests."""
+    """Return a flow that searches for the first batch after another one that has the given number
+    of requests.
+    """
     found: Batch | None = None
     last: str | None = None
     for _ in range(MOST_PAGES):
@@ -88,17 +92,17 @@ def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch |
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that reads the state of a batch."""
+    """Return a flow that reads the state of a batch."""
     return _batch((yield from ask(batches.get_batch(id))), row)
 
 
 def cancel_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that stops a batch."""
+    """Return a flow that stops a batch."""
     return _batch((yield from ask(batches.cancel_batch(id))), row)
 
 
 def batch_results(batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
-    """A flow that reads the results of a batch that has ended."""
+    """Return a flow that reads the results of a batch that has ended."""
     results = yield from ask(batches.batch_results(batch.id))
     return [_line(each, batch.id) for each in results]
 
@@ -156,7 +160,7 @@ def _status(batch: MessageBatch) -> BatchStatus:
 
 
 def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
-    """A flow that uploads a file and returns media that refer to it.
+    """Return a flow that uploads a file and returns media that refer to it.
 
     A text is uploaded as `text/plain`, the only type of text that messages refer to. Raises
     `RuleError` for a type that messages do not have.
@@ -174,10 +178,10 @@ def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
 
 
 def delete_file(reference: str, row: Provider) -> Flow[object]:
-    """A flow that deletes the file of `Media.url`."""
+    """Return a flow that deletes the file of `Media.url`."""
     return (yield from ask(files.delete_file(reference)))
 
 
 def file_reference() -> str:
-    """A `Media.url` of no file, for a request that is checked before the upload."""
+    """Return a placeholder for `Media.url`, for a request that is checked before the upload."""
     return "file_x"

@@ -28,7 +28,7 @@ _MARKABLE = frozenset(
 
 
 def cache_control(caching: str | None) -> CacheControl:
-    """The breakpoint of a request with this setting. Without a `ttl` it lives for 5 minutes.
+    """Return the breakpoint of a request with this setting. Without a `ttl` it lives for 5 minutes.
 
     >>> cache_control("long").ttl
     '1h'
@@ -37,7 +37,7 @@ def cache_control(caching: str | None) -> CacheControl:
 
 
 def marked(blocks: Sequence[ContentBlock], control: CacheControl) -> list[ContentBlock] | None:
-    """The blocks with a breakpoint on the last one that may have one; `None` if none may.
+    """Return the blocks with a breakpoint on the last one that may have one; `None` if none may.
 
     >>> blocks = [ContentBlock(type="text", text="Hi"), ContentBlock(type="thinking")]
     >>> [block.cache_control is not None for block in marked(blocks, cache_control(None))]
@@ -51,7 +51,7 @@ def marked(blocks: Sequence[ContentBlock], control: CacheControl) -> list[Conten
 
 
 def _with_control(block: ContentBlock, control: CacheControl) -> ContentBlock:
-    """The block with a breakpoint; all other values of a received one keep their bytes."""
+    """Return the block with a breakpoint; all other values of a received one keep their bytes."""
     with_control = msgspec.structs.replace(block, cache_control=control)
     if raw_of(block) is None:
         return with_control
@@ -60,8 +60,10 @@ def _with_control(block: ContentBlock, control: CacheControl) -> ContentBlock:
 
 
 def with_auto_breakpoints(built: MessageRequest, caching: str, notes: list[Note]) -> MessageRequest:
-    """The request with breakpoints after its last message, its system text or tools, and the
-    message that the request before it ended with, as far as `MAX_BREAKPOINTS` leaves room.
+    """Return the request with breakpoints after its last message, its system text or tools, and the
+    message that the request before it ended with.
+
+    `MAX_BREAKPOINTS` limits their number.
 
     The one at the end moves with the conversation: the next request reads what this one has
     written. The last one is for a turn of more blocks than the server looks back over.
@@ -83,7 +85,7 @@ def with_auto_breakpoints(built: MessageRequest, caching: str, notes: list[Note]
 
 
 def _count(built: MessageRequest) -> int:
-    """How many breakpoints the messages and the system text have."""
+    """Count the breakpoints of the messages and the system text."""
     contents = [built.system, *(message.content for message in built.messages)]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return sum(block.cache_control is not None for block in blocks)
@@ -105,8 +107,10 @@ def _has_mark(blocks: Sequence[ContentBlock]) -> bool:
 
 
 def _marked_beginning(built: MessageRequest, control: CacheControl) -> MessageRequest | None:
-    """The request with a breakpoint after its system text, which the tools precede, or after its
-    tools if it has no system text; `None` if it has one or there is neither.
+    """Return the request with a breakpoint after its system text, which the tools precede.
+
+    Without a system text, the breakpoint is after the tools. The result is `None` if the request
+    has one or there is neither.
     """
     if built.system:
         system = built.system

@@ -24,7 +24,7 @@ every model that accepts a budget.
 def thinking_for(
     effort: str, family: Family, dialect: Dialect, max_tokens: int | None, notes: list[Note]
 ) -> tuple[Thinking | None, str | None]:
-    """`thinking` and `output_config.effort` of a request for a neutral effort.
+    """Return `thinking` and `output_config.effort` of a request for a neutral effort.
 
     `max_tokens` is the caller's own, `None` if not given. Each change is added to `notes`.
 

@@ -48,7 +48,9 @@ HostRules = Callable[[Any, Provider], Any]
 def create_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> Call[MessageResponse]:
-    """A call that returns one complete response. `betas` are the names of beta features to enable.
+    """Build a call that returns one complete response.
+
+    `betas` are the names of beta features to enable.
 
     >>> request = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
@@ -95,8 +97,9 @@ def create_message(
 def stream_message(
     request: MessageRequest, *, betas: Sequence[str] = (), checked: bool = True
 ) -> StreamCall[MessageStreamEvent, MessageResponse]:
-    """A call that streams a response as events. `result()` of the stream returns the complete
-    response, the same as `create_message`.
+    """Build a call that streams a response as events.
+
+    `result()` of the stream returns the complete response, the same as `create_message`.
 
     >>> request = MessageRequest(
     ...     model="claude-opus-4-8", max_tokens=100, messages=[Message(role="user", content="Hi")]
@@ -129,7 +132,7 @@ def stream_message(
 def count_tokens(
     request: CountTokensRequest | MessageRequest, *, betas: Sequence[str] = ()
 ) -> Call[TokenCount]:
-    """A call that returns the number of tokens of a prompt.
+    """Build a call that returns the number of tokens of a prompt.
 
     Of a `MessageRequest` only the fields of the prompt are sent, without `max_tokens` and sampling.
 
@@ -166,7 +169,8 @@ def list_models(
     before_id: str | None = None,
     lifecycle: str | None = None,
 ) -> Call[ModelList]:
-    """A call that returns one page of the models that the key has access to, the newest first.
+    """Build a call that returns one page of the models that the key has access to, the newest
+    first.
 
     >>> list_models(limit=20, after_id="claude-opus-4-8").query
     {'limit': '20', 'after_id': 'claude-opus-4-8'}
@@ -184,7 +188,7 @@ def list_models(
 
 @checked_arguments()
 def get_model(model: str) -> Call[ModelInfo]:
-    """A call that returns the metadata of one model.
+    """Build a call that returns the metadata of one model.
 
     >>> get_model("claude-opus-4-8").path
     '/models/claude-opus-4-8'
@@ -208,9 +212,9 @@ HEADER_FIELDS = {
 
 
 def with_headers(request: W, betas: Sequence[str]) -> tuple[W, dict[str, str]]:
-    """The request without the fields that are sent as headers, and the headers of its call.
+    """Return the request without the fields that are sent as headers, and the headers of its call.
 
-    Raises `ConfigurationError` if `betas` is not a list of names, or a field is no header.
+    Raises `ConfigurationError` if `betas` is not a list of names, or a field is not a valid header.
     """
     # Most requests have none; an empty text is refused.
     sent = beta_headers(betas) if betas or isinstance(betas, str) else {}
@@ -222,7 +226,7 @@ def with_headers(request: W, betas: Sequence[str]) -> tuple[W, dict[str, str]]:
 
 
 def beta_headers(betas: Sequence[str]) -> dict[str, str]:
-    """The header that enables beta features.
+    """Return the header that enables beta features.
 
     Raises `ConfigurationError` if `betas` is not a list of names.
     """
@@ -242,7 +246,7 @@ def plain(
     sent: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Call[W]:
-    """A call whose response is one struct; `sent` are its headers."""
+    """Build a call whose response is one struct; `sent` are its headers."""
     return Call(
         "anthropic",
         method,
@@ -256,7 +260,7 @@ def plain(
 
 
 def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict[str, str]:
-    """The query parameters of a list; omits those that are `None`."""
+    """Return the query parameters of a list; omits those that are `None`."""
     if (
         not isinstance(limit, int | None)
         or not isinstance(after_id, str | None)
@@ -274,7 +278,7 @@ def page(limit: int | None, after_id: str | None, before_id: str | None) -> dict
 def _body(
     request: MessageRequest | CountTokensRequest, checked: bool = True
 ) -> tuple[bytes, HostRules | None]:
-    """The request as JSON, and the hook that checks it against the host before it is sent."""
+    """Encode the request, and return the hook that checks it against the host before it is sent."""
     body, encoded = checked_body(request, "messages", _needs_no_check)
     if not checked:
         return body, None
@@ -290,7 +294,7 @@ def _judged(body: Body, endpoint: str, call: AnyCall, provider: Provider) -> Any
 
 
 def _needs_no_check(message: object) -> bool:
-    """Whether the message consists of texts and received blocks only, which JSON can encode.
+    """Return whether the message consists of texts and received blocks only, which JSON can encode.
 
     Long histories mostly do, and walking through all their values again would be slow.
     """

@@ -40,7 +40,7 @@ class _Errors(ErrorReader[ErrorObject]):
     )
 
     def code(self, error: ErrorObject) -> str | None:
-        """The first of: `error_code` in the details, the code of other hosts, the type."""
+        """Return the first of: `error_code` in the details, the code of other hosts, the type."""
         error_code = error.details.get("error_code") if error.details is not None else None
         # Kimi sends the text `<nil>` for an absent type, which would be a useless code.
         kind = error.type if error.type not in ("", "<nil>") else None
@@ -53,7 +53,7 @@ ERRORS = _Errors()
 
 @checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error of a response with an error status.
+    """Build the typed error of a response with an error status.
 
     Its `details` has one `ErrorObject`; its `code` is the most specific code in that.
 

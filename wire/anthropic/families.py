@@ -29,15 +29,17 @@ class Family(msgspec.Struct, frozen=True):
     version: Version | None = None
 
     def since(self, major: int, minor: int = 0) -> bool:
-        """Whether the model has this version or a later one; false if its version is unknown."""
+        """Return whether the model has this version or a later one; false if its version is
+        unknown.
+        """
         return self.version is not None and self.version >= (major, minor)
 
     def before(self, major: int, minor: int = 0) -> bool:
-        """Whether the model has an earlier version; false if its version is unknown."""
+        """Return whether the model has an earlier version; false if its version is unknown."""
         return self.version is not None and self.version < (major, minor)
 
     def is_of(self, name: str, major: int, minor: int = 0) -> bool:
-        """Whether the model is exactly of this family and version."""
+        """Return whether the model is exactly of this family and version."""
         return (self.name, self.version) == (name, (major, minor))
 
 
@@ -47,7 +49,7 @@ UNKNOWN = Family()
 
 @functools.lru_cache(maxsize=256)
 def family(model: str) -> Family:
-    """The family of a model, by its name. Prefixes and suffixes that hosts add are ignored.
+    """Return the family of a model, by its name. Prefixes and suffixes that hosts add are ignored.
 
     >>> family("claude-sonnet-4-20250514"), family("us.anthropic.claude-3-5-haiku-20241022-v1:0")
     (Family(name='sonnet', version=(4, 0)), Family(name='haiku', version=(3, 5)))
@@ -75,7 +77,8 @@ _RETIRED: tuple[tuple[re.Pattern[str], str], ...] = (
 
 @functools.lru_cache(maxsize=256)
 def retired(model: str) -> str:
-    """The day on which Anthropic retired a model, such as `2026-01-05`; `""` if it is not known.
+    """Return the day on which Anthropic retired a model, such as `2026-01-05`; `""` if it is not
+    known.
 
     >>> retired("claude-3-opus-20240229"), retired("claude-opus-4-8")
     ('2026-01-05', '')
@@ -91,7 +94,7 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def efforts(model_family: Family) -> tuple[str, ...]:
-    """The values of `output_config.effort` that the model accepts; all for an unknown model."""
+    """Return the values of `output_config.effort` that a model accepts; all for an unknown one."""
     if model_family.version is None or model_family.since(4, 7):
         return EFFORTS
     if model_family.since(4, 6):
@@ -100,29 +103,32 @@ def efforts(model_family: Family) -> tuple[str, ...]:
 
 
 def takes_budget(model_family: Family) -> bool:
-    """Whether the model accepts `thinking.type: enabled`."""
+    """Return whether the model accepts `thinking.type: enabled`."""
     return model_family.version is None or (model_family.since(3, 7) and model_family.before(4, 7))
 
 
 def takes_adaptive(model_family: Family) -> bool:
-    """Whether the model accepts `thinking.type: adaptive`."""
+    """Return whether the model accepts `thinking.type: adaptive`."""
     return model_family.version is None or model_family.since(4, 6)
 
 
 def always_thinks(model_family: Family) -> bool:
-    """Whether thinking cannot be disabled. Source: documentation; not observed in traffic."""
+    """Return whether thinking cannot be disabled.
+
+    Source: documentation; not observed in traffic.
+    """
     return model_family.is_of("opus", 5, 5) or (
         model_family.name == "fable" and model_family.since(5)
     )
 
 
 def thinks_unasked(model_family: Family) -> bool:
-    """Whether the model thinks if the request has no `thinking`."""
+    """Return whether the model thinks if the request has no `thinking`."""
     return model_family.since(5)
 
 
 def takes_forced_calls(model_family: Family) -> bool:
-    """Whether `tool_choice` may be `any` or `tool`.
+    """Return whether `tool_choice` may be `any` or `tool`.
 
     Source: documentation; not observed in traffic.
     """
@@ -130,17 +136,17 @@ def takes_forced_calls(model_family: Family) -> bool:
 
 
 def takes_sampling(model_family: Family) -> bool:
-    """Whether the model accepts `temperature`, `top_p` and `top_k`."""
+    """Return whether the model accepts `temperature`, `top_p` and `top_k`."""
     return not model_family.since(4, 7)
 
 
 def takes_prefill(model_family: Family) -> bool:
-    """Whether the last message may be an assistant message that the model continues."""
+    """Return whether the last message may be an assistant message that the model continues."""
     return not model_family.since(4, 6)
 
 
 def pairs_calls(model_family: Family) -> bool:
-    """Whether the model refuses calls without results, and results without calls.
+    """Return whether the model refuses calls without results, and results without calls.
 
     claude-3-opus answered such requests in recorded traffic.
     """
@@ -148,12 +154,12 @@ def pairs_calls(model_family: Family) -> bool:
 
 
 def takes_schema(model_family: Family) -> bool:
-    """Whether the model accepts `output_config.format`."""
+    """Return whether the model accepts `output_config.format`."""
     return model_family.since(4, 5) or model_family.is_of("opus", 4, 1)
 
 
 def default_max_tokens(model_family: Family) -> int:
-    """`max_tokens` for a request without it: a number that every model of the range accepts.
+    """Return `max_tokens` for a request without it: a number that every model of the range accepts.
 
     Thinking may need more.
     """

@@ -34,7 +34,7 @@ def upload_file(
     boundary: str = "",
     betas: Sequence[str] = _BETAS,
 ) -> Call[FileMetadata]:
-    """A call that uploads a file, which is read in pieces while it is sent.
+    """Build a call that uploads a file, which is read in pieces while it is sent.
 
     >>> call = upload_file(b"%PDF-1.7", filename="a.pdf")
     >>> call.path, call.headers["anthropic-beta"]
@@ -59,7 +59,7 @@ def upload_file(
 
 @checked_arguments()
 def get_file(file_id: str, *, betas: Sequence[str] = _BETAS) -> Call[FileMetadata]:
-    """A call that returns the metadata of a file.
+    """Build a call that returns the metadata of a file.
 
     >>> get_file("file_01").path
     '/files/file_01'
@@ -78,7 +78,7 @@ def list_files(
     before_id: str | None = None,
     betas: Sequence[str] = _BETAS,
 ) -> Call[FileList]:
-    """A call that returns one page of the files, the newest first.
+    """Build a call that returns one page of the files, the newest first.
 
     >>> list_files(limit=2, page="page_x").query
     {'limit': '2', 'page': 'page_x'}
@@ -99,8 +99,9 @@ def list_files(
 
 @checked_arguments()
 def download_file(file_id: str, *, betas: Sequence[str] = _BETAS) -> Call[bytes]:
-    """A call that returns the bytes of a file that a tool of the server made. The server refuses it
-    for uploaded files.
+    """Build a call that returns the bytes of a file that a tool of the server made.
+
+    The server refuses it for uploaded files.
 
     >>> download_file("file_01").path
     '/files/file_01/content'
@@ -114,7 +115,7 @@ def download_file(file_id: str, *, betas: Sequence[str] = _BETAS) -> Call[bytes]
 
 @checked_arguments()
 def delete_file(file_id: str, *, betas: Sequence[str] = _BETAS) -> Call[DeletedFile]:
-    """A call that deletes a file.
+    """Build a call that deletes a file.
 
     >>> delete_file("file_01").method
     'DELETE'

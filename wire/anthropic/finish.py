@@ -16,7 +16,7 @@ REASONS: dict[str, StopReason] = {
 
 
 def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
-    """The neutral stop reason; "other" for an unknown one.
+    """Return the neutral stop reason; "other" for an unknown one.
 
     >>> (
     ...     reason_of("end_turn"),

@@ -81,7 +81,7 @@ class _Block:
         self._text_pieces.setdefault(name, []).append(text)
 
     def merged(self) -> Any:
-        """The block with the deltas so far."""
+        """Return the block with the deltas so far."""
         if not (self._fields or self._text_pieces or self._citations or self._input_pieces):
             return self.start
         block: Fields = fields_of(self.start) | self._fields
@@ -122,7 +122,9 @@ def _text(raw: Any) -> str:
 
 
 def _json(text: str) -> msgspec.Raw | str:
-    """A JSON text as bytes for the body; as a text if it is truncated and so not valid JSON."""
+    """Encode a JSON text as bytes for the body; keep it as a text if it is truncated and so not
+    valid JSON.
+    """
     data = well_formed_utf8(text)
     try:
         msgspec.json.decode(data)
@@ -238,7 +240,7 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         return data
 
     def text_key(self, position: int) -> str:
-        """The key of the text."""
+        """Return the key of the text."""
         return self.delta.__struct_encode_fields__[position]
 
 
@@ -256,7 +258,7 @@ class _Slices:
         return items_of(fields_of(msgspec.Raw(strict_json(self._data))).get("content"))
 
     def block(self, index: int) -> msgspec.Raw:
-        """The bytes of one block."""
+        """Return the bytes of one block."""
         return self._blocks[index].copy()
 
 

@@ -22,7 +22,7 @@ from wire.neutral.request import Request, TokenCount
 def count_call(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> Call[TokenCount] | None:
-    """The call of count_tokens for a neutral request. Raises as `render_request`."""
+    """Return the call of count_tokens for a neutral request. Raises as `render_request`."""
     return converted(count_tokens(render_request(request, model, provider)), _count)
 
 
@@ -34,7 +34,7 @@ def _count(response: WireTokenCount) -> TokenCount:
 
 @checked_arguments()
 def models_call(cursor: str = "", provider: Provider | str = "anthropic") -> Call[ModelPage]:
-    """The call for one page of the models."""
+    """Return the call for one page of the models."""
     return converted(list_models(after_id=cursor or None), _page)
 
 
@@ -57,7 +57,7 @@ def _page(page: ModelList) -> ModelPage:
 def embed_flow(
     request: EmbedRequest, model: str, provider: Provider | str = "anthropic"
 ) -> Flow[Embeddings]:
-    """Raises `ConfigurationError`: the Messages API has no embeddings, at any host."""
+    """Raise `ConfigurationError`: the Messages API has no embeddings, at any host."""
     name = provider_row(provider).name
     own = "Anthropic" if name == "anthropic" else f"the Messages API of {name}"
     raise ConfigurationError(f"model: {own} has no embeddings; use another provider", provider=name)

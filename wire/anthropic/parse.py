@@ -220,7 +220,7 @@ class EventReader:
         self._latest: tuple[_OpenBlock, str, MessageStreamEvent] | None = None
 
     def feed(self, event: MessageStreamEvent) -> list[Event]:
-        """The neutral events of one event."""
+        """Return the neutral events of one event."""
         try:
             events = list(self._events_of(event))
             self._has_events = self._has_events or any(
@@ -236,7 +236,9 @@ class EventReader:
 
     @checked_arguments()
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
-        """The events of chunks that repeat the last one, a delta of a block, with other texts."""
+        """Return the events of chunks that repeat the last one, a delta of a block, with other
+        texts.
+        """
         if self._latest is None:
             return []
         opened, field, event = self._latest
@@ -252,7 +254,8 @@ class EventReader:
 
     @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
-        """The last events: the ends of the blocks that are still open, and `Done` with the reply.
+        """Return the last events: the ends of the blocks that are still open, and `Done` with the
+        reply.
 
         Raises `BlockedError` if filters removed the complete reply.
         """

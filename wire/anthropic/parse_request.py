@@ -101,8 +101,8 @@ def parse_request(
 
 
 def _effort(sent: MessageRequest | CountTokensRequest) -> str:
-    """The effort of a request that wants thinking; without a level or a budget it is `high`, as at
-    Anthropic.
+    """Return the effort of a request that enables thinking; without a level or a budget it is
+    `high`, as at Anthropic.
     """
     level = sent.output_config and sent.output_config.effort
     budget = sent.thinking and sent.thinking.budget_tokens
@@ -133,7 +133,7 @@ class _Reader:
         self._names: dict[str, str] = {}  # id of a call -> name of its tool
 
     def messages(self, sent: Sequence[WireMessage]) -> Iterator[Message]:
-        """The messages; results of calls become messages of their own."""
+        """Yield the messages; results of calls become messages of their own."""
         for index, each in enumerate(sent):
             path = f"messages[{index}].content"
             if each.role not in ("user", "assistant", "system"):

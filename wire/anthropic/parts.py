@@ -58,7 +58,7 @@ def system_of(
     notes: list[Note],
     breakpoints: Mapping[str, CacheControl],
 ) -> list[ContentBlock]:
-    """The system texts: `system`, then the texts of all system messages.
+    """Return the system texts: `system`, then the texts of all system messages.
 
     The wire has one place for them, before the conversation; each moved message gets a note.
     `breakpoints` are those of messages, by path.
@@ -94,7 +94,7 @@ def wire_messages(
     notes: list[Note],
     breakpoints: Mapping[str, CacheControl],
 ) -> list[WireMessage]:
-    """The user and assistant messages of a conversation that `wire.history.check` accepts.
+    """Render the user and assistant messages of a conversation that `wire.history.check` accepts.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
     the tool names in use, which a renamed call must not get. `breakpoints` are those of messages,
@@ -124,7 +124,7 @@ def wire_messages(
 
 
 def _message(role: str, blocks: list[ContentBlock]) -> WireMessage:
-    """A message; one text block becomes a plain text, unless it remembers received bytes."""
+    """Render a message; one text block becomes a plain text, unless it remembers received bytes."""
     only = blocks[0]
     if (
         len(blocks) == 1
@@ -161,7 +161,10 @@ class _Writer:
     def turns(
         self, conversation: Sequence[SentMessage], answers: Mapping[str, Answers]
     ) -> Iterator[tuple[str, list[ContentBlock]]]:
-        """Role and blocks of each message. The results of a turn come directly after its calls."""
+        """Yield the role and the blocks of each message.
+
+        The results of a turn come directly after its calls.
+        """
         for path, message in conversation:
             text = own_text(message)
             role = message.role
@@ -176,7 +179,7 @@ class _Writer:
                     yield "user", self._result_blocks(answers[path])
 
     def _marked(self, blocks: list[ContentBlock], path: str) -> list[ContentBlock]:
-        """The blocks of a message with its breakpoint."""
+        """Return the blocks of a message with its breakpoint."""
         from wire.anthropic.caching import marked  # few requests have breakpoints
 
         with_mark = marked(blocks, self._breakpoints[path])
@@ -240,7 +243,7 @@ class _Writer:
         return result
 
     def _source(self, origin: Origin | None, read: Callable[[bytes], W], path: str) -> W | None:
-        """The struct that a part or message was received as; `None` if it came from elsewhere."""
+        """Return the struct that a part or message was received as; `None` if there is none."""
         if origin is None or origin.wire != WIRE:
             return None
         try:
@@ -256,7 +259,7 @@ class _Writer:
             return None
 
     def _received_part(self, part: Part, block: ContentBlock, path: str) -> list[ContentBlock]:
-        """A received block with its own bytes, unless the server would refuse it.
+        """Return a received block with its own bytes, unless the server would refuse it.
 
         Changing a field drops the bytes of the block. So only fields whose value differs are
         replaced, and a legal block is sent back byte for byte.
@@ -277,7 +280,7 @@ class _Writer:
         return [msgspec.structs.replace(block, **changed) if changed else block]
 
     def _part(self, part: Part, path: str) -> list[ContentBlock]:
-        """A part that was not received on this wire."""
+        """Render a part that was not received on this wire."""
         if isinstance(part, Text):
             return self._text(part, path)
         if isinstance(part, ToolCall):
@@ -334,7 +337,7 @@ class _Writer:
         return dict(call.arguments)
 
     def _call_id(self, call: ToolCall, path: str) -> str:
-        """The id that a call is sent with: legal, and unique in the conversation (A12, A13)."""
+        """Return the id of a call as sent: legal, and unique in the conversation (A12, A13)."""
         # Other vendors repeat ids in later turns. A repeated id gets a key of its own, so that
         # `LegalIds` makes a new id; `_sent_ids` gives the results of this turn the same one.
         key, occurrence = call.id, 1
@@ -357,7 +360,7 @@ class _Writer:
     # --- results
 
     def _result_blocks(self, answers: Answers) -> list[ContentBlock]:
-        """The results of a turn, then the media that a result must not contain."""
+        """Render the results of a turn, then the media that a result must not contain."""
         if answers.moved:
             self._notes.append(
                 Note(answers.moved, "the results were sorted into the order of their calls")
@@ -418,7 +421,7 @@ class _Writer:
 
 
 def _matches(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
-    """Whether the blocks correspond to these parts.
+    """Return whether the blocks correspond to these parts.
 
     They may not: a saved conversation can have been edited by hand.
     """
@@ -429,7 +432,7 @@ def _matches(blocks: Sequence[ContentBlock], parts: Sequence[Part]) -> bool:
 
 
 def _read_message(raw: bytes) -> WireMessage:
-    """The received message of a saved conversation, with blocks that remember their bytes."""
+    """Read the received message of a saved conversation, with blocks that remember their bytes."""
     return WireMessage(
         role="assistant", content=keep_bytes(decoded(raw, MessageResponse), raw).content or []
     )
@@ -443,7 +446,8 @@ def _read_block(raw: bytes) -> ContentBlock:
 def parse_message(
     raw: bytes, provider: Provider | str = "anthropic", *, part: bool = False
 ) -> tuple[Message, ...]:
-    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+    """Parse the bytes of a message that `parse_reply` made and that was saved; return each message
+    that they can mean.
 
     With `part`, they are the bytes of one part. There is more than one reading if it depends on
     settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
@@ -473,7 +477,7 @@ _TEXTS = (
 
 
 def media_block(media: Media, path: str) -> ContentBlock:
-    """Media as a block: an image, or a document as PDF or text.
+    """Render media as a block: an image, or a document as PDF or text.
 
     >>> media_block(Media(data=b"Ebb at five.", media_type="text/plain", name="Tides"), "").source
     Source(type='text', media_type='text/plain', data='Ebb at five.')
@@ -505,7 +509,7 @@ def media_block(media: Media, path: str) -> ContentBlock:
 
 
 def is_text(kind: str) -> bool:
-    """Whether a media type is one of text."""
+    """Return whether a media type is one of text."""
     return kind.startswith("text/") or kind in _TEXTS
 
 

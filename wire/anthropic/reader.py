@@ -144,11 +144,11 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
         self.done = self.finished = chunk.type == "message_stop"
 
     def end(self) -> None:
-        """`[DONE]` completes a message that has a stop reason; without one it is truncated."""
+        """Complete a message that has a stop reason at `[DONE]`; without one it is truncated."""
         self.done = self.finished = self._stop is not None
 
     def is_whole(self) -> bool:
-        """`message_stop` was read."""
+        """Return whether `message_stop` was read."""
         return self.done
 
 

@@ -57,12 +57,12 @@ class ReplyWriter:
         self._message: dict[str, Any] = {}
 
     def begin(self) -> bytes:
-        """`message_start`."""
+        """Render `message_start`."""
         message = {**self._fields(), "usage": {"input_tokens": 0, "output_tokens": 0}}
         return _framed([{"type": "message_start", "message": message}, _PING])
 
     def feed(self, event: Event) -> bytes:
-        """The events of the wire for one event."""
+        """Render the events of the wire for one event."""
         events: list[dict[str, Any]] = []
         if isinstance(event, TextDelta):
             self._add("text", "text", event.text, events)
@@ -84,7 +84,7 @@ class ReplyWriter:
         return _framed(events)
 
     def body(self) -> bytes:
-        """The whole message."""
+        """Render the whole message."""
         return encoded(self._message)
 
     def _fields(self) -> dict[str, Any]:
@@ -189,7 +189,9 @@ class ReplyWriter:
 
 
 def _citation(citation: Citation, text: str) -> dict[str, Any]:
-    """A citation as a result of a web search, with the cited span if the source is not quoted."""
+    """Render a citation as a result of a web search, with the cited span if the source is not
+    quoted.
+    """
     quoted = citation.text or text[citation.start or 0 : citation.end or 0]
     page = {"url": citation.url, "title": citation.title, "cited_text": quoted}
     # Only Anthropic's server makes an index; the request that returns the block is sent without.
@@ -197,7 +199,7 @@ def _citation(citation: Citation, text: str) -> dict[str, Any]:
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """The token counts of the wire: the input is without the tokens of the cache.
+    """Convert usage to the token counts of the wire: the input excludes the tokens of the cache.
 
     >>> usage_of(Usage(input=30, output=5, cached=20))["input_tokens"]
     10

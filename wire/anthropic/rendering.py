@@ -63,7 +63,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 @checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "anthropic") -> Call[Reply]:
-    """The request as a call that returns one complete reply.
+    """Render the request as a call that returns one complete reply.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
@@ -80,7 +80,9 @@ def call(request: Request, model: str, provider: Provider | str = "anthropic") -
 def stream_call(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
+    """Render the request as a call that streams events.
+
+    `reply()` of the stream is the reply of `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
@@ -102,7 +104,7 @@ def stream_call(
 def render_request(
     request: Request, model: str, provider: Provider | str = "anthropic"
 ) -> MessageRequest:
-    """The body as a struct, without the request's `options`.
+    """Render the body as a struct, without the request's `options`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), effort="low")
@@ -185,7 +187,7 @@ _NO_BREAKPOINTS: dict[str, CacheControl] = {}
 def _breakpoints(
     request: Request, conversation: Sequence[tuple[str, Message]], notes: list[Note]
 ) -> dict[str, CacheControl]:
-    """The breakpoints of messages, by path."""
+    """Return the breakpoints of messages, by path."""
     from wire.anthropic.caching import cache_control
     from wire.neutral.caching import breakpoint_paths
 
@@ -235,7 +237,7 @@ def _reader(
 
 
 def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
-    """A call whose `parse` reads a response that came in another way. It is not sent.
+    """Return a call whose `parse` reads a response that came in another way. It is not sent.
 
     Ids of tool calls that the vendor gave none are made of `seed`.
     """
@@ -244,7 +246,7 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
 
 
 def _has_files(built: MessageRequest) -> bool:
-    """Whether a block, or a block within a result, refers to an uploaded file."""
+    """Return whether a block, or a block within a result, refers to an uploaded file."""
     blocks = [
         block
         for message in built.messages
@@ -261,7 +263,7 @@ def _has_files(built: MessageRequest) -> bool:
 def _thinking(
     built: MessageRequest, request: Request, model_family: Family, row: Provider, notes: list[Note]
 ) -> MessageRequest:
-    """The request with the settings for its effort.
+    """Return the request with the settings for its effort.
 
     Without them if the request continues a turn that began without thinking: the server refuses
     `thinking: enabled` there (A17).
@@ -292,7 +294,9 @@ def _thinking(
 def _sampling(
     request: Request, model_family: Family, row: Provider, notes: list[Note]
 ) -> tuple[float | None, float | None]:
-    """`temperature` and `top_p`. Version 2026-10-21 of Anthropic's API has neither, for any model.
+    """Return `temperature` and `top_p`.
+
+    Version 2026-10-21 of Anthropic's API has neither, for any model.
 
     Those that the model refuses in every version stay: the rules refuse them (A37).
     """
@@ -342,7 +346,7 @@ def _tool(
 
 
 def _schema_problem(schema: Mapping[str, Any], model_family: Family, dialect: Dialect) -> str:
-    """Why this model cannot enforce the schema; `""` if it can."""
+    """Return the reason why this model cannot enforce the schema; `""` if it can."""
     if takes_schema(model_family) or (model_family.version is None and dialect.newest_models):
         return schema_problem(schema)
     return "this model accepts no schema"
@@ -370,7 +374,7 @@ def _tool_choice(choice: str | tuple[str, ...] | None, notes: list[Note]) -> Too
 def _output_format(
     output: Output | None, model_family: Family, dialect: Dialect, notes: list[Note]
 ) -> tuple[OutputFormat | None, str]:
-    """The output format; or `None`, and the text that replaces it in the system text."""
+    """Return the output format; or `None`, and the text that replaces it in the system text."""
     if output is None:
         return None, ""
     problem = _schema_problem(output.schema, model_family, dialect)

@@ -24,7 +24,7 @@ def messages_host(
     key_required: bool = True,
     version: str = API_VERSION_2023,
 ) -> Provider:
-    """The row of a host of Messages.
+    """Build the row of a host of Messages.
 
     >>> messages_host("my-host", "https://llm.example", "MY_HOST_API_KEY").key_header
     'x-api-key'

@@ -31,7 +31,7 @@ schema, so these limits still hold.
 
 
 def schema_problem(schema: Mapping[str, Any]) -> str:
-    """Why the server cannot enforce this schema; `""` if it can.
+    """Return the reason why the server cannot enforce this schema; `""` if it can.
 
     >>> schema_problem({"type": "object", "additionalProperties": {"type": "string"}})
     'an object may have keys that the schema does not name'
@@ -46,7 +46,7 @@ def schema_problem(schema: Mapping[str, Any]) -> str:
 
 
 def closed(schema: Mapping[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
-    """A copy of the schema that the server accepts. Each change is added to `notes`.
+    """Copy the schema in the form that the server accepts. Each change is added to `notes`.
 
     >>> closed(
     ...     {"type": "object", "properties": {"metres": {"type": "number", "minimum": 0}}},

@@ -24,7 +24,8 @@ _KINDS = {
 
 
 def server_part(block: ContentBlock) -> ServerToolCall | ServerToolResult | None:
-    """The part of a block; `None` if the block is no call and no result of a server's tool.
+    """Return the part of a block; `None` if the block is neither a call nor a result of a server's
+    tool.
 
     >>> server_part(ContentBlock(type="server_tool_use", id="s_1", name="web_search")).kind
     'web_search'
@@ -61,7 +62,7 @@ _NEUTRAL = ("url", "title", "document_title", "cited_text", "source", "file_id")
 
 
 def citations_of(blocks: Iterable[ContentBlock], parts: Iterable[Part]) -> tuple[Citation, ...]:
-    """The citations of all text blocks. The span of each is the whole text of its block."""
+    """Return the citations of all text blocks. The span of each is the whole text of its block."""
     return tuple(_citations(blocks, parts))
 
 

@@ -42,7 +42,7 @@ _BETAS = {
 
 
 def form_of(type: str) -> Form | None:
-    """The form of a tool of any version; `None` for tools that have no neutral form.
+    """Return the form of a tool of any version; `None` for tools that have no neutral form.
 
     >>> form_of("web_search_20260318").kind
     'web_search'
@@ -51,13 +51,13 @@ def form_of(type: str) -> Form | None:
 
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:
-    """The server tools among the tools of a neutral request, in their order."""
+    """Return the server tools among the tools of a neutral request, in their order."""
     found = hosted(tools, row.dialect.server_tools, FORMS, row.name, model)
     return [tool_struct(Tool, each) for each in found]
 
 
 def betas_of(tools: Sequence[Tool]) -> list[str]:
-    """The betas that a request with these tools has to name.
+    """Return the betas that a request with these tools has to name.
 
     >>> betas_of([Tool(type="web_fetch_20250910", name="web_fetch")])
     ['web-fetch-2025-09-10']

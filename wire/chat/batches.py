@@ -165,7 +165,7 @@ class AsyncBatches:
 
 
 def create_flow(chat: ChatState[Any], requests: Mapping[str, Line], output: Any) -> Flow[Batch]:
-    """A flow that submits a batch. The requests are rendered, and refused, at once."""
+    """Return a flow that submits a batch. The requests are rendered, and refused, at once."""
     wire = batching_of(chat.row)
     if not isinstance(requests, Mapping):
         raise wrong_type("requests", requests, "mapping of ids to requests")
@@ -221,17 +221,17 @@ def _request(chat: ChatState[Any], line: Any) -> Request:
 
 
 def get_flow(chat: ChatState[Any], batch: str | Batch) -> Flow[Batch]:
-    """A flow that reads the state of a batch."""
+    """Return a flow that reads the state of a batch."""
     return batching_of(chat.row).get_batch(_batch_id(chat, batch), chat.row)
 
 
 def cancel_flow(chat: ChatState[Any], batch: str | Batch) -> Flow[Batch]:
-    """A flow that stops a batch."""
+    """Return a flow that stops a batch."""
     return batching_of(chat.row).cancel_batch(_batch_id(chat, batch), chat.row)
 
 
 def wait_flow(chat: ChatState[Any], batch: str | Batch, every: float, most: float) -> Flow[Batch]:
-    """A flow that polls a batch until it has ended."""
+    """Return a flow that polls a batch until it has ended."""
     id = _batch_id(chat, batch)
     return polled(id, functools.partial(get_flow, chat, id), _pending, PollPolicy(every, most))
 
@@ -241,7 +241,7 @@ def _pending(batch: Batch) -> str | None:
 
 
 def results_flow(chat: ChatState[Any], batch: str | Batch, output: Any) -> Flow[Results]:
-    """A flow that reads the results of a batch. A wrong `output` is refused at once."""
+    """Return a flow that reads the results of a batch. A wrong `output` is refused at once."""
     wire = batching_of(chat.row)
     id = _batch_id(chat, batch)
     output_type = None
@@ -277,7 +277,7 @@ def _read_results(
 def read_result(
     chat: ChatState[Any], batch: str, line: ResultLine, output_type: OutputType | None
 ) -> Reply | WireError:
-    """The reply of one request of a batch, or its error.
+    """Read the reply of one request of a batch, or its error.
 
     Ids of calls are the same in each process that reads it.
     """
@@ -315,7 +315,7 @@ def _batch_id(chat: ChatState[Any], batch: str | Batch) -> str:
 
 
 def batching_of(row: Provider) -> WireBatches:
-    """The module `batching` of the provider's wire."""
+    """Return the module `batching` of the provider's wire."""
     batching = WIRES[row.wire].batching
     if batching is None:
         raise ConfigurationError(f"batches: {row.name} has neither batches nor files")
@@ -328,7 +328,10 @@ def batching_of(row: Provider) -> WireBatches:
 def upload_flow(
     chat: ChatState[Any], data: Any, *, media_type: str, name: str, size: int | None
 ) -> Flow[Media]:
-    """A flow that uploads a file. Its type is refused at once if the model does not take it."""
+    """Return a flow that uploads a file.
+
+    Its type is refused at once if the model does not take it.
+    """
     wire = batching_of(chat.row)
     for parameter, text in (("media_type", media_type), ("name", name)):
         if not isinstance(text, str):
@@ -352,7 +355,7 @@ def upload_flow(
 
 
 def delete_flow(chat: ChatState[Any], file: str | Media) -> Flow[None]:
-    """A flow that deletes an uploaded file."""
+    """Return a flow that deletes an uploaded file."""
     reference = file.url if isinstance(file, Media) else file
     if not isinstance(reference, str) or not reference:
         raise ConfigurationError("file: expected what upload returned, or its url")

@@ -85,9 +85,9 @@ class Chat(ChatState["Client"]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
@@ -218,9 +218,9 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -238,9 +238,9 @@ class Chat(ChatState["Client"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -310,9 +310,9 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -330,9 +330,9 @@ class Chat(ChatState["Client"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -347,7 +347,7 @@ class Chat(ChatState["Client"]):
     def _streamed(
         self, call: StreamCall[Event, Reply], output: Any
     ) -> AbstractContextManager[ChatStream]:
-        """The stream of a call that `stream_call` made with `output`."""
+        """Return the stream of a call that `stream_call` made with `output`."""
         if output is None:
             return stream_events(self.client.stream(call))
         from wire.chat.output import output_events
@@ -394,9 +394,9 @@ class Chat(ChatState["Client"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -414,9 +414,9 @@ class Chat(ChatState["Client"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -527,9 +527,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
@@ -654,9 +654,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -674,9 +674,9 @@ class AsyncChat(ChatState["AsyncClient"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -744,9 +744,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -764,9 +764,9 @@ class AsyncChat(ChatState["AsyncClient"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -781,7 +781,7 @@ class AsyncChat(ChatState["AsyncClient"]):
     def _streamed(
         self, call: StreamCall[Event, Reply], output: Any
     ) -> AbstractAsyncContextManager[AsyncChatStream]:
-        """The stream of a call that `stream_call` made with `output`."""
+        """Return the stream of a call that `stream_call` made with `output`."""
         if output is None:
             return async_stream_events(self.client.stream(call))
         from wire.chat.output import async_output_events
@@ -819,9 +819,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -839,9 +839,9 @@ class AsyncChat(ChatState["AsyncClient"]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no

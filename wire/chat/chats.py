@@ -42,7 +42,7 @@ AnyClient = TypeVar("AnyClient", bound=Client | AsyncClient)
 
 
 def _sealed_clients(clients: Any) -> Any:
-    """The clients, with what may be a key in place of one as a `Secret` (R-28)."""
+    """Return the clients, with a `Secret` in place of each value that may be a key (R-28)."""
     if not isinstance(clients, Mapping):
         return sealed(clients)
     return {sealed(name): sealed_object(clients[name], "send") for name in clients}
@@ -99,7 +99,7 @@ class ChatsState(Generic[AnyClient]):
         return name.lower()
 
     def _client_and_name(self, model: str, provider: str) -> tuple[AnyClient, str]:
-        """The client for a model, and the name `provider:model` for a chat with it."""
+        """Return the client for a model, and the name `provider:model` for a chat with it."""
         if provider:
             name = self._known(provider)
         else:
@@ -160,8 +160,8 @@ class Chats(ChatsState[Client]):
         `providers` limits them and sets their order; otherwise it is that of
         `wire.providers.PROVIDERS`, without the rows of regions. The first provider is the default,
         unless `default` names another. One that needs no key is used only if `providers` names it.
-        `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` if there
-        is no key at all.
+        `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID` become headers. Raises `ConfigurationError` without
+        any key.
 
         Args:
             providers: Names of providers, in order. By default, all whose key is in the
@@ -207,7 +207,7 @@ class Chats(ChatsState[Client]):
         caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Chat:
-        """A chat with one model: `model`, or `provider:model`, of the default provider.
+        """Create a chat with one model: `model`, or `provider:model`, of the default provider.
 
         With `provider`, all of `model` is the model's name, also what precedes a colon. Raises
         `ConfigurationError` for a provider without a client.
@@ -233,9 +233,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -303,9 +303,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -323,9 +323,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -399,9 +399,9 @@ class Chats(ChatsState[Client]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -419,9 +419,9 @@ class Chats(ChatsState[Client]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -523,7 +523,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> AsyncChat:
-        """A chat with one model. As `Chats.chat`.
+        """Create a chat with one model, as `Chats.chat`.
 
         Args:
             model: `model`, or `provider:model`.
@@ -546,9 +546,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -616,9 +616,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -636,9 +636,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -712,9 +712,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -732,9 +732,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -766,7 +766,7 @@ class AsyncChats(ChatsState[AsyncClient]):
 
 
 def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, Options]:
-    """Each provider that the environment has a key for, with the options of its client.
+    """Map each provider that the environment has a key for to the options of its client.
 
     Only the providers in `names` are considered; without names, all that have no region. Raises
     `ConfigurationError` for an unknown name, and if no key is found.

@@ -47,7 +47,9 @@ def embed(
     idempotency_header: str | None = None,
     around: AroundFunction | Sequence[AroundFunction] | None = None,
 ) -> Embeddings:
-    """The vectors of texts, in their order. As `Client.embed`, with a client for this call alone.
+    """Embed texts, and return their vectors in order.
+
+    As `Client.embed`, with a client for this call alone.
 
     >>> from wire.testing.emulator import EmulatorTransport
     >>> texts = ["The tide is high.", "The tide is low."]

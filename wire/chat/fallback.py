@@ -1,7 +1,7 @@
-"""Several models that stand in for each other: the next one is asked where one fails.
+"""Several models that stand in for each other: if one fails, the next one is called.
 
-A model fails with an error that its own retries did not mend. A question whose stream has handed
-out its first event is not asked again elsewhere: its caller has seen a part of the answer.
+A model fails if its own retries do not overcome an error. After the first event of a stream, no
+other model is called, since the caller has seen a part of the answer.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ FAILURES: tuple[type[WireError], ...] = (
     ServerError,
     StreamError,
 )
-"""The errors after which the next model is asked, unless `on` names others. Any other model would
-refuse a request that is wrong in itself, too."""
+"""The errors after which the next model is called, unless `on` names others. Errors of a malformed
+request are not among them: every model would refuse it."""
 
 _OF_THE_REQUEST = (ContextLengthError, RuleError)
 """Errors that say nothing about the health of a model."""
@@ -130,7 +130,7 @@ class FallbackState(Generic[AnyChat]):
         return f"{type(self).__name__}({self.model})"
 
     def sits_out(self) -> dict[str, float]:
-        """Seconds for which models still sit out; without those that do not."""
+        """Return the seconds for which models still sit out, without the models that do not."""
         left = ((name_of(chat), self._circuits.left(n)) for n, chat in enumerate(self.chats))
         return {name: seconds for name, seconds in left if seconds}
 
@@ -139,9 +139,9 @@ class FallbackState(Generic[AnyChat]):
 
 
 class Asking(Generic[AnyChat]):
-    """One question to several models: iterate over the chats to ask until one has answered.
+    """One request to several models: iterate over the chats until one has answered.
 
-    Leaving the block releases the model that was asked, also when the task is cancelled.
+    Leaving the block releases the called model, also when the task is cancelled.
     """
 
     def __init__(
@@ -174,9 +174,12 @@ class Asking(Generic[AnyChat]):
         raise self._error()
 
     def failed(self, error: WireError) -> None:
-        """The model that was asked has failed. Raises the error if no other one is to be asked."""
+        """Record that the called model has failed.
+
+        Raises the error if no other model is left to call.
+        """
         assert self._asked is not None
-        # What the first model is asked is the caller's; the next may not be able to hold it.
+        # A `RuleError` of the first model is the caller's mistake; a later model has other limits.
         if not (isinstance(error, self._on) or (isinstance(error, RuleError) and self._failures)):
             raise error
         position, self._asked = self._asked, None
@@ -187,13 +190,13 @@ class Asking(Generic[AnyChat]):
         self._failures[position] = error
 
     def answered(self) -> None:
-        """The model that was asked has answered."""
+        """Record that the called model has answered."""
         assert self._asked is not None
         position, self._asked = self._asked, None
         self._circuits.succeeded(position)
 
     def notes(self) -> tuple[Note, ...]:
-        """Notes on the reply that say why the model that is asked was asked."""
+        """Return notes on the reply that say why this model was called."""
         position = self._asked
         assert position is not None
         skipped = (n for n in range(position) if n not in self._failures)
@@ -226,7 +229,7 @@ class Asking(Generic[AnyChat]):
 
 
 def name_of(chat: Chat | AsyncChat) -> str:
-    """The name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
+    """Return the name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
     return f"{chat.provider}:{chat.model}"
 
 
@@ -243,7 +246,7 @@ def _checked_errors(given: Any) -> tuple[type[WireError], ...]:
 
 
 def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[Event, Reply]:
-    """The call, whose reply notes why its model was asked."""
+    """Return the call, whose reply notes why its model was called."""
     notes, convert = asking.notes(), call.convert
     if not notes:
         return call
@@ -255,7 +258,7 @@ def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[E
 
 
 class FallbackChat(FallbackState[Chat]):
-    """Asks the first of several models, and the next one where it fails, for threads.
+    """Calls the first of several models, and the next one if it fails, for threads.
 
     >>> from wire.testing.emulator import Emulator, EmulatorTransport
     >>> down, up = Emulator([{"fault": "500", "times": 0}]), Emulator([{"say": "Hello."}])
@@ -270,10 +273,11 @@ class FallbackChat(FallbackState[Chat]):
     >>> reply.text, reply.message.origin.provider
     ('Hello.', 'anthropic')
 
-    A model is asked with its own retries. After an error in `on` the next model is asked, with the
-    same messages: each wire leaves out what only another model can read, and notes it. No model is
-    asked after the first event of a stream. A model sits out for as long as its server asks for,
-    and after failures as `circuit` says. `reply.notes` tells who answered instead of whom, and why.
+    Each model has its own retries. After an error in `on` the next model is called, with the same
+    messages: each wire leaves out the parts that only another model can read, and notes it. No
+    model is called after the first event of a stream. A model sits out for as long as its server
+    requests, and after failures as `circuit` sets. `reply.notes` names the model that answered, the
+    models that failed, and the reasons.
 
     It has the methods `ask` and `stream` of a `Chat`, so an `Agent` takes it as its model. Raises
     `ConfigurationError` for a model that cannot hold the settings, or that has no key.
@@ -281,7 +285,7 @@ class FallbackChat(FallbackState[Chat]):
     Args:
         models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
             its own. Chats that were given are not closed.
-        on: Classes of errors after which the next model is asked.
+        on: Classes of errors after which the next model is called.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
         tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
@@ -300,9 +304,9 @@ class FallbackChat(FallbackState[Chat]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """
@@ -422,7 +426,7 @@ class FallbackChat(FallbackState[Chat]):
             yield self._begun(stack, asking, prompt)
 
     def _begun(self, stack: ExitStack, asking: Asking[Chat], prompt: Parts | None) -> ChatStream:
-        """The stream of the first model that begins to answer; `stack` closes it."""
+        """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
             for chat in asking:
                 try:
@@ -449,12 +453,12 @@ class FallbackChat(FallbackState[Chat]):
 
 
 class AsyncFallbackChat(FallbackState[AsyncChat]):
-    """`FallbackChat` for asyncio and trio: asks the next of several models where one fails.
+    """`FallbackChat` for asyncio and trio: calls the next of several models if one fails.
 
     Args:
         models: Names such as `gemini:gemini-3.8-flash`, or a `Chat` each, which may have options of
             its own. Chats that were given are not closed.
-        on: Classes of errors after which the next model is asked.
+        on: Classes of errors after which the next model is called.
         circuit: When a model that fails sits out.
         system: The system prompt. It comes before the system messages among `messages`.
         tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools
@@ -473,9 +477,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
             dialect. False by default.
-        caching: How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept
-            for longer) or `off` (also ignores `Message.cache`). By default, only messages with
-            `cache=True` ask for it.
+        caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+            longer) or `off` (also ignores `Message.cache`). By default, only messages with
+            `cache=True` request it.
         options: Name of a provider to further keys of the body, which are sent to this provider
             only.
     """
@@ -593,7 +597,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
     async def _begun(
         self, stack: AsyncExitStack, asking: Asking[AsyncChat], prompt: Parts | None
     ) -> AsyncChatStream:
-        """The stream of the first model that begins to answer; `stack` closes it."""
+        """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
             for chat in asking:
                 try:
@@ -626,7 +630,7 @@ def fallback(*chats: str | Chat) -> FallbackChat: ...
 @overload
 def fallback(*chats: AsyncChat) -> AsyncFallbackChat: ...
 def fallback(*chats: str | Chat | AsyncChat) -> FallbackChat | AsyncFallbackChat:
-    """`FallbackChat(chats)`, or `AsyncFallbackChat(chats)` for an `AsyncChat` each.
+    """Build `FallbackChat(chats)`, or `AsyncFallbackChat(chats)` if each chat is an `AsyncChat`.
 
     >>> from wire.testing.emulator import EmulatorTransport
     >>> names = "gemini:gemini-3.8-flash", "anthropic:claude-sonnet-5"

@@ -48,7 +48,7 @@ _REQUESTS: Mapping[str, Mapping[str, Any]] = {
 
 @checked_arguments(ConfigurationError)
 def model(name: str) -> Model:
-    """What is known of a model: limits, modalities, prices, and what its provider refuses.
+    """Return the known facts of a model: limits, modalities, prices, and what its provider refuses.
 
     >>> sonnet = model("anthropic:claude-sonnet-5")
     >>> sonnet.context_window, sonnet.longest_output, sonnet.source("context_window").name
@@ -62,7 +62,7 @@ def model(name: str) -> Model:
     that it lacks, they are `None`, and `reason` says why. `refuses` comes from the rules that
     requests are checked with: it needs no catalogue. Nothing is sent.
 
-    Raises `ConfigurationError` for a `name` that is no text, and for a catalogue that cannot be
+    Raises `ConfigurationError` for a `name` that is not a text, and for a catalogue that cannot be
     read.
 
     Args:
@@ -81,7 +81,7 @@ def model(name: str) -> Model:
 def cost(
     usage: Usage | None, model: str | Model, *, tier: str = "", at: datetime | None = None
 ) -> Cost:
-    """What these tokens cost, by the prices of the catalogue.
+    """Compute the cost of these tokens by the prices of the catalogue.
 
     >>> usage = Usage(input=10_000, cached=8_000, output=500)
     >>> print(cost(usage, "anthropic:claude-sonnet-5"))
@@ -91,7 +91,7 @@ def cost(
 
     `usage` must be that of one request: some vendors charge a long request more for each token.
     `Reply.cost` knows more, such as the vendor's own figure and the tier of service. The cost of an
-    unknown model is `None`, with a reason. Raises `ConfigurationError` for a `model` that is no
+    unknown model is `None`, with a reason. Raises `ConfigurationError` for a `model` that is not a
     name.
 
     Args:
@@ -105,7 +105,7 @@ def cost(
 
 
 def refused(model: str, row: Provider) -> dict[str, str]:
-    """What a request for the model is refused for, by the rules of its wire.
+    """Return the reasons why the model's provider refuses a request, by the rules of its wire.
 
     Each request of `_REQUESTS` is built and checked as one that is sent, so no second table of
     models can drift from the rules.
@@ -118,7 +118,11 @@ def refused(model: str, row: Provider) -> dict[str, str]:
 
 
 def _refusal(model: str, row: Provider, settings: Mapping[str, Any]) -> str:
-    """Why a request with these settings is refused, or one of them is left out; empty: neither."""
+    """Return the reason why a request with these settings is refused, or why one of them is left
+    out.
+
+    The text is empty if neither is the case.
+    """
     media = [Media(**settings)] if "data" in settings else []
     try:
         request = Request(messages=(Message.user(["Hi", *media]),), **({} if media else settings))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class _Asking:
-    """Which call is sent, and what came of it."""
+    """The call that is sent, and its outcome."""
 
     def __init__(self, call: StreamCall[Event, Reply]) -> None:
         self.call = call
@@ -43,19 +43,19 @@ class _Asking:
         self._restarts.append(Restart(error.message, error.partial))
 
     def restart(self) -> Restart | None:
-        """The next `Restart`. Raises the error after which nothing follows."""
+        """Return the next `Restart`. Raises the error after which nothing follows."""
         if self.error is not None:
             raise self.error
         return self._restarts.pop(0) if self._restarts else None
 
     def reply(self, received: Reply) -> Reply:
-        """The reply that the caller gets, the same object each time."""
+        """Return the reply that the caller gets, the same object each time."""
         if self._received is not received or self._reply is None:
             self._received, self._reply = received, answered(self.call, received)
         return self._reply
 
     def event(self, event: Event) -> Event:
-        """The event that the caller gets."""
+        """Return the event that the caller gets."""
         return Done(self.reply(event.reply)) if type(event) is Done else event
 
 

@@ -1,4 +1,4 @@
-"""What `Chat` and `AsyncChat` share: their settings, and how they become a request and a call."""
+"""Settings of `Chat` and `AsyncChat`, and their conversion to a request and a call."""
 
 from __future__ import annotations
 
@@ -75,9 +75,8 @@ class Settings(TypedDict, total=False):
     """True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's dialect. False
     by default."""
     caching: str | None
-    """How the vendor is asked to keep the beginning of the request: `auto`, `long` (kept for
-    longer) or `off` (also ignores `Message.cache`). By default, only messages with `cache=True` ask
-    for it."""
+    """How the vendor caches the beginning of the request: `auto`, `long` (kept for longer) or `off`
+    (also ignores `Message.cache`). By default, only messages with `cache=True` request it."""
     options: Mapping[str, Mapping[str, Any]] | None
     """Name of a provider to further keys of the body, which are sent to this provider only."""
 
@@ -94,9 +93,9 @@ class RequestOptions(Settings, total=False):
     """Further headers of this request; they replace those of the client. Values that look like keys
     are shown nowhere."""
     output_retries: int
-    """How often `ask` and `stream` ask again if an answer does not fit `output`: the model is told
-    what does not fit. 0 for never, 1 by default. A `Call` that you send with a client is sent once.
-    """
+    """How often `ask` and `stream` repeat a request whose reply does not fit `output`; the
+    repetition tells the model the problem. 0 for never, 1 by default. A `Call` that you send with a
+    client is sent once."""
 
 
 class ChatState(Generic[AnyClient]):
@@ -105,7 +104,7 @@ class ChatState(Generic[AnyClient]):
     model: str
 
     def __init__(self, parameters: Mapping[str, Any], kind: type[AnyClient]) -> None:
-        """`parameters` are those of the constructor of `Chat`, as its `locals()` has them."""
+        """Read `parameters`, those of the constructor of `Chat` as its `locals()` has them."""
         name, client = parameters["model"], parameters["client"]
         self._name = name = model_name(name, client is not None)
         if client is not None and not isinstance(client, kind):
@@ -186,9 +185,9 @@ class ChatState(Generic[AnyClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
         """
@@ -247,16 +246,16 @@ class ChatState(Generic[AnyClient]):
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
         headers: Headers | None = None,
     ) -> Call[Reply]:
-        """The call that `ask` sends with the same arguments.
+        """Build the call that `ask` sends with the same arguments.
 
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -274,9 +273,9 @@ class ChatState(Generic[AnyClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -313,16 +312,16 @@ class ChatState(Generic[AnyClient]):
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
         headers: Headers | None = None,
     ) -> StreamCall[Event, Reply]:
-        """The call that `stream` sends with the same arguments.
+        """Build the call that `stream` sends with the same arguments.
 
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
                 in JSON, and `reply.output` is its value.
-            output_retries: How often `ask` and `stream` ask again if an answer does not fit
-                `output`: the model is told what does not fit. 0 for never, 1 by default. A `Call`
-                that you send with a client is sent once.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
             system: The system prompt. It comes before the system messages among `messages`.
             tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
                 tools that the vendor's server runs, such as `wire.web_search()`.
@@ -340,9 +339,9 @@ class ChatState(Generic[AnyClient]):
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
                 Gemini's dialect. False by default.
-            caching: How the vendor is asked to keep the beginning of the request: `auto`, `long`
-                (kept for longer) or `off` (also ignores `Message.cache`). By default, only messages
-                with `cache=True` ask for it.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
             options: Name of a provider to further keys of the body, which are sent to this provider
                 only.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
@@ -409,7 +408,7 @@ class ChatState(Generic[AnyClient]):
         return count
 
     def _batch_call(self, request: Request, output: Any) -> Call[Reply]:
-        """The call that would send one request of a batch alone."""
+        """Build the call that would send one request of a batch alone."""
         from wire.neutral.stops import refuse_without_request  # most chats send no batch
 
         call = WIRES[self.row.wire].call(_with_output(request, output), self.model, self.row)
@@ -418,7 +417,7 @@ class ChatState(Generic[AnyClient]):
 
 
 def _with_output(request: Request, output: Any) -> Request:
-    """The request for a reply of the type `output`, if it is given."""
+    """Return the request with the type `output` for its reply, if one is given."""
     if output is None:
         return request
     from wire.neutral.output import OutputType  # many chats ask for no output
@@ -427,7 +426,7 @@ def _with_output(request: Request, output: Any) -> Request:
 
 
 def _with_options(call: AnyCall, parameters: Mapping[str, Any]) -> AnyCall:
-    """The call with the timeouts, the retry policy and the headers that `parameters` have."""
+    """Return the call with the timeouts, the retry policy and the headers of `parameters`."""
     timeouts, retry = parameters["timeouts"], parameters["retry"]
     changed: Any = call
     if timeouts is not USE_CLIENT_DEFAULT:
@@ -440,7 +439,9 @@ def _with_options(call: AnyCall, parameters: Mapping[str, Any]) -> AnyCall:
 
 
 def _sends_to(row: Provider, name: str) -> bool:
-    """Whether a client of `row` sends the calls of the provider `name`: the same URL and API."""
+    """Return whether a client of `row` sends the calls of the provider `name`: the same URL and
+    API.
+    """
     if name == row.name:
         return True
     own, other = PROVIDERS.get(row.name), PROVIDERS.get(name)
@@ -450,7 +451,7 @@ def _sends_to(row: Provider, name: str) -> bool:
 
 
 def _listed(messages: Any) -> tuple[Message, ...]:
-    """The messages; one message alone is a list of one, as a prompt alone is."""
+    """Return the messages as a list; one message alone becomes a list of one, as does a prompt."""
     return (messages,) if isinstance(messages, Message) else items_of("messages", messages)
 
 
@@ -482,12 +483,12 @@ def seal_chat_options(options: Any) -> None:
 
 
 def settings_of(parameters: Mapping[str, Any]) -> Settings:
-    """The settings among the parameters of a function, as its `locals()` has them."""
+    """Return the settings among the parameters of a function, as its `locals()` has them."""
     return cast(Settings, {name: parameters[name] for name in Settings.__annotations__})
 
 
 def request_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of `Chat.ask` among those of a function, as its `locals()` has them."""
+    """Return the parameters of `Chat.ask` among those of a function, as its `locals()` has them."""
     return {name: parameters[name] for name in _OF_REQUEST}
 
 
@@ -495,7 +496,7 @@ _OF_REQUEST = ("prompt", "messages", "output", *RequestOptions.__annotations__)
 
 
 def model_name(name: Any, bare: bool) -> Any:
-    """The name of a model as text, unless it may be a key: then the `Secret` of it.
+    """Return the name of a model as text; as a `Secret` if it may be a key.
 
     A name that looks random is a model's where it names its provider, or is expected to be `bare`.
     """
@@ -506,7 +507,7 @@ def model_name(name: Any, bare: bool) -> Any:
 
 
 def _settings_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that were given, with their values converted to those of `Request`."""
+    """Return the settings that were given, with their values converted to those of `Request`."""
     given: dict[str, Any] = {}
     for name in Settings.__annotations__:
         if parameters[name] is not None:

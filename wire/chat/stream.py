@@ -83,7 +83,7 @@ class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
 
 @stream_block("with chat.stream(...) as events:")
 def stream_events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iterator[ChatStream]:
-    """The stream of a reply as a block."""
+    """Yield the stream of a reply, and close it at the end of the block."""
     with streams as stream:
         yield ChatStream(stream)
 
@@ -92,6 +92,6 @@ def stream_events(streams: AbstractContextManager[Stream[Event, Reply]]) -> Iter
 async def async_stream_events(
     streams: AbstractAsyncContextManager[AsyncStream[Event, Reply]],
 ) -> AsyncIterator[AsyncChatStream]:
-    """The stream of a reply as a block."""
+    """Yield the stream of a reply, and close it at the end of the block."""
     async with streams as stream:
         yield AsyncChatStream(stream)

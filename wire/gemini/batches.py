@@ -58,8 +58,10 @@ def create_batch(
     *,
     display_name: str | None = None,
 ) -> Call[BatchOperation]:
-    """Starts a batch of requests. `requests` is a list, the name of an uploaded file (`files/ID`,
-    written with `batch_lines`), or a `GenerateContentBatch`.
+    """Start a batch of requests.
+
+    `requests` is a list, the name of an uploaded file (`files/ID`, written with `batch_lines`), or
+    a `GenerateContentBatch`.
 
     >>> print(create_batch("gemini-3.5-flash", "files/abc", display_name="b").preview())
     POST /models/gemini-3.5-flash:batchGenerateContent
@@ -78,7 +80,7 @@ def create_batch(
 
 @checked_arguments()
 def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchOperation]:
-    """Starts a batch of embeddings. Poll it with `wait_for_embed_batch`.
+    """Start a batch of embeddings. Poll it with `wait_for_embed_batch`.
 
     >>> from wire.gemini.types import InputEmbedContentConfig
     >>> batch = EmbedContentBatch(input_config=InputEmbedContentConfig(file_name="files/abc"))
@@ -99,7 +101,7 @@ def create_embed_batch(model: str, batch: EmbedContentBatch) -> Call[EmbedBatchO
 
 @checked_arguments()
 def get_batch(name: str) -> Call[BatchOperation]:
-    """Reads a batch: its state, and, once it is done, its results or the name of their file.
+    """Read a batch: its state, and, once it is done, its results or the name of their file.
 
     >>> get_batch("abc").target
     '/batches/abc'
@@ -109,7 +111,7 @@ def get_batch(name: str) -> Call[BatchOperation]:
 
 @checked_arguments()
 def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
-    """Reads a batch of embeddings, as `get_batch`."""
+    """Read a batch of embeddings, as `get_batch`."""
     return plain(EmbedBatchOperation, "GET", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
@@ -117,7 +119,7 @@ def get_embed_batch(name: str) -> Call[EmbedBatchOperation]:
 def list_batches(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListBatchesResponse]:
-    """Lists one page of the batches. Pass the response's `next_page_token` for the next page."""
+    """List one page of the batches. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListBatchesResponse,
         "GET",
@@ -131,7 +133,7 @@ def list_batches(
 def update_batch(
     name: str, batch: GenerateContentBatch, *, update_mask: str
 ) -> Call[GenerateContentBatch]:
-    """Changes the fields of a batch that `update_mask` names, such as `priority`.
+    """Change the fields of a batch that `update_mask` names, such as `priority`.
 
     >>> call = update_batch("abc", GenerateContentBatch(priority=5), update_mask="priority")
     >>> print(call.method, call.target, call.body.decode())
@@ -152,7 +154,7 @@ def update_batch(
 def update_embed_batch(
     name: str, batch: EmbedContentBatch, *, update_mask: str
 ) -> Call[EmbedContentBatch]:
-    """Changes the fields of a batch of embeddings, as `update_batch`."""
+    """Change the fields of a batch of embeddings, as `update_batch`."""
     path, body = (
         f"/{named(name, 'batches')}:updateEmbedContentBatch",
         checked(batch, EmbedContentBatch, "batch"),
@@ -164,18 +166,18 @@ def update_embed_batch(
 
 @checked_arguments()
 def cancel_batch(name: str) -> Call[Empty]:
-    """Stops a batch. The results of requests that have ended are kept."""
+    """Stop a batch. The results of requests that have ended are kept."""
     return plain(Empty, "POST", f"/{named(name, 'batches')}:cancel", host_rules=not_on_vertex)
 
 
 @checked_arguments()
 def delete_batch(name: str) -> Call[Empty]:
-    """Deletes a batch. Cancel a running batch first."""
+    """Delete a batch. Cancel a running batch first."""
     return plain(Empty, "DELETE", f"/{named(name, 'batches')}", host_rules=not_on_vertex)
 
 
 def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
-    """The batch message for each form of `requests`."""
+    """Build the batch message from any form of `requests`."""
     if isinstance(requests, GenerateContentBatch):
         return (
             requests
@@ -208,14 +210,14 @@ def _batch(requests: Any, display_name: str | None) -> GenerateContentBatch:
 
 
 def batch_call(method: str, path: str, body: bytes = b"") -> Call[BatchOperation]:
-    """A call whose response is a batch."""
+    """Build a call whose response is a batch."""
     return msgspec.structs.replace(
         plain(BatchOperation, method, path, body, host_rules=not_on_vertex), parse=parse_batch
     )
 
 
 def _request_body(request: Any, path: str) -> bytes:
-    """One request of a batch as JSON.
+    """Encode one request of a batch as JSON.
 
     Raises `RuleError` as `generate_content` does; `path` of the request begins its paths.
     """
@@ -237,8 +239,10 @@ def _mask(update_mask: str) -> dict[str, str]:
 
 
 def parse_batch(body: bytes) -> BatchOperation:
-    """Parses a batch. Each response in it remembers its bytes, so that a later request can send
-    its Content back unchanged.
+    """Parse a batch.
+
+    Each response in it remembers its bytes, so that a later request can send its Content back
+    unchanged.
 
     Raises the provider's error if the body is one, `StreamInvalid` if it is malformed.
     """
@@ -274,7 +278,9 @@ def _remember_response(item: InlinedResponse, fields: Fields) -> None:
 def wait_for_batch(
     batch: str | BatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[BatchOperation]:
-    """A flow that polls a batch until it is done, and returns it. Run it with `client.run(flow)`.
+    """Return a flow that polls a batch until it is done, and then returns the batch.
+
+    Run it with `client.run(flow)`.
 
     `every` is the pause between two polls, `most` the sum of the pauses, both in seconds.
 
@@ -292,7 +298,7 @@ def wait_for_batch(
 def wait_for_embed_batch(
     batch: str | EmbedBatchOperation, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[EmbedBatchOperation]:
-    """A flow that polls a batch of embeddings, as `wait_for_batch`."""
+    """Return a flow that polls a batch of embeddings, as `wait_for_batch`."""
     name = named((batch.name if isinstance(batch, EmbedBatchOperation) else batch) or "", "batches")
     return _polled(get_embed_batch(name), name, PollPolicy(every, most))
 
@@ -316,8 +322,9 @@ def _pending(name: str, operation: BatchOperation | EmbedBatchOperation) -> str 
 
 @checked_arguments()
 def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
-    """The file of requests for `create_batch`, one JSON line for each. Upload it with
-    `upload_file`. The key of each request comes back with its result.
+    """Build the file of requests for `create_batch`, with one JSON line for each request.
+
+    Upload it with `upload_file`. The key of each request comes back with its result.
 
     >>> from wire.gemini import contents
     >>> batch_lines({"a": GenerateContentRequest(contents=contents("Hi"))})
@@ -344,7 +351,7 @@ def batch_lines(requests: Mapping[str, GenerateContentRequest]) -> bytes:
 
 @checked_arguments()
 def batch_results(data: bytes) -> list[InlinedResponse]:
-    """Parses a file of results, as `download_file` returns it: one line for each request, in the
+    """Parse a file of results, as `download_file` returns it: one line for each request, in the
     order of the requests, with the key of each.
 
     A line may also be a bare response or a bare error.
@@ -360,14 +367,14 @@ def batch_results(data: bytes) -> list[InlinedResponse]:
 
 @checked_arguments()
 def embed_batch_results(data: bytes) -> list[InlinedEmbedContentResponse]:
-    """Parses a file of results of a batch of embeddings, as `batch_results`."""
+    """Parse a file of results of a batch of embeddings, as `batch_results`."""
     return [
         _line(line, InlinedEmbedContentResponse, number) for number, line in numbered_lines(data)
     ]
 
 
 def _result(line: bytes, number: int) -> InlinedResponse:
-    """The result on a line, which is an `InlinedResponse`, or its response or error alone."""
+    """Parse one line of results: an `InlinedResponse`, or a response or an error alone."""
     fields = fields_of(line)
     if {"candidates", "promptFeedback", "usageMetadata"} & set(fields):
         response = _line(line, GenerateContentResponse, number)

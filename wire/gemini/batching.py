@@ -50,7 +50,7 @@ _STATUSES: dict[str, BatchStatus] = {
 def create_batch(
     calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
 ) -> Flow[Batch]:
-    """A flow that submits the bodies of calls by the ids of their requests.
+    """Return a flow that submits the bodies of calls by the ids of their requests.
 
     Raises `ConfigurationError` on Vertex, which has another batch API.
     """
@@ -76,13 +76,13 @@ def create_batch(
 
 
 def newest_batch(row: Provider) -> Flow[str]:
-    """A flow that needs no call: batches have names."""
+    """Return a flow that makes no call and returns an empty id, since batches have names."""
     yield from ()
     return ""
 
 
 def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
-    """A flow that searches for the batch of that name."""
+    """Return a flow that searches for the batch with the given name."""
     token: str | None = None
     for _ in range(MOST_PAGES):
         page = yield from ask(batches.list_batches(_PAGE, token))
@@ -96,18 +96,18 @@ def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch |
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that reads the state of a batch."""
+    """Return a flow that reads the state of a batch."""
     return _batch((yield from ask(batches.get_batch(id))), row)
 
 
 def cancel_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that stops a batch, and reads its state."""
+    """Return a flow that stops a batch and reads its state."""
     yield from ask(batches.cancel_batch(id))
     return (yield from get_batch(id, row))
 
 
 def batch_results(batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
-    """A flow that reads the results of a batch that has ended.
+    """Return a flow that reads the results of a batch that has ended.
 
     Raises the batch's own error if it has no results.
     """
@@ -127,7 +127,10 @@ def batch_results(batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
 
 
 def _line(result: InlinedResponse, number: int, batch: str) -> ResultLine:
-    """The results are in the order of the requests: one without a key is named by its number."""
+    """Convert one result to a line.
+
+    A result without a key is named by its number, since results are in the order of the requests.
+    """
     key = result.key or (result.metadata or {}).get("key")
     id = key if isinstance(key, str) else str(number)
     if result.response is not None:
@@ -173,8 +176,8 @@ def _count(number: int | str | None) -> int | None:
 
 
 def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
-    """A flow that uploads a file, waits until the server has read it, and returns media that refer
-    to it.
+    """Return a flow that uploads a file, waits until the server has processed it, and returns media
+    that refer to it.
     """
     not_on_vertex(files.get_file("x"), row)
     file = yield from uploads.upload_file(
@@ -185,10 +188,10 @@ def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
 
 
 def delete_file(reference: str, row: Provider) -> Flow[object]:
-    """A flow that deletes the file of `Media.url`."""
+    """Return a flow that deletes the file of `Media.url`."""
     return (yield from ask(files.delete_file(f"files/{reference.rpartition('/')[2]}")))
 
 
 def file_reference() -> str:
-    """A `Media.url` of no file, for a request that is checked before the upload."""
+    """Return a placeholder for `Media.url`, for a request that is checked before the upload."""
     return "https://generativelanguage.googleapis.com/v1beta/files/x"

@@ -19,8 +19,9 @@ from wire.gemini.types import CachedContent, Empty, ListCachedContentsResponse
 
 @checked_arguments()
 def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
-    """Stores the beginning of requests on the server. `cache.model` is required; one of `ttl` and
-    `expire_time` is allowed.
+    """Store the beginning of requests on the server.
+
+    `cache.model` is required; one of `ttl` and `expire_time` is allowed.
 
     >>> call = create_cached_content(CachedContent(model="gemini-3.5-flash", ttl="300s"))
     >>> print(call.target, call.body.decode())
@@ -57,7 +58,9 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
 def _with_full_model(
     cache: CachedContent, call: Call[CachedContent], provider: Provider
 ) -> Call[CachedContent]:
-    """The full name of the model for Vertex, from the prefix of the client's row: `/v1beta1/` and
+    """Put the full name of the model into a call to Vertex.
+
+    The prefix of the client's row has its beginning: `/v1beta1/` and
     `projects/P/locations/L/publishers/google`.
     """
     parent = provider.prefix.lstrip("/").partition("/")[2]
@@ -72,7 +75,7 @@ def _with_full_model(
 
 @checked_arguments()
 def get_cached_content(name: str) -> Call[CachedContent]:
-    """Reads the metadata of a cache. The server does not return its contents."""
+    """Read the metadata of a cache. The server does not return its contents."""
     return plain(CachedContent, "GET", f"/{named(name, 'cachedContents')}")
 
 
@@ -80,7 +83,7 @@ def get_cached_content(name: str) -> Call[CachedContent]:
 def list_cached_contents(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListCachedContentsResponse]:
-    """Lists one page of the caches. Pass the response's `next_page_token` for the next page."""
+    """List one page of the caches. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListCachedContentsResponse, "GET", "/cachedContents", query=page(page_size, page_token)
     )
@@ -93,8 +96,9 @@ def update_cached_content(
     ttl: str | float | None = None,
     expire_time: str | datetime.datetime | None = None,
 ) -> Call[CachedContent]:
-    """Changes when a cache expires: `ttl` seconds from now, or at `expire_time`. Nothing else of a
-    cache can be changed.
+    """Change when a cache expires: `ttl` seconds from now, or at `expire_time`.
+
+    Nothing else of a cache can be changed.
 
     >>> call = update_cached_content("abc", ttl=300)
     >>> print(call.method, call.target, call.body.decode())
@@ -120,7 +124,7 @@ def update_cached_content(
 
 @checked_arguments()
 def delete_cached_content(name: str) -> Call[Empty]:
-    """Deletes a cache. The server answers 403 for a cache that does not exist any more.
+    """Delete a cache. The server answers 403 for a cache that does not exist any more.
 
     >>> call = delete_cached_content("abc")
     >>> call.method, call.target
@@ -130,7 +134,9 @@ def delete_cached_content(name: str) -> Call[Empty]:
 
 
 def duration(seconds: str | float) -> str:
-    """A duration in the server's spelling, from a number of seconds. A text is returned unchanged.
+    """Convert a number of seconds to a duration in the server's spelling.
+
+    A text is returned unchanged.
 
     >>> duration(300), duration(0.5), duration("300s")
     ('300s', '0.5s', '300s')

@@ -130,7 +130,7 @@ class ContextCache:
 
     @checked_arguments()
     def tick(self, now: float) -> Flow[None]:
-        """A flow that counts, creates or prolongs the cache if that is due at `now`.
+        """Return a flow that counts, creates or prolongs the cache if that is due at `now`.
 
         It raises no error of a call: a failure is added to `notes`, with the time until the next
         tick, which tries again. If the failure may pass, that is `RETRY_SECONDS`, or the time that
@@ -160,7 +160,7 @@ class ContextCache:
             yield from self._create(now)
 
     def close(self) -> Flow[None]:
-        """A flow that deletes the cache. Closing twice has no effect.
+        """Return a flow that deletes the cache. Closing twice has no effect.
 
         A failure is added to `notes`; the server deletes the cache when its `ttl` has passed.
         """
@@ -180,7 +180,7 @@ class ContextCache:
             self.tokens = response.total_tokens or 0
 
     def _countable(self) -> GenerateContentRequest:
-        """The shared beginning as a request that countTokens accepts.
+        """Return the shared beginning as a request that countTokens accepts.
 
         The server refuses to count a request without Contents, so that the system instruction is
         sent as the first of them.
@@ -235,7 +235,7 @@ class ContextCache:
 
     @checked_arguments()
     def apply(self, request: GenerateContentRequest) -> GenerateContentRequest:
-        """The request to send now: with the name of the cache, or with the whole beginning.
+        """Return the request to send now: with the name of the cache, or with the whole beginning.
 
         Fields that the request does not set come from the shared beginning. A request that sets
         one of them to another value is sent without the cache. A request that names a cache of its
@@ -257,8 +257,8 @@ class ContextCache:
 
     @checked_arguments()
     def shortened(self, call: AnyCall) -> AnyCall:
-        """A call of generateContent or streamGenerateContent with the name of the cache in place of
-        its beginning.
+        """Return a call of generateContent or streamGenerateContent with the name of the cache in
+        place of its beginning.
 
         Without a cache, and for a call with another beginning, it returns the call unchanged. All
         other values of the body keep their bytes.
@@ -273,7 +273,7 @@ class ContextCache:
 
     @checked_arguments()
     def generate(self, request: GenerateContentRequest) -> Flow[GenerateContentResponse]:
-        """A flow that sends the request and returns the response.
+        """Return a flow that sends the request and returns the response.
 
         If the server has lost the cache, the request is sent once more, with the whole beginning.
         """
@@ -287,13 +287,14 @@ class ContextCache:
 
     @checked_arguments()
     def call(self, request: GenerateContentRequest) -> Call[GenerateContentResponse]:
-        """The call that sends a request which `apply` returned."""
+        """Build the call that sends a request which `apply` returned."""
         return generate_content(self.model, request)
 
     @checked_arguments()
     def lost(self, error: WireError) -> bool:
-        """Whether an error means that the server has lost the cache. If so, requests no longer name
-        the cache, and the next tick creates a new one.
+        """Return whether an error means that the server has lost the cache.
+
+        If so, requests no longer name the cache, and the next tick creates a new one.
 
         Such an error has status 403, 404 or 400, and its message contains the id of the cache or
         "cached content". The server sends `CachedContent not found (or permission denied)` with
@@ -316,7 +317,7 @@ class ContextCache:
 
 
 def _fields(request: GenerateContentRequest) -> dict[str, Any]:
-    """The fields that a request with a cache must not have (G62)."""
+    """Return the fields that a request with a cache must not have (G62)."""
     return {
         "system_instruction": request.system_instruction,
         "tools": request.tools,
@@ -326,7 +327,7 @@ def _fields(request: GenerateContentRequest) -> dict[str, Any]:
 
 @checked_arguments(ConfigurationError)
 def shared_beginning(call: Call[Any] | StreamCall[Any, Any]) -> GenerateContentRequest | None:
-    """The beginning of a call of generateContent that further calls will repeat: its system
+    """Return the beginning of a call of generateContent that further calls will repeat: its system
     instruction, tools and tool config.
 
     >>> from wire.gemini import contents

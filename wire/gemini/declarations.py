@@ -34,8 +34,9 @@ def function_declaration(
     *,
     response: Mapping[str, Any] | Schema | None = None,
 ) -> FunctionDeclaration:
-    """Declares one function that the model may call. `parameters` and `response` are JSON Schema or
-    Gemini's `Schema`.
+    """Declare one function that the model may call.
+
+    `parameters` and `response` are JSON Schema or Gemini's `Schema`.
 
     >>> city = {"type": "object", "properties": {"city": {"type": "string"}}}
     >>> function_declaration("get_weather", "Weather of a city.", city).parameters
@@ -68,7 +69,7 @@ def function_declaration(
 def _lowered(
     source: Mapping[str, Any] | Schema | None, path: str, report: list[Note]
 ) -> Schema | None:
-    """The schema in Gemini's dialect; `None` for an object without properties.
+    """Convert a schema to Gemini's dialect; return `None` for an object without properties.
 
     Older backends refuse an OBJECT with empty properties; every backend accepts a function without
     the field (G44, S0-01).
@@ -93,7 +94,7 @@ def _lowered(
 
 @checked_arguments()
 def tools(*definitions: FunctionDeclaration | Tool | Mapping[str, Any]) -> Noted[Tool]:
-    """Builds the `tools` of a request: one Tool with all declarations, then the built-in tools.
+    """Build the `tools` of a request: one Tool with all declarations, then the built-in tools.
 
     A definition is a `FunctionDeclaration`, a `Tool`, or a mapping in the form of chat completions,
     bare (`{"name", "description", "parameters"}`) or wrapped (`{"type": "function", "function":
@@ -154,7 +155,7 @@ _BUILT_IN = {
 
 
 def _built_in(definition: Mapping[str, Any], path: str) -> Tool | None:
-    """The Tool that a mapping of a built-in tool stands for; `None` for a function.
+    """Return the Tool for a mapping of a built-in tool; `None` for a function.
 
     Raises `RuleError` for a type of tool that Gemini does not have.
     """
@@ -200,7 +201,9 @@ _DECLARATION_KEYS = frozenset({"name", "description", "parameters", "response"})
 
 
 def declared(definition: Any, path: str, report: list[Note]) -> FunctionDeclaration:
-    """The declaration for a mapping. `path` of the mapping begins the paths of notes and errors.
+    """Convert a mapping to its declaration.
+
+    `path` of the mapping begins the paths of notes and errors.
 
     Raises as `tools`.
     """

@@ -24,7 +24,7 @@ S = TypeVar("S", bound=WireStruct)
 
 
 def decode(body: bytes, kind: type[S]) -> S:
-    """Decodes a request body as a `kind`.
+    """Decode a request body as a `kind`.
 
     >>> from wire.gemini.types import GenerateContentRequest
     >>> decode(
@@ -50,7 +50,7 @@ def decode(body: bytes, kind: type[S]) -> S:
 
 
 def _canonical(value: Any, hint: Any) -> Any:
-    """`value` in camelCase, without nulls, and with lists in place of bare objects.
+    """Return `value` in camelCase, without nulls, and with lists in place of bare objects.
 
     `hint` is the type of the value. It decides which nulls stay: in a field of type `Any`, such as
     `parametersJsonSchema`, null is a value and not an absent field.
@@ -79,7 +79,9 @@ def _canonical(value: Any, hint: Any) -> Any:
 
 @functools.cache
 def _fields(kind: type[WireStruct]) -> tuple[dict[str, str], dict[str, Any]]:
-    """Two mappings: both spellings of each key -> its name on the wire; that name -> its type."""
+    """Return two mappings: both spellings of each key -> its name on the wire; that name -> its
+    type.
+    """
     hints = typing.get_type_hints(kind)
     pairs = list(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
     return {**dict(pairs), **{name: name for _, name in pairs}}, {
@@ -88,7 +90,7 @@ def _fields(kind: type[WireStruct]) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def _struct(hint: Any) -> type[WireStruct] | None:
-    """The struct among the types that a hint allows."""
+    """Return the struct among the types that a hint allows."""
     return next(
         (
             each
@@ -100,8 +102,8 @@ def _struct(hint: Any) -> type[WireStruct] | None:
 
 
 def _inside(hint: Any, container: type) -> Any:
-    """The type of the items, if the hint allows a container of this type: list items, or the values
-    of a dict.
+    """Return the type of the items, if the hint allows a container of this type: list items, or the
+    values of a dict.
     """
     for each in _members(hint):
         if typing.get_origin(each) is container:
@@ -110,7 +112,7 @@ def _inside(hint: Any, container: type) -> Any:
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
-    """The types of a union; a hint that is no union is its only member."""
+    """Return the types of a union; any other hint is its own only member."""
     return (
         typing.get_args(hint)
         if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union

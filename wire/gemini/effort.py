@@ -18,7 +18,7 @@ LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
 
 
 def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | None:
-    """The thinking config for an effort; `None` for a model that does not think.
+    """Return the thinking config for an effort; `None` for a model that does not think.
 
     An unlisted effort is sent as a level of that name. `report` gets a note if the model cannot
     think as little, or at the level, that the effort requests.
@@ -41,7 +41,7 @@ def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | No
 
 
 def _tokens(word: str, of: Family, report: list[Note]) -> int:
-    """The budget for an effort, within the range of the model (G57)."""
+    """Return the budget for an effort, within the range of the model (G57)."""
     limits = budget(of)
     if word == "none":
         if limits is None or limits.off:
@@ -58,7 +58,7 @@ def _tokens(word: str, of: Family, report: list[Note]) -> int:
 
 
 def _level(word: str, of: Family, report: list[Note]) -> str:
-    """The level for an effort, or the next higher level that the model has (G59)."""
+    """Return the level for an effort, or the next higher level that the model has (G59)."""
     if word == "none":
         level = next(level for level in LEVELS if not _lacks(of, level))
         report.append(
@@ -77,8 +77,9 @@ def _level(word: str, of: Family, report: list[Note]) -> str:
 
 
 def _lacks(of: Family, level: str) -> bool:
-    """Whether the model refuses the level, or its documentation does not list it. No Pro model
-    lists MINIMAL.
+    """Return whether the model refuses the level, or its documentation does not list it.
+
+    No Pro model lists MINIMAL.
     """
     if of.name != "gemini" or of.version is None:
         return False

@@ -29,7 +29,7 @@ MAX_BATCH_REQUESTS = 100
 
 @checked_arguments()
 def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]:
-    """Embeds one Content as one vector. A text is sent as a Content with one part.
+    """Embed one Content as one vector. A text is sent as a Content with one part.
 
     >>> print(embed_content("gemini-embedding-001", "Hi").preview())
     POST /models/gemini-embedding-001:embedContent
@@ -49,7 +49,7 @@ def embed_content(model: str, request: Embeddable) -> Call[EmbedContentResponse]
 def batch_embed_contents(
     model: str, requests: BatchEmbedContentsRequest | Sequence[Embeddable]
 ) -> Call[BatchEmbedContentsResponse]:
-    """Embeds up to 100 Contents, each as its own vector, in order. The Gemini API only.
+    """Embed up to 100 Contents, each as its own vector, in order. The Gemini API only.
 
     >>> call = batch_embed_contents("gemini-embedding-001", ["Hi"])
     >>> call.target

@@ -48,7 +48,7 @@ HostRules = Callable[[Any, Provider], Any]
 def generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> Call[GenerateContentResponse]:
-    """Requests one complete response.
+    """Request one complete response.
 
     >>> call = generate_content(
     ...     "gemini-3.8-flash",
@@ -71,7 +71,7 @@ def generate_content(
 def whole_call(
     model: str, request: GenerateContentRequest, checked: bool
 ) -> tuple[Call[GenerateContentResponse], Conversation]:
-    """As `generate_content`; also returns the conversation, as the rules read it."""
+    """Return the call of `generate_content`, and its conversation as the rules read it."""
     path, endpoint = resource(model), "generateContent"
     body, conversation, host_rules = _generate_body(request, model, endpoint, checked)
     call = Call(
@@ -92,8 +92,9 @@ def whole_call(
 def stream_generate_content(
     model: str, request: GenerateContentRequest, *, checked: bool = True
 ) -> StreamCall[GenerateContentResponse, GenerateContentResponse]:
-    """Requests a response as server-sent events. `result()` of the stream returns the same struct
-    as `generate_content`.
+    """Request a response as server-sent events.
+
+    `result()` of the stream returns the same struct as `generate_content`.
 
     >>> call = stream_generate_content(
     ...     "gemini-3.8-flash",
@@ -110,7 +111,7 @@ def stream_generate_content(
 def streamed_call(
     model: str, request: GenerateContentRequest, checked: bool
 ) -> tuple[StreamCall[GenerateContentResponse, GenerateContentResponse], Conversation]:
-    """As `stream_generate_content`; also returns the conversation, as the rules read it."""
+    """Return the call of `stream_generate_content`, and its conversation as the rules read it."""
     path, endpoint = resource(model), "streamGenerateContent"
     body, conversation, host_rules = _generate_body(request, model, endpoint, checked)
     call: StreamCall[GenerateContentResponse, GenerateContentResponse] = StreamCall(
@@ -134,8 +135,9 @@ def streamed_call(
 def count_tokens(
     model: str, request: CountTokensRequest | GenerateContentRequest | Sequence[Content]
 ) -> Call[CountTokensResponse]:
-    """Counts the tokens of an input. For a `GenerateContentRequest`, the system instruction and the
-    tools are counted too.
+    """Count the tokens of an input.
+
+    For a `GenerateContentRequest`, the system instruction and the tools are counted too.
 
     >>> count_tokens("gemini-3.5-flash", [Content(parts=[{"text": "Hi"}])]).target
     '/models/gemini-3.5-flash:countTokens'
@@ -163,7 +165,7 @@ def count_tokens(
 
 
 def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[CountTokensResponse]:
-    """Moves the fields of the request to the top of the body for Vertex, which has no
+    """Move the fields of the request to the top of the body for Vertex, which has no
     `generateContentRequest` there.
     """
     if provider.dialect.api != "vertex":
@@ -195,7 +197,7 @@ def _for_vertex(call: Call[CountTokensResponse], provider: Provider) -> Call[Cou
 def list_models(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListModelsResponse]:
-    """Lists one page of the models. Pass the response's `next_page_token` for the next page.
+    """List one page of the models. Pass the response's `next_page_token` for the next page.
 
     >>> list_models(50).target
     '/models?pageSize=50'
@@ -211,7 +213,7 @@ def list_models(
 
 @checked_arguments()
 def get_model(model: str) -> Call[Model]:
-    """Reads the metadata of a model: token limits, methods, defaults.
+    """Read the metadata of a model: token limits, methods, defaults.
 
     >>> get_model("gemini-3.5-flash").target
     '/models/gemini-3.5-flash'
@@ -225,15 +227,15 @@ def get_model(model: str) -> Call[Model]:
 
 
 def generate_body(request: GenerateContentRequest) -> bytes:
-    """Encodes a request as JSON. Raises `RuleError` for a request that every model refuses."""
+    """Encode a request as JSON. Raises `RuleError` for a request that every model refuses."""
     return _generate_body(request, "", "generateContent", True)[0]
 
 
 def _generate_body(
     request: GenerateContentRequest, model: str, endpoint: str, checked: bool
 ) -> tuple[bytes, Conversation, HostRules | None]:
-    """The request as JSON, its conversation, and the rules that a client applies with its own host
-    before sending.
+    """Encode a request; return its JSON, its conversation, and the rules that a client applies with
+    its own host before sending.
     """
     if not isinstance(request, GenerateContentRequest):
         raise wrong_type("request", request, "GenerateContentRequest")
@@ -255,14 +257,14 @@ def _refuse_on_host(
     call: AnyCall,
     provider: Provider,
 ) -> AnyCall:
-    """Raises `RuleError` for a request that the provider's host refuses."""
+    """Raise `RuleError` for a request that the provider's host refuses."""
     refuse(check_encoded(request, model, provider, endpoint, conversation, again=True))
     return call
 
 
 def _body(request: T) -> tuple[bytes, T, Kinds]:
-    """The request as JSON, the request decoded from that JSON, with plain dicts as structs, and the
-    kinds of its contents.
+    """Encode a request; return its JSON, the request decoded from that JSON with plain dicts as
+    structs, and the kinds of its contents.
     """
     turns = getattr(request, "contents", None)
     kinds = kinds_of(turns if isinstance(turns, (list, tuple)) else ())
@@ -274,7 +276,8 @@ def _body(request: T) -> tuple[bytes, T, Kinds]:
 
 
 def _with_received_parts(turn: object, decoded: Content) -> Content:
-    """A Content that was decoded from the body, with the received parts of the original `turn`.
+    """Return a Content that was decoded from the body, with the received parts of the original
+    `turn`.
 
     Received parts keep their remembered bytes that way. A decoded part knows its fields only, so
     that a part of an unknown kind would look empty to the rules (G6).

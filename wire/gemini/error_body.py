@@ -52,7 +52,7 @@ class _Errors(ErrorReader[Status]):
     )
 
     def fields(self, received: dict[str, Any]) -> dict[str, Any]:
-        """The fields of the error, with an integer code: relays send the code as text."""
+        """Return the fields of the error, with an integer code: relays send the code as text."""
         fields = super().fields(received)
         code = fields.get("code")
         if isinstance(code, str) and len(code) == 3 and code.isdecimal():
@@ -60,11 +60,13 @@ class _Errors(ErrorReader[Status]):
         return fields
 
     def code(self, error: Status) -> str | None:
-        """Name of the google.rpc code."""
+        """Return the name of the google.rpc code."""
         return error.status
 
     def words(self, error: Status) -> str:
-        """The text that `classes` search: the message, and a line for each reason and quota id."""
+        """Return the text that `classes` search: the message, and a line for each reason and quota
+        id.
+        """
         details = self.details(error)
         return "\n".join(
             [
@@ -75,14 +77,14 @@ class _Errors(ErrorReader[Status]):
         )
 
     def message(self, error: Status) -> str:
-        """The message, with the first invalid field that the details name."""
+        """Return the message, with the first invalid field that the details name."""
         message = super().message(error)
         violations = [each for one in self.details(error) for each in one.field_violations or ()]
         field = next((each.field for each in violations if each.field), None)
         return f"{message} (field {field})" if field and field not in message else message
 
     def details(self, error: Status) -> tuple[ErrorDetail, ...]:
-        """The google.rpc details."""
+        """Return the google.rpc details."""
         return tuple(error.details or ())
 
 
@@ -91,7 +93,9 @@ ERRORS = _Errors()
 
 @checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error for a response with an error status. Its `details` are google.rpc details.
+    """Build the typed error for a response with an error status.
+
+    Its `details` are google.rpc details.
 
     >>> body = b'{"error":{"code":503,"message":"Overloaded.","status":"UNAVAILABLE"}}'
     >>> error = parse_error(503, {}, body)

@@ -8,7 +8,7 @@ from wire.gemini.types import Status
 
 
 def failed(error: Status | None, subject: str, raw: bytes = b"") -> APIError:
-    """The typed error of a failed job. `subject` begins its message, `raw` is the response.
+    """Build the typed error of a failed job. `subject` begins its message, `raw` is the response.
 
     The `code` of an error inside a job is a google.rpc code; it is mapped to an HTTP status.
 

@@ -30,15 +30,17 @@ class Family(msgspec.Struct, frozen=True):
     variant: str = ""
 
     def since(self, major: int, minor: int = 0) -> bool:
-        """Whether it is a Gemini of this version or a later one."""
+        """Return whether it is a Gemini of this version or a later one."""
         return self.name == "gemini" and self.version is not None and self.version >= (major, minor)
 
     def before(self, major: int, minor: int = 0) -> bool:
-        """Whether it is a Gemini older than this version."""
+        """Return whether it is a Gemini older than this version."""
         return self.name == "gemini" and self.version is not None and self.version < (major, minor)
 
     def within(self, first: Version, past: Version) -> bool:
-        """Whether it is a Gemini from version `first` on, `first` included, and before `past`."""
+        """Return whether it is a Gemini from version `first` on, `first` included, and before
+        `past`.
+        """
         return self.since(*first) and self.before(*past)
 
 
@@ -47,7 +49,7 @@ UNKNOWN = Family()
 
 @functools.lru_cache(maxsize=256)
 def family(model: str) -> Family:
-    """The family of a model. `model` is its name, or a resource name that ends with it.
+    """Return the family of a model. `model` is its name, or a resource name that ends with it.
 
     >>> family("models/gemini-2.5-flash-lite-preview-06-17")
     Family(name='gemini', version=(2, 5), variant='flash-lite')
@@ -82,7 +84,7 @@ class Budget(msgspec.Struct, frozen=True):
     off: bool
 
     def accepts(self, tokens: int) -> bool:
-        """Whether the model accepts this budget (G57)."""
+        """Return whether the model accepts this budget (G57)."""
         return tokens == -1 or (tokens == 0 and self.off) or self.low <= tokens <= self.high
 
 
@@ -112,22 +114,22 @@ UNSIGNED = frozenset({((3, 0), "pro-image")})
 
 
 def budget(of: Family) -> Budget | None:
-    """The thinking budgets that a model accepts; `None` if they are unknown."""
+    """Return the thinking budgets that a model accepts; `None` if they are unknown."""
     return BUDGETS.get((of.version, of.variant)) if of.name == "gemini" and of.version else None
 
 
 def is_of(of: Family, version: Version, variant: str) -> bool:
-    """Whether the model is the Gemini of this version and variant."""
+    """Return whether the model is the Gemini of this version and variant."""
     return of.name == "gemini" and of.version == version and of.variant == variant
 
 
 def ends_with_user(of: Family) -> bool:
-    """Whether the model requires that a user turn ends the conversation (G15)."""
+    """Return whether the model requires that a user turn ends the conversation (G15)."""
     return of.since(3, 6) or is_of(of, (3, 5), "flash-lite")
 
 
 def signs_calls(of: Family) -> bool:
-    """Whether the model signs its calls, and refuses one of the current turn without its signature
-    (G24).
+    """Return whether the model signs its calls, and refuses one of the current turn without its
+    signature (G24).
     """
     return of.since(3) and (of.version, of.variant) not in UNSIGNED

@@ -28,7 +28,7 @@ from wire.gemini.types import (
 
 @checked_arguments()
 def get_file(name: str) -> Call[File]:
-    """Reads the metadata of a file by its id or full name.
+    """Read the metadata of a file by its id or full name.
 
     >>> get_file("abc-1").target
     '/files/abc-1'
@@ -40,7 +40,7 @@ def get_file(name: str) -> Call[File]:
 def list_files(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFilesResponse]:
-    """Lists one page of the files. Pass the response's `next_page_token` for the next page."""
+    """List one page of the files. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListFilesResponse,
         "GET",
@@ -52,21 +52,22 @@ def list_files(
 
 @checked_arguments()
 def delete_file(name: str) -> Call[Empty]:
-    """Deletes a file. The server deletes it by itself after 48 hours."""
+    """Delete a file. The server deletes it by itself after 48 hours."""
     return plain(Empty, "DELETE", f"/{named(name, 'files')}", host_rules=not_on_vertex)
 
 
 @checked_arguments()
 def create_file(file: File) -> Call[CreateFileResponse]:
-    """Creates a file from its metadata, without bytes. `upload_file` creates one with bytes."""
+    """Create a file from its metadata, without bytes. `upload_file` creates one with bytes."""
     body = checked(CreateFileRequest(file=file), CreateFileRequest)
     return plain(CreateFileResponse, "POST", "/files", body, host_rules=not_on_vertex)
 
 
 @checked_arguments()
 def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
-    """Registers objects of Google Cloud Storage as files, so that requests can refer to them. The
-    objects are not copied.
+    """Register objects of Google Cloud Storage as files, so that requests can refer to them.
+
+    The objects are not copied.
 
     >>> register_files(["gs://bucket/a.pdf"]).body
     b'{"uris":["gs://bucket/a.pdf"]}'
@@ -79,8 +80,9 @@ def register_files(uris: Sequence[str]) -> Call[RegisterFilesResponse]:
 
 @checked_arguments()
 def download_file(name: str) -> Call[bytes]:
-    """Downloads the bytes of a generated file or of a batch's results. The server does not return
-    the bytes of uploaded files.
+    """Download the bytes of a generated file or of a batch's results.
+
+    The server does not return the bytes of uploaded files.
 
     >>> download_file("files/abc").preview().url
     '/download/files/abc:download?alt=media'
@@ -102,7 +104,9 @@ def download_file(name: str) -> Call[bytes]:
 
 @checked_arguments()
 def wait_for_file(file: str | File, *, every: float = 2.0, most: float = 600.0) -> Flow[File]:
-    """A flow that polls a file until it is ACTIVE, and returns it. Run it with `client.run(flow)`.
+    """Return a flow that polls a file until it is ACTIVE, and then returns the file.
+
+    Run it with `client.run(flow)`.
 
     `every` is the pause between two polls, `most` the sum of the pauses, both in seconds.
 

@@ -38,7 +38,7 @@ asked for `$alt=json;enum-encoding=int`. Ends where the numbers of the two hosts
 
 
 def reason_of(finish: OpenEnum | None, *, calls: bool = False) -> StopReason:
-    """The neutral stop reason of a finish reason; an unlisted finish reason is "other".
+    """Return the neutral stop reason of a finish reason; an unlisted finish reason is "other".
 
     `calls` is whether the response has function calls: Gemini sends `STOP` for them too.
 

@@ -80,7 +80,7 @@ def _merged(chunks: Sequence[Fields]) -> Fields:
 
 
 def _objects(raw: Any) -> list[msgspec.Raw]:
-    """The items of a list of objects; empty if any item is not an object, as in `decoded`."""
+    """Return the items of a list of objects; empty if an item is not one, as in `decoded`."""
     items = items_of(raw)
     return items if all(bytes(memoryview(item)[:1]) == b"{" for item in items) else []
 
@@ -102,8 +102,10 @@ def _merged_candidate(pieces: Sequence[Fields]) -> Fields:
 
 
 def _last_values(objects: Sequence[Fields]) -> Fields:
-    """The last value of each key. An empty value, such as `groundingMetadata: {}` in a later chunk,
-    does not replace an earlier one: it adds nothing, and the earlier value would be lost.
+    """Return the last value of each key.
+
+    An empty value, such as `groundingMetadata: {}` in a later chunk, does not replace an earlier
+    one: it adds nothing, and the earlier value would be lost.
     """
     merged: Fields = {}
     for each in objects:
@@ -203,7 +205,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, 
         return data
 
     def text_key(self, position: int) -> str:
-        """The key of the text."""
+        """Return the key of the text."""
         return "text"
 
 
@@ -222,7 +224,7 @@ class _Slices:
         self._parts: list[msgspec.Raw] | None = None
 
     def content(self) -> msgspec.Raw:
-        """The bytes of the Content."""
+        """Return the bytes of the Content."""
         if self._content is None:
             candidates = items_of(fields_of(msgspec.Raw(self._data)).get("candidates"))
             content: msgspec.Raw = fields_of(candidates[self._candidate])["content"]
@@ -230,7 +232,7 @@ class _Slices:
         return self._content
 
     def part(self, position: int) -> msgspec.Raw:
-        """The bytes of one of its parts."""
+        """Return the bytes of one of its parts."""
         if self._parts is None:
             self._parts = items_of(fields_of(self.content()).get("parts"))
         return self._detached(self._parts[position])

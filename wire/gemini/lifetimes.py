@@ -64,7 +64,7 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Lifetime], ...] = (
 
 @functools.lru_cache(maxsize=256)
 def lifetime(model: str) -> Lifetime:
-    """The days of a model; of a name that is not listed nothing is known.
+    """Return the dates of a model's lifetime; all are unknown for a name that is not listed.
 
     >>> lifetime("gemini-2.0-flash-001").shutdown, lifetime("models/gemini-3.8-flash").shutdown
     ('2026-06-01', '')
@@ -75,7 +75,7 @@ def lifetime(model: str) -> Lifetime:
 
 
 def is_shut_down(model: str, day: str = AS_OF) -> bool:
-    """Whether a model was gone on a day.
+    """Return whether a model is shut down on a day.
 
     >>> is_shut_down("gemini-3-pro-preview"), is_shut_down("gemini-3-pro-preview", "2026-03-08")
     (True, False)

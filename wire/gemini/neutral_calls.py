@@ -63,8 +63,8 @@ _PREFIXES = {
     "fact": "task: fact checking | query: ",
     "code": "task: code retrieval | query: ",
 }
-"""What gemini-embedding-2 reads of a task. It ignores `taskType`. Source: Gemini's guide to
-embeddings, June 2026; that each `taskType` gives the same vector is reported in
+"""The prefix by which gemini-embedding-2 knows a task. It ignores `taskType`. Source: Gemini's
+guide to embeddings, June 2026; that each `taskType` gives the same vector is reported in
 embeddings-benchmark/mteb#4851.
 """
 
@@ -80,7 +80,7 @@ text embeddings.
 def count_call(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> Call[TokenCount] | None:
-    """The call of countTokens for a neutral request. Raises as `render_request`."""
+    """Return the call of countTokens for a neutral request. Raises as `render_request`."""
     return converted(count_tokens(model, render_request(request, model, provider)), _count)
 
 
@@ -92,7 +92,10 @@ def _count(response: CountTokensResponse) -> TokenCount:
 
 @checked_arguments()
 def models_call(cursor: str = "", provider: Provider | str = "gemini") -> Call[ModelPage]:
-    """The call for one page of the models. Vertex has no such list: the client refuses the call."""
+    """Return the call for one page of the models.
+
+    Vertex has no such list: the client refuses the call.
+    """
     return converted(list_models(page_token=cursor or None), _page)
 
 
@@ -117,8 +120,8 @@ def _page(page: ListModelsResponse) -> ModelPage:
 def embed_flow(
     request: EmbedRequest, model: str, provider: Provider | str = "gemini"
 ) -> Flow[Embeddings]:
-    """The flow that embeds all texts: with batchEmbedContents; on Vertex with predict, or with
-    embedContent for gemini-embedding-2, which takes one text there.
+    """Return the flow that embeds all texts: with batchEmbedContents; on Vertex with predict, or
+    with embedContent for gemini-embedding-2, which takes one text there.
     """
     on_vertex = provider_row(provider).dialect.api == "vertex"
     if not model.rpartition("/")[2].startswith(_READS_PREFIXES):

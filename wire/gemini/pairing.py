@@ -16,13 +16,13 @@ C = TypeVar("C")
 
 
 def keys_of_call(call: FunctionCall) -> Keys:
-    """The keys that a call may share with its response."""
+    """Return the keys that a call may share with its response."""
     named = ("name", call.name)
     return (("id", call.id), named) if call.id else (("name without id", call.name), named)
 
 
 def keys_of_response(response: FunctionResponse) -> Keys:
-    """The keys that a response may share with its call."""
+    """Return the keys that a response may share with its call."""
     if response.id:
         return ("id", response.id), ("name without id", response.name)
     return (("name", response.name),)
@@ -31,7 +31,7 @@ def keys_of_response(response: FunctionResponse) -> Keys:
 def unanswered(
     calls: Iterable[C], responses: Sequence[FunctionResponse], of: Callable[[C], FunctionCall]
 ) -> list[C]:
-    """The calls without a response. Each response answers the first call that has none yet.
+    """Return the calls without a response. Each response answers the first call that has none yet.
 
     `of` gets the function call out of an item of `calls`.
     """

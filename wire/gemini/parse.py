@@ -159,7 +159,10 @@ _NO_SOURCES = (None, None, None)
 
 
 def _first(response: GenerateContentResponse) -> Candidate | None:
-    """The candidate with index 0. A chunk of a stream with several candidates may lack it."""
+    """Return the candidate with index 0.
+
+    A chunk of a stream with several candidates may lack it.
+    """
     return next((candidate for candidate in response.candidates or () if not candidate.index), None)
 
 
@@ -180,7 +183,10 @@ _METADATA_KEYS = frozenset(
 
 
 def _is_call(wire: Part) -> bool:
-    """Whether a part is a complete call. Vertex can stream the arguments of a call in fragments."""
+    """Return whether a part is a complete call.
+
+    Vertex can stream the arguments of a call in fragments.
+    """
     call = wire.function_call
     return (
         call is not None
@@ -191,7 +197,7 @@ def _is_call(wire: Part) -> bool:
 
 
 def _has_servers(body: bytes) -> bool:
-    """Whether the request names MCP servers.
+    """Return whether the request names MCP servers.
 
     Gemini then makes calls itself, and reports them in the same form as calls for the client.
     """
@@ -199,7 +205,9 @@ def _has_servers(body: bytes) -> bool:
 
 
 def _server_calls(wire_parts: Iterable[Part]) -> frozenset[int]:
-    """Indexes of the calls that a server made. The client must not make them again (G11).
+    """Return the indexes of the calls that a server made.
+
+    The client must not make them again (G11).
 
     Such a call is followed by its result, with only other calls and results between the two. After
     any other part, a call without a result is one for the client.
@@ -261,7 +269,7 @@ def _part(wire: Part, *, served: bool) -> NeutralPart:
 
 
 def _odd_text(response: GenerateContentResponse, candidate: Candidate) -> str:
-    """The content or the parts of a candidate, if they have another type than the wire's."""
+    """Return the content or the parts of a candidate as text, if their type is not the wire's."""
     if candidate.content is not None:
         return odd_text(candidate.content.raw, "parts")
     index = (response.candidates or []).index(candidate)
@@ -274,7 +282,7 @@ def _details(wire: Part) -> tuple[dict[str, object], ...]:
 
 
 def _payload(wire: Part) -> tuple[str, object]:
-    """The key and the value of the payload of a part; an empty key if it has no payload."""
+    """Return the key and the value of the payload of a part; an empty key if it has no payload."""
     fields = plain(encode(wire))
     return next(
         (
@@ -287,7 +295,7 @@ def _payload(wire: Part) -> tuple[str, object]:
 
 
 def _media(wire: Part) -> Media | None:
-    """The media of a part; `None` if it has none, or if they are malformed."""
+    """Return the media of a part; `None` if it has none, or if they are malformed."""
     blob, file, video = wire.inline_data, wire.file_data, wire.video_metadata
     clip: dict[str, Any] = {}
     if video is not None:
@@ -425,7 +433,7 @@ class EventReader:
         self._half_is_thought: bool | None = None
 
     def feed(self, chunk: GenerateContentResponse) -> list[Event]:
-        """The events of one chunk."""
+        """Return the events of one chunk."""
         try:
             if (
                 not chunk.candidates
@@ -453,7 +461,7 @@ class EventReader:
 
     @checked_arguments()
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
-        """The events of chunks that repeat the last one, a text, with other texts."""
+        """Return the events of chunks that repeat the last one, a text, with other texts."""
         if not self._is_own:
             return []
         if self._half_is_thought:
@@ -464,7 +472,7 @@ class EventReader:
 
     @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
-        """The last events: text and calls that were held back, and `Done` with the reply.
+        """Return the last events: text and calls that were held back, and `Done` with the reply.
 
         Raises `BlockedError` if the vendor's filters removed the complete reply.
         """
@@ -548,7 +556,7 @@ class EventReader:
 
 
 def _is_plain_text(part: Part) -> bool:
-    """Whether folding may join the part to another: it has no keys but `text` and `thought`."""
+    """Return whether folding may join the part to another: it has only `text` and `thought`."""
     return part == Part(text=part.text, thought=part.thought)
 
 

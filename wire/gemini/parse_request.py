@@ -119,7 +119,7 @@ def parse_request(
 
 
 def _unread(struct: msgspec.Struct, read: Sequence[str], prefix: str) -> list[Note]:
-    """A note for each field with a value that is not among those that are `read`."""
+    """Return a note for each field that has a value and is not listed in `read`."""
     return [
         Note(f"{prefix}{key}", "left out: it has no neutral form")
         for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
@@ -140,7 +140,7 @@ def _effort(thinking: ThinkingConfig) -> str | None:
 
 
 def _output(config: GenerationConfig) -> tuple[Output | None, str]:
-    """The form of the answer, and the words for one that has no schema."""
+    """Return the requested form of the answer, and the instruction for JSON without a schema."""
     kind = config.response_mime_type or "text/plain"
     if kind == "text/plain":
         return None, ""
@@ -165,7 +165,7 @@ class _Reader:
         self._waiting = Waiting()
 
     def messages(self, contents: Sequence[Content]) -> Iterator[Message]:
-        """The messages; responses of functions become messages of their own.
+        """Yield the messages; responses of functions become messages of their own.
 
         Google's SDKs keep a Content for each chunk of a stream: those of the model in a row are one
         message.
@@ -225,7 +225,7 @@ class _Reader:
 
 
 def _part_of_result(part: FunctionResponsePart) -> Part:
-    """Media of a result as a part of their own."""
+    """Return the media of a result as a part of their own."""
     blob, file = part.inline_data, part.file_data
     return Part(
         inline_data=Blob(data=blob.data, mime_type=blob.mime_type) if blob is not None else None,
@@ -244,7 +244,7 @@ def _part(part: Part, path: str) -> NeutralPart:
 
 
 def _media(part: Part, path: str) -> Media:
-    """The media of a part, as `parse_reply` reads them."""
+    """Return the media of a part, as `parse_reply` reads them."""
     content = Content(role="model", parts=[part])
     response = GenerateContentResponse(candidates=[Candidate(content=content)])
     parts = parse_reply(response).message.parts
@@ -301,7 +301,7 @@ _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "m
 
 
 def json_schema(schema: Schema) -> dict[str, Any]:
-    """A schema of Google's dialect as JSON Schema.
+    """Convert a schema of Google's dialect to JSON Schema.
 
     >>> json_schema(Schema(type="STRING", nullable=True))
     {'type': ['string', 'null']}

@@ -58,8 +58,10 @@ W = TypeVar("W", bound=WireStruct)
 def system_instruction(
     system: str, messages: Mapping[int, Message], report: list[Note]
 ) -> Content | None:
-    """The system instruction, with one part for each text: `system`, then the texts of the system
-    messages among `messages`, by index. `None` if all of them are blank (S2-20, S2-30, S4-06).
+    """Return the system instruction, with one part for each text: `system`, then the texts of the
+    system messages among `messages`, by index.
+
+    `None` if all of them are blank (S2-20, S2-30, S4-06).
     """
     parts = [Part(text=system)] if system.strip() else []
     for index, message in messages.items():
@@ -84,8 +86,9 @@ def wire_turns(
     *,
     vertex: bool = False,
 ) -> list[Content]:
-    """The Contents of a conversation without violations (`wire.history.check`). System messages are
-    skipped; `system_instruction` renders them.
+    """Return the Contents of a conversation without violations (`wire.history.check`).
+
+    System messages are skipped; `system_instruction` renders them.
 
     `texts` are the `own_texts` of the messages, and `answers` the results of the calls, by the path
     of the message with the calls. `tools` are the names of the request's functions. Notes are added
@@ -110,8 +113,8 @@ _NAMES = ToolNames(
 def _safe_names(
     messages: Iterable[tuple[int, Message]], tools: Iterable[str], report: list[Note]
 ) -> dict[str, str]:
-    """Function names in calls of other vendors that Gemini refuses -> new names that it accepts
-    (G28).
+    """Map each function name that Gemini refuses, in calls of other vendors, to a name that it
+    accepts (G28).
 
     A new name differs from all names in the conversation and in `tools`: the model would confuse
     two functions with one name.
@@ -129,7 +132,7 @@ def _safe_names(
 
 
 def _is_own(origin: Origin | None) -> bool:
-    """Whether a message or part was received from the model that the request is for.
+    """Return whether a message or part was received from the model that the request is for.
 
     `history.sendable` has removed the origins of other models, so that the wire is enough.
     """
@@ -162,8 +165,10 @@ class _Renderer:
     def contents(
         self, messages: Sequence[Message], texts: Mapping[int, str], answers: Mapping[str, Answers]
     ) -> list[Content]:
-        """The Contents. The results of a turn are in the order of its calls, since Gemini pairs
-        calls without ids by position (G18b).
+        """Build the Contents.
+
+        The results of a turn are in the order of its calls, since Gemini pairs calls without ids by
+        position (G18b).
         """
         contents: list[Content] = []
         for index, message in enumerate(messages):
@@ -199,7 +204,7 @@ class _Renderer:
         return parts
 
     def _assistant(self, message: Message, path: str) -> Content | None:
-        """A message of the model: its received bytes if it is unedited, else part by part."""
+        """Render a message of the model: its received bytes if it is unedited, else its parts."""
         received = self._received(message.origin, content_in, path)
         if received is not None:
             if _matches(received, message.parts):
@@ -221,7 +226,8 @@ class _Renderer:
         return Content(role="model", parts=parts) if parts else None
 
     def _received(self, origin: Origin | None, read: Callable[[bytes], W], path: str) -> W | None:
-        """The struct in the remembered bytes; `None` if there are none, or if they are malformed.
+        """Return the struct in the remembered bytes; `None` if there are none, or if they are
+        malformed.
 
         Bytes of a saved conversation may be malformed, since its file can be edited.
         """
@@ -237,13 +243,13 @@ class _Renderer:
             return None
 
     def _remember_call(self, part: NeutralPart, wire: Part, path: str) -> None:
-        """Keeps a call as sent: its result needs the same name and, if Gemini gave one, its id."""
+        """Keep a call as sent: its result needs the same name and, if Gemini gave one, its id."""
         if isinstance(part, ToolCall) and wire.function_call is not None:
             self._calls[part.id] = wire.function_call
             self._paths[id(wire)] = path
 
     def _part(self, part: NeutralPart, path: str) -> Part | None:
-        """A part that this model did not send; `None` if Gemini has no field for it."""
+        """Render a part that this model did not send; `None` if Gemini has no field for it."""
         if isinstance(part, Text):
             return Part(text=part.text, thought_signature=part.signature or None)
         if isinstance(part, Thought):
@@ -269,7 +275,7 @@ class _Renderer:
         return None
 
     def _call(self, call: ToolCall, path: str) -> Part:
-        """The call without its id: Gemini gets only the ids that it gave (S1-02)."""
+        """Render a call without its id: Gemini gets only the ids that it gave (S1-02)."""
         if not isinstance(call.arguments, Mapping):
             remedy = "wire.history.repair(messages), or remove the call and its result"
             raise _refused(
@@ -293,7 +299,9 @@ class _Renderer:
     # --- results
 
     def _results(self, answers: Answers) -> list[Content]:
-        """The results of one turn, then the media of results if this model refuses them inside."""
+        """Render the results of one turn, then the media of results if this model refuses them
+        inside.
+        """
         if answers.moved:
             self._report.append(
                 Note(answers.moved, "results were put into the order of their calls")
@@ -364,7 +372,7 @@ class _Renderer:
         )
 
     def _name(self, media: Media, path: str) -> str | None:
-        """The name of the media, on Vertex only. Notes a `detail`, which Gemini lacks."""
+        """Return the name of the media, on Vertex only. Notes a `detail`, which Gemini lacks."""
         if media.detail not in ("", "auto"):
             self._report.append(Note(f"{path}.detail", "left out: Gemini has no such field"))
         if media.name and not self._vertex:
@@ -379,7 +387,8 @@ class _Renderer:
 def parse_message(
     raw: bytes, provider: Provider | str = "gemini", *, part: bool = False
 ) -> tuple[Message, ...]:
-    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+    """Parse the bytes of a message that `parse_reply` made and that was saved; return each message
+    that they can mean.
 
     With `part`, they are the bytes of one part. There is more than one reading if it depends on
     settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
@@ -393,8 +402,10 @@ def parse_message(
 
 
 def _matches(content: Content, parts: Sequence[NeutralPart]) -> bool:
-    """Whether the Content in the remembered bytes has as many parts, and its calls where the
-    neutral message has them. If the file of a conversation was edited by hand, it may not.
+    """Return whether the Content in the remembered bytes has as many parts, and its calls where the
+    neutral message has them.
+
+    If the file of a conversation was edited by hand, it may not.
     """
     wires = content.parts or ()
     return len(wires) == len(parts) and all(
@@ -408,7 +419,7 @@ def _encoded(data: bytes) -> str:
 
 
 def _type_of(media: Media, path: str) -> str:
-    """The media type as given, else by the extension of the URL (S2-28)."""
+    """Return the media type as given, else by the extension of the URL (S2-28)."""
     if media.media_type:
         return media.media_type
     try:

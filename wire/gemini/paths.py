@@ -35,8 +35,9 @@ _SEGMENT = re.compile(r"[A-Za-z0-9_.@-]*[A-Za-z0-9_@-][A-Za-z0-9_.@-]*")
 
 
 def resource(model: str) -> str:
-    """The resource name of a model: `models/X` for `X`. Names with a slash are returned unchanged
-    (S2-19).
+    """Return the resource name of a model: `models/X` for `X`.
+
+    Names with a slash are returned unchanged (S2-19).
 
     >>> resource("gemini-3.8-flash"), resource("tunedModels/mine")
     ('models/gemini-3.8-flash', 'tunedModels/mine')
@@ -57,7 +58,10 @@ def resource(model: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _resource(model: str) -> str:
-    """As `resource`. Raises `ValueError`, so that a key in place of a name is not kept here."""
+    """Return the resource name, as `resource`.
+
+    Raises `ValueError`, so that a key in place of a name is not kept here.
+    """
     name = model if "/" in model else f"models/{model}"
     # A key would be part of the URL, which is logged (R-27).
     if not all(map(_SEGMENT.fullmatch, name.split("/"))) or known_credential(name):
@@ -66,7 +70,7 @@ def _resource(model: str) -> str:
 
 
 def named(name: str, collection: str) -> str:
-    """The full resource name of a member of a collection. `name` is its id or its full name.
+    """Return the full resource name of a member of a collection. `name` is its id or its full name.
 
     >>> named("abc-1", "files"), named("projects/p/locations/eu/cachedContents/1", "cachedContents")
     ('files/abc-1', 'projects/p/locations/eu/cachedContents/1')
@@ -90,7 +94,7 @@ _MAX_INT32 = 2**31 - 1
 
 
 def page(page_size: int | None, page_token: str | None, **more: str | None) -> dict[str, str]:
-    """The query of a list method. A parameter that is `None` is not sent."""
+    """Return the query of a list method. A parameter that is `None` is not sent."""
     if not isinstance(page_size, int | None):
         problem = f"expected an integer, not {type(page_size).__name__}"
         raise RuleError(violations=[Violation("pageSize", problem, "G1")])
@@ -115,7 +119,10 @@ def plain(
     query: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Call[S]:
-    """A call whose response body is one struct of type `kind`. `more` are fields of `Call`."""
+    """Build a call whose response body is one struct of type `kind`.
+
+    `more` are fields of `Call`.
+    """
     return Call(
         "gemini",
         method,
@@ -130,7 +137,7 @@ def plain(
 
 
 def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
-    """Encodes a request of type `kind` as JSON.
+    """Encode a request of type `kind` as JSON.
 
     Raises `RuleError` for another type, and with the JSON path of a value that its field does not
     allow.
@@ -144,7 +151,7 @@ def checked(value: Any, kind: type[T], path: str = "request") -> bytes:
 
 
 def not_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
-    """Host rules of an endpoint that Vertex AI lacks, or has under another path.
+    """Return the call of an endpoint that Vertex AI lacks, or has under another path.
 
     Raises `ConfigurationError` if the provider is Vertex.
     """
@@ -152,7 +159,7 @@ def not_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
 
 
 def only_on_vertex(call: Call[Any], provider: Provider) -> Call[Any]:
-    """Host rules of an endpoint that the Gemini API lacks.
+    """Return the call of an endpoint that the Gemini API lacks.
 
     Raises `ConfigurationError` if the provider is the Gemini API.
     """

@@ -22,8 +22,9 @@ from wire.gemini.types import (
 
 @checked_arguments()
 def predict(model: str, request: PredictRequest) -> Call[PredictResponse]:
-    """Runs a model of the older method predict, such as Imagen. Each model has its own instances
-    and parameters.
+    """Run a model of the older method predict, such as Imagen.
+
+    Each model has its own instances and parameters.
 
     >>> request = PredictRequest(instances=[{"prompt": "A cat"}], parameters={"sampleCount": 1})
     >>> predict("imagen-4.0-generate-001", request).target
@@ -36,7 +37,7 @@ def predict(model: str, request: PredictRequest) -> Call[PredictResponse]:
 
 @checked_arguments()
 def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]:
-    """Starts a long job, such as a video. Poll the returned operation with `get_operation`."""
+    """Start a long job, such as a video. Poll the returned operation with `get_operation`."""
     return plain(
         Operation,
         "POST",
@@ -47,8 +48,10 @@ def predict_long_running(model: str, request: PredictRequest) -> Call[Operation]
 
 @checked_arguments()
 def get_operation(name: str) -> Call[Operation]:
-    """Reads a long-running operation by its full name: `models/M/operations/ID`,
-    `fileSearchStores/S/operations/ID`, `batches/ID`. The Gemini API only.
+    """Read a long-running operation by its full name: `models/M/operations/ID`,
+    `fileSearchStores/S/operations/ID`, `batches/ID`.
+
+    The Gemini API only.
 
     >>> get_operation("models/veo-3.0-generate-001/operations/abc").target
     '/models/veo-3.0-generate-001/operations/abc'
@@ -66,7 +69,7 @@ def get_operation(name: str) -> Call[Operation]:
 def compute_tokens(
     model: str, request: ComputeTokensRequest | Sequence[Content]
 ) -> Call[ComputeTokensResponse]:
-    """Splits Contents into tokens: their texts and ids. Vertex only.
+    """Split Contents into tokens: their texts and ids. Vertex only.
 
     >>> call = compute_tokens("gemini-3.5-flash", [Content(parts=[{"text": "Hi"}])])
     >>> call.target

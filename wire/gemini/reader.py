@@ -116,7 +116,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         super().__init__(limits)
         self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
         self._blocked = False
-        # The first chunk, while no chunk has a field of a response. A JSON body that is no response
+        # The first chunk, while no chunk has a field of a response. A JSON body of another kind
         # decodes to an empty struct; it must not pass as a chunk of a truncated stream.
         self._empty = b""
 
@@ -145,13 +145,15 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         self.finished = finished
 
     def is_whole(self) -> bool:
-        """Each candidate has a finish reason, or the prompt was blocked; nothing is truncated."""
+        """Return whether each candidate has a finish reason, or the prompt was blocked; nothing is
+        truncated then.
+        """
         return not self.rest and (
             self._blocked or (bool(self._open) and not any(self._open.values()))
         )
 
     def incomplete(self) -> StreamError:
-        """`StreamInvalid` if no chunk has a field of a response, else as in the base class."""
+        """Return `StreamInvalid` if no chunk has a field of a response, else the base's error."""
         if not self._empty:
             return super().incomplete()
         return StreamInvalid(

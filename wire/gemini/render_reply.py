@@ -50,11 +50,11 @@ class ReplyWriter:
         self._response: dict[str, Any] = {}
 
     def begin(self) -> bytes:
-        """Nothing: the first event is the first chunk."""
+        """Return no bytes: the first event is the first chunk."""
         return b""
 
     def feed(self, event: Event) -> bytes:
-        """The chunk for one event."""
+        """Render the chunk for one event."""
         if isinstance(event, TextDelta):
             return self._chunk([{"text": event.text}])
         if isinstance(event, ThoughtDelta) and self._received.thoughts:
@@ -62,7 +62,7 @@ class ReplyWriter:
         return self._end(event.reply) if isinstance(event, Done) else b""
 
     def body(self) -> bytes:
-        """The whole response."""
+        """Render the whole response."""
         return encoded(self._response)
 
     def _chunk(self, parts: list[dict[str, Any]]) -> bytes:
@@ -110,7 +110,9 @@ class ReplyWriter:
 
 
 def _grounding(citations: list[Citation], text: str) -> dict[str, Any]:
-    """Pages, and the segments of the text that rest on them, with positions in bytes of UTF-8."""
+    """Render the pages, and the segments of the text that they support, with positions in bytes of
+    UTF-8.
+    """
 
     def size(of: str) -> int:
         return len(of.encode(errors="surrogatepass"))
@@ -135,7 +137,7 @@ def _media(media: Media) -> dict[str, Any]:
 
 
 def usage_of(usage: Usage) -> dict[str, int]:
-    """The token counts of the wire: the candidates are without the thoughts.
+    """Convert usage to the token counts of the wire; the count of the candidates excludes thoughts.
 
     >>> usage_of(Usage(input=30, output=5, reasoning=2))["candidatesTokenCount"]
     3

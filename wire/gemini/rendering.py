@@ -52,8 +52,9 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 @checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "gemini") -> Call[Reply]:
-    """The request as a call with one complete reply. Arguments and errors are those of
-    `stream_call`.
+    """Render the request as a call with one complete reply.
+
+    Arguments and errors are those of `stream_call`.
 
     >>> from wire.neutral.messages import Message
     >>> call(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash").target
@@ -68,8 +69,9 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
 def stream_call(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call with a stream of events. `reply()` of the stream returns the same reply
-    as `call`.
+    """Render the request as a call with a stream of events.
+
+    `reply()` of the stream returns the same reply as `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
@@ -92,7 +94,7 @@ def stream_call(
 def render_request(
     request: Request, model: str, provider: Provider | str = "gemini"
 ) -> GenerateContentRequest:
-    """The body of the request as a struct, without the `options` of the request.
+    """Render the body of the request as a struct, without the `options` of the request.
 
     >>> from wire.neutral.messages import Message
     >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash")
@@ -155,7 +157,7 @@ def _wire_call(
     model: str,
     row: Provider,
 ) -> AnyCall:
-    """The call of the raw API, made by `make`, with the rules of the provider's host.
+    """Build a call of the raw API with `make`, and add the rules of the provider's host.
 
     The call itself is not checked, since `wire_call` does so for the host that is known here. It
     checks what the call was made of, whose conversation is read once.
@@ -178,10 +180,10 @@ class _Rules(msgspec.Struct):
     model: str
     endpoint: str
     conversation: Conversation | None = None
-    """That of the request, as building its call has read it."""
+    """The conversation of the request, read when its call was built."""
 
     def check(self, rendered: GenerateContentRequest, row: Provider) -> list[Violation]:
-        """The violations for the host of a provider."""
+        """Return the violations for the host of a provider."""
         return check_encoded(rendered, self.model, row, self.endpoint, self.conversation)
 
 
@@ -192,8 +194,8 @@ _OF_THE_CACHE = {"system_instruction": "system", "tools": "tools", "tool_config"
 def _beside_cached_content(
     rendered: GenerateContentRequest, request: Request, row: Provider
 ) -> GenerateContentRequest:
-    """The request without what the server wants in the cached content alone, if the options name
-    one (G62).
+    """Return the request without the fields that the server wants only in the cached content, if
+    the options name one (G62).
     """
     named = merged_options(request.options, row.name, rendered).get("cachedContent")
     left_out = [name for name in _OF_THE_CACHE if getattr(rendered, name) is not None]
@@ -205,7 +207,7 @@ def _beside_cached_content(
 
 
 def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
-    """A call whose `parse` reads a response that came in another way. It is not sent.
+    """Return a call whose `parse` reads a response that came in another way. It is not sent.
 
     Ids of calls are made of `seed`.
     """
@@ -216,7 +218,10 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
 def _reader(
     raw: Call[Any] | StreamCall[Any, Any], model: str, row: Provider
 ) -> ReplyReader[GenerateContentResponse]:
-    """The parsers of replies and events. Ids of calls are derived from the body of the request."""
+    """Build the parsers of replies and events.
+
+    Ids of calls are derived from the body of the request.
+    """
     context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
         functools.partial(parse_reply, **context),
@@ -256,7 +261,9 @@ def _tools(request: Request, model: str, row: Provider, report: list[Note]) -> l
 
 
 def _lower(tool: Function, path: str, *, raw: bool) -> tuple[FunctionDeclaration, tuple[Note, ...]]:
-    """The declaration of a tool, and its notes. `path` of the tool begins the paths of errors.
+    """Return the declaration of a tool, and its notes.
+
+    `path` of the tool begins the paths of errors.
 
     The result is computed once for each tool; all requests with the tool share the declaration.
     """
@@ -272,8 +279,10 @@ _KEYS_OF_EMPTY_PARAMETERS = frozenset(
 
 
 def _has_parameters(parameters: Mapping[str, Any]) -> bool:
-    """Whether a schema allows any parameter. A function without parameters is sent without the
-    field, which every backend accepts (G44, S0-01).
+    """Return whether a schema allows any parameter.
+
+    A function without parameters is sent without the field, which every backend accepts (G44,
+    S0-01).
     """
     named = (
         parameters.get("properties")
@@ -284,7 +293,7 @@ def _has_parameters(parameters: Mapping[str, Any]) -> bool:
 
 
 def _converted(tool: Function, path: str) -> FunctionDeclaration:
-    """The declaration with its schemas in Gemini's dialect."""
+    """Convert the schemas of the declaration to Gemini's dialect."""
     from wire.gemini.declarations import declared  # many requests have no tools
 
     definition: dict[str, Any] = {
@@ -298,7 +307,9 @@ def _converted(tool: Function, path: str) -> FunctionDeclaration:
 
 
 def _raw(tool: Function) -> FunctionDeclaration:
-    """The declaration with its JSON Schema unchanged, except for a missing `type` of the root."""
+    """Return the declaration with its JSON Schema unchanged, except for a missing `type` of the
+    root.
+    """
     report: list[Note] = []
     parameters: Any = tool.parameters if _has_parameters(tool.parameters) else msgspec.UNSET
     if parameters is not msgspec.UNSET and "properties" in parameters and "type" not in parameters:
@@ -355,7 +366,7 @@ def _generation_config(request: Request, of: Family, report: list[Note]) -> Gene
 
 
 def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[str, Any]:
-    """The fields that request JSON instead of prose (S2-22)."""
+    """Return the fields that request JSON instead of prose (S2-22)."""
     if output is None:
         return {}
     if raw:

@@ -23,26 +23,26 @@ TYPES = ("STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL")
 
 
 def fail(path: str, message: str, rule: str = "", remedy: str = "") -> NoReturn:
-    """Raises `SchemaError` for the schema at `path`."""
+    """Raise `SchemaError` for the schema at `path`."""
     violation = Violation(path=path, message=message, rule=rule, remedy=remedy)
     raise SchemaError(str(violation), violations=(violation,)) from None
 
 
 def inferred(node: dict[str, Any]) -> tuple[str, ...]:
-    """The types that the enum or other keywords of an untyped node imply."""
+    """Return the types that the enum or other keywords of an untyped node imply."""
     if "enum" in node:
         return distinct(kind_of(value) for value in node["enum"])
     return distinct(node.get("hints", ()))
 
 
 def distinct(types: Iterable[str]) -> tuple[str, ...]:
-    """The types without duplicates, in order. NUMBER includes INTEGER."""
+    """Return the types without duplicates, in order. NUMBER includes INTEGER."""
     unique = tuple(dict.fromkeys(types))
     return tuple(kind for kind in unique if kind != "INTEGER" or "NUMBER" not in unique)
 
 
 def kind_of(value: Any) -> str:
-    """The type of a JSON value."""
+    """Return the type of a JSON value."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):
@@ -55,13 +55,13 @@ def kind_of(value: Any) -> str:
 
 
 def fits(value: Any, types: Sequence[str] | None) -> bool:
-    """Whether a value has one of the types; `None` stands for all types."""
+    """Return whether a value has one of the types; `None` stands for all types."""
     kind = kind_of(value)
     return types is None or kind in types or (kind == "INTEGER" and "NUMBER" in types)
 
 
 def types_in(value: Any, path: str) -> tuple[str, ...]:
-    """The value of `type`, or the members of a list of types, as names of the proto."""
+    """Return `type` as names of the proto: its value, or the members of a list of types."""
     names = value if isinstance(value, (list, tuple)) else [value]
     types = []
     for name in names:
@@ -87,14 +87,16 @@ def types_in(value: Any, path: str) -> tuple[str, ...]:
 
 
 def sequence(value: Any, path: str) -> list[Any]:
-    """The value as a list. Raises `SchemaError` for another type."""
+    """Return the value as a list. Raises `SchemaError` for another type."""
     if not isinstance(value, (list, tuple)):
         fail(path, f"must be a list, not {type(value).__name__}")
     return list(value)
 
 
 def count(value: Any, path: str) -> int:
-    """The value as an integer from 0 to 2**63 - 1. An int64 may be text, as in the proto's JSON.
+    """Return the value as an integer from 0 to 2**63 - 1.
+
+    An int64 may be text, as in the proto's JSON.
 
     Raises `SchemaError` for other values.
     """
@@ -108,14 +110,14 @@ def count(value: Any, path: str) -> int:
 
 
 def number(value: Any, path: str) -> int | float:
-    """The value as a finite number. Raises `SchemaError` for other values."""
+    """Return the value as a finite number. Raises `SchemaError` for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e308:
         return value
     fail(path, f"must be a finite number, not {quoted(value, 50)}")
 
 
 def as_json(value: Any, path: str) -> str:
-    """The value as JSON text, to compare values: in Python, 1, 1.0 and True are equal."""
+    """Encode the value as JSON, to compare values: in Python, 1, 1.0 and True are equal."""
     try:
         return json.dumps(checked(value, path, plain=True), sort_keys=True)
     except RuleError as error:

@@ -146,7 +146,7 @@ class _Conflict(Exception):
 
 @checked_arguments()
 def schema(source: Mapping[str, Any] | bool, *, path: str = "") -> Schema:
-    """Converts JSON Schema, as Pydantic, msgspec and OpenAI tools write it, to Gemini's Schema.
+    """Convert JSON Schema, as Pydantic, msgspec and OpenAI tools write it, to Gemini's Schema.
 
     `wire.notes(result)` reports each change with its path in the source, below `path` if given.
 
@@ -226,7 +226,7 @@ class _Walk:
     # --- reading: one schema of the source in canonical keywords, inner schemas left unread -------
 
     def merge(self, schemas: _Schemas) -> _Node:
-        """Merges the given schemas into one node."""
+        """Merge the given schemas into one node."""
         node: _Node = {}
         queue = deque(schemas)
         while queue:
@@ -241,8 +241,8 @@ class _Walk:
         return node
 
     def read(self, at: _At) -> tuple[_Node, list[_At]]:
-        """The node of one schema, and the schemas that must hold besides: the target of `$ref`,
-        members of allOf.
+        """Read one schema; return its node, and the schemas that must hold too: the target of
+        `$ref`, and members of allOf.
         """
         if at.source is True:
             return {}, []
@@ -279,8 +279,9 @@ class _Walk:
     def keyword(
         self, node: _Node, name: str, value: Any, path: str, at: _At, more: list[_At]
     ) -> Iterator[str]:
-        """Adds one keyword to `node`, or notes that it is dropped. Yields the type that the keyword
-        applies to.
+        """Add one keyword to `node`, or note that it is dropped.
+
+        Yields the type that the keyword applies to.
         """
         if name in TYPES_OF_KEYWORD and not (name == "required" and isinstance(value, bool)):
             yield TYPES_OF_KEYWORD[name][0]
@@ -371,7 +372,7 @@ class _Walk:
             self.note(path, "dropped, the Schema proto has no such keyword")
 
     def target(self, ref: Any, path: str, at: _At) -> _At:
-        """The schema that a `$ref` refers to (RFC 6901).
+        """Resolve a `$ref` to the schema that it refers to (RFC 6901).
 
         The followed references are kept with it: a reference that occurs among them is recursive,
         and the proto cannot express it (G55).
@@ -409,7 +410,7 @@ class _Walk:
         return _At(target, at.path, (*at.refs, ref))
 
     def items(self, node: _Node, raw: _Node, at: _At) -> None:
-        """Lowers all forms of `items` to one schema for all elements, the only form of the proto.
+        """Lower all forms of `items` to one schema for all elements, the only form of the proto.
 
         A tuple has a schema for each position and `rest` for the elements after them: `items` and
         `additionalItems` until draft 2019-09, `prefixItems` and `items` since 2020-12.
@@ -450,7 +451,7 @@ class _Walk:
                 node.setdefault("minItems", min(len(first), node["maxItems"]))
 
     def exclusive(self, node: _Node, raw: _Node, path: str) -> None:
-        """Reads both forms of exclusive bounds as numbers; until draft 4 they were flags."""
+        """Read both forms of exclusive bounds as numbers; until draft 4 they were flags."""
         for name, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
             value = raw.get(name)
             if isinstance(value, bool):
@@ -462,7 +463,7 @@ class _Walk:
     # --- writing: one node; its inner schemas become tasks ----------------------------------------
 
     def set_types(self, node: _Node, path: str, root: bool) -> None:
-        """Gives `node` one type and `nullable`, or a union of members that have one type each."""
+        """Give `node` one type and `nullable`, or a union of members that have one type each."""
         if "example" in node and not root:
             del node["example"]
             self.note(
@@ -505,7 +506,7 @@ class _Walk:
             node["anyOf"] = [({"types": (kind,)},) for kind in node.pop("types")]
 
     def write(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
-        """The node in keywords of the proto, and the tasks for its inner schemas."""
+        """Write the node in keywords of the proto; return it, and tasks for its inner schemas."""
         path = task.path
         self.set_types(node, path, task.depth == 0)
         if "anyOf" in node:
@@ -553,8 +554,9 @@ class _Walk:
         return out, inner
 
     def union(self, node: _Node, task: _Task) -> tuple[dict[str, Any], list[_Task]]:
-        """Writes the members of anyOf, each merged with the keywords beside anyOf. Unions inside a
-        union are flattened.
+        """Write the members of anyOf, each merged with the keywords beside anyOf.
+
+        Unions inside a union are flattened.
 
         A member that is null alone becomes `nullable` of all others. A member that contradicts the
         keywords beside anyOf is dropped: no value matches both. A union with one member left is
@@ -590,7 +592,7 @@ class _Walk:
                 self.set_types(branch, branch_path, root=False)
             except _Conflict as conflict:
                 conflicts.append(conflict)
-                # No note for a pair that only the product of two unions has made: nobody wrote it.
+                # A pair made by the product of two unions gets no note: the source lacks it.
                 if len(schemas) == 1 and isinstance(schemas[0], _At):
                     self.note(
                         branch_path,
@@ -670,7 +672,7 @@ class _Walk:
         return {"anyOf": members}, inner
 
     def bounds(self, node: _Node, kind: str, path: str) -> None:
-        """Replaces exclusive bounds, which the proto lacks: exactly for INTEGER, where the next
+        """Replace exclusive bounds, which the proto lacks: exactly for INTEGER, where the next
         integer is the bound; for NUMBER by the inclusive bound, with a note.
         """
         for name, bound, side in (
@@ -689,7 +691,7 @@ class _Walk:
             node[bound] = value
 
     def enum(self, node: _Node, kind: str, path: str, out: dict[str, Any]) -> None:
-        """Writes an enum as strings, or into the description if the type is not STRING (G41)."""
+        """Write an enum as strings, or into the description if the type is not STRING (G41)."""
         values = node.get("enum")
         if values is None:
             return
@@ -722,7 +724,7 @@ class _Walk:
 
 
 def _merged(first: _Node, second: _Node) -> _Node:
-    """The node that holds if and only if both hold. Annotations of `first` win."""
+    """Return the node that holds if and only if both nodes hold. Annotations of `first` win."""
     out = {**second, **first}
     for name in sorted(first.keys() & second.keys()):
         one, two = first[name], second[name]
@@ -748,7 +750,7 @@ def _merged(first: _Node, second: _Node) -> _Node:
 
 
 def _with_annotations_of(outer: _Node, node: _Node) -> _Node:
-    """`node` with the annotations of the enclosing union."""
+    """Return `node` with the annotations of the enclosing union."""
     out = {**node}
     if "title" in outer:
         out.setdefault("title", outer["title"])
@@ -761,8 +763,8 @@ def _with_annotations_of(outer: _Node, node: _Node) -> _Node:
 
 
 def _product(first: list[_Schemas], second: list[_Schemas]) -> list[_Schemas]:
-    """The union that holds if and only if both unions hold: each member of one with each of the
-    other.
+    """Return the union that holds if and only if both unions hold: each member of one with each of
+    the other.
     """
     if len(first) * len(second) > MAX_NODES:
         raise _Conflict("anyOf")
@@ -770,7 +772,7 @@ def _product(first: list[_Schemas], second: list[_Schemas]) -> list[_Schemas]:
 
 
 def _common_types(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    """The types that both allow. NUMBER includes INTEGER."""
+    """Return the types that both nodes allow. NUMBER includes INTEGER."""
     both = [kind for kind in first if kind in second or (kind == "INTEGER" and "NUMBER" in second)]
     if "NUMBER" in first and "INTEGER" in second:
         both.append("INTEGER")
@@ -780,7 +782,7 @@ def _common_types(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str,
 
 
 def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
-    """The values of both enums, in the order of the first."""
+    """Return the values that are in both enums, in the order of the first."""
     known = {as_json(value, "") for value in second}
     both = [value for value in first if as_json(value, "") in known]
     if not both:
@@ -789,7 +791,9 @@ def _common_values(first: list[Any], second: list[Any]) -> list[Any]:
 
 
 def _applicable(node: _Node, types: Sequence[str] | None) -> _Node:
-    """The keywords of `node` that apply to values of `types`; the others do not restrict them."""
+    """Return the keywords of `node` that apply to values of `types`; the others do not restrict
+    them.
+    """
     if types is None:
         return node
     out = {
@@ -807,7 +811,7 @@ def _applicable(node: _Node, types: Sequence[str] | None) -> _Node:
 
 
 def _adds_no_property(branch: _Node, siblings: _Node) -> bool:
-    """Whether a member of a union only restricts the object that the keywords beside anyOf
+    """Return whether a member of a union only restricts the object that the keywords beside anyOf
     describe: it requires properties or limits their number.
     """
     return branch.keys() - siblings.keys() <= KEYWORDS_OF_OBJECT_BRANCH and all(
@@ -818,6 +822,6 @@ def _adds_no_property(branch: _Node, siblings: _Node) -> bool:
 
 
 def _path(schemas: _Schemas | None, otherwise: str) -> str:
-    """The path of the first schema in the source; `otherwise` for a node that a merge made."""
+    """Return the path of the first schema in the source; `otherwise` for a node made by a merge."""
     first = schemas[0] if schemas else None
     return first.path if isinstance(first, _At) else otherwise

@@ -35,7 +35,8 @@ _KINDS = {
 
 
 def server_part(wire: Part) -> ServerToolCall | ServerToolResult | None:
-    """The part of a tool that the server ran; `None` if the wire's part is of no such tool.
+    """Return the part of a tool that the server ran; `None` if the wire's part is not of such a
+    tool.
 
     >>> from wire.gemini.types import ExecutableCode
     >>> server_part(Part(executable_code=ExecutableCode(code="print(1)"))).arguments
@@ -64,7 +65,7 @@ def server_part(wire: Part) -> ServerToolCall | ServerToolResult | None:
 
 
 def served_part(wire: Part) -> ServerToolCall | ServerToolResult | None:
-    """The part of a call that the server made to an MCP server, or of its result."""
+    """Return the part of a call that the server made to an MCP server, or of its result."""
     call, response = wire.function_call, wire.function_response
     found: FunctionCall | FunctionResponse | None = call if call is not None else response
     if found is None or not found.name:
@@ -98,7 +99,8 @@ def _id(fields: Mapping[str, Any]) -> str:
 
 
 def citations_of(candidate: Candidate, parts: Sequence[NeutralPart]) -> tuple[Citation, ...]:
-    """The sources of a candidate: those of searches, URLs that were read, texts that it quotes.
+    """Return the sources of a candidate: those of searches, URLs that were read, texts that it
+    quotes.
 
     A source that supports several segments is one citation for each of them; one that supports none
     has no span.
@@ -120,7 +122,7 @@ def citations_of(candidate: Candidate, parts: Sequence[NeutralPart]) -> tuple[Ci
     known = {each.url for each in found}
     for page in (read.url_metadata or ()) if read is not None else ():
         url = page.retrieved_url or ""
-        # Grounding names a page that the text rests on; what failed is no source.
+        # Grounding names the pages that support the text; a page that failed is not a source.
         if str(page.url_retrieval_status) in _READ and url and url not in known:
             found.append(Citation(url=well_formed(url)))
     return tuple(found)
@@ -161,7 +163,9 @@ _URLS, _SOURCES = ("uri", "sourceUri"), ("placeId", "mediaId", "fileSearchStore"
 def _citation(
     fields: Mapping[str, Any], start: int | None, end: int | None, *left_out: str
 ) -> Citation:
-    """A source by the keys of its JSON; what has no neutral field is in `extra`."""
+    """Build the citation of a source from the keys of its JSON; keys without a neutral field are in
+    `extra`.
+    """
     url = next((key for key in _URLS if fields.get(key)), "")
     source = next((key for key in _SOURCES if fields.get(key)), "")
     extra = {
@@ -200,7 +204,7 @@ class _Bytes:
             self._begins = list(itertools.accumulate(map(_size, text), initial=0))
 
     def segment(self, segment: Segment) -> tuple[int | None, int | None]:
-        """The span of a segment: where its text stands, if it is not where the indices say."""
+        """Return the span of a segment; search near its indices if its text is not there."""
         start, end = segment.start_index or 0, segment.end_index or 0
         wanted = (segment.text or "").encode("utf-8", "surrogatepass")
         part = segment.part_index or 0
@@ -217,7 +221,7 @@ class _Bytes:
         return None, None
 
     def span(self, start: int, end: int) -> tuple[int | None, int | None]:
-        """The span in code points; `None` if the text has no such span."""
+        """Return the span in code points; `None` if the text has no such span."""
         if not 0 <= start < end <= len(self._data):
             return None, None
         if self._begins is None:
@@ -226,6 +230,6 @@ class _Bytes:
 
 
 def _size(character: str) -> int:
-    """Bytes of a character in UTF-8."""
+    """Return the size of a character in bytes of UTF-8."""
     point = ord(character)
     return 1 if point < 0x80 else 2 if point < 0x800 else 3 if point < 0x10000 else 4

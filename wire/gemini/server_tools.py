@@ -39,6 +39,6 @@ FORMS_OF_CLIENTS = {
 
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:
-    """The server tools among the tools of a neutral request, in their order."""
+    """Return the server tools among the tools of a neutral request, in their order."""
     found = hosted(tools, row.dialect.server_tools, FORMS, row.name, model)
     return [tool_struct(Tool, each) for each in found]

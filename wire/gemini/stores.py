@@ -26,7 +26,7 @@ STORES = "fileSearchStores"
 
 @checked_arguments()
 def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
-    """Creates a store.
+    """Create a store.
 
     >>> print(create_file_search_store(FileSearchStore(display_name="manuals")).preview())
     POST /fileSearchStores
@@ -45,7 +45,7 @@ def create_file_search_store(store: FileSearchStore) -> Call[FileSearchStore]:
 
 @checked_arguments()
 def get_file_search_store(name: str) -> Call[FileSearchStore]:
-    """Reads the metadata of a store."""
+    """Read the metadata of a store."""
     return plain(FileSearchStore, "GET", f"/{named(name, STORES)}", host_rules=not_on_vertex)
 
 
@@ -53,7 +53,7 @@ def get_file_search_store(name: str) -> Call[FileSearchStore]:
 def list_file_search_stores(
     page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListFileSearchStoresResponse]:
-    """Lists one page of the stores. Pass the response's `next_page_token` for the next page."""
+    """List one page of the stores. Pass the response's `next_page_token` for the next page."""
     return plain(
         ListFileSearchStoresResponse,
         "GET",
@@ -65,7 +65,7 @@ def list_file_search_stores(
 
 @checked_arguments()
 def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
-    """Deletes a store. The server refuses to delete one with documents unless `force` is set."""
+    """Delete a store. The server refuses to delete one with documents unless `force` is set."""
     return plain(
         Empty,
         "DELETE",
@@ -77,7 +77,7 @@ def delete_file_search_store(name: str, *, force: bool = False) -> Call[Empty]:
 
 @checked_arguments()
 def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
-    """Makes a document of an uploaded file. Poll the returned operation with `get_operation`.
+    """Make a document of an uploaded file. Poll the returned operation with `get_operation`.
 
     >>> import_file("manuals", ImportFileRequest(file_name="files/abc")).target
     '/fileSearchStores/manuals:importFile'
@@ -93,7 +93,7 @@ def import_file(store: str, request: ImportFileRequest) -> Call[Operation]:
 
 @checked_arguments()
 def get_document(name: str) -> Call[Document]:
-    """Reads the metadata of a document by its full name, `fileSearchStores/S/documents/D`."""
+    """Read the metadata of a document by its full name, `fileSearchStores/S/documents/D`."""
     return plain(Document, "GET", f"/{_document(name)}", host_rules=not_on_vertex)
 
 
@@ -101,8 +101,9 @@ def get_document(name: str) -> Call[Document]:
 def list_documents(
     store: str, page_size: int | None = None, page_token: str | None = None
 ) -> Call[ListDocumentsResponse]:
-    """Lists one page of the documents of a store. Pass the response's `next_page_token` for the
-    next page.
+    """List one page of the documents of a store.
+
+    Pass the response's `next_page_token` for the next page.
     """
     query = page(page_size, page_token)
     return plain(
@@ -116,8 +117,9 @@ def list_documents(
 
 @checked_arguments()
 def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
-    """Deletes a document. The server refuses to delete a document with chunks unless `force` is
-    set.
+    """Delete a document.
+
+    The server refuses to delete a document with chunks unless `force` is set.
     """
     return plain(
         Empty,
@@ -129,7 +131,7 @@ def delete_document(name: str, *, force: bool = False) -> Call[Empty]:
 
 
 def _document(name: str) -> str:
-    """The path of a document, with the names of its store and itself checked."""
+    """Return the path of a document, after a check of the names of its store and itself."""
     if not isinstance(name, str) or name.count("/") != 3:
         raise ConfigurationError(
             f"name: expected fileSearchStores/S/documents/D, not {quoted(name)}"

@@ -56,8 +56,8 @@ response is a model turn.
 
 @checked_arguments()
 def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
-    """Builds the `contents` of a request from turns: texts, parts, Contents, responses, and lists
-    of these.
+    """Build the `contents` of a request from turns: texts, parts, Contents, responses, and lists of
+    these.
 
     >>> [
     ...     content.role
@@ -91,8 +91,9 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
 def paired_contents(
     turns: Sequence[Content], model: str, paths: Mapping[int, str] = MappingProxyType({})
 ) -> Noted[Content]:
-    """As `contents`, for the turns of a neutral conversation. Its results have the names and ids of
-    their calls, and are in the order of the calls.
+    """Build the `contents` for the turns of a neutral conversation, as `contents`.
+
+    Its results have the names and ids of their calls, and are in the order of the calls.
 
     `paths` maps the `id` of a part with a call to the path of its message, for notes.
     """
@@ -114,8 +115,9 @@ def _ordered(
     *,
     paired: bool = False,
 ) -> Noted[Content]:
-    """The Contents in the order that the server requires. With `paired`, results that already match
-    their calls are not paired again.
+    """Put the Contents in the order that the server requires.
+
+    With `paired`, results that already match their calls are not paired again.
     """
     groups = _grouped(turns, report)
     if not groups:
@@ -174,7 +176,7 @@ def function_response(
     error: str | None = None,
     parts: Sequence[Any] | None = None,
 ) -> Part:
-    """The result of one call, with the name of the call and, if the call has one, its id.
+    """Build the result of one call, with the name of the call and, if the call has one, its id.
 
     >>> function_response(
     ...     FunctionCall(name="get_weather", id="a1"), {"temp_c": 15}
@@ -204,14 +206,14 @@ def function_response(
 
 
 def checked_response(call: FunctionCall, result: Any, parts: Sequence[Any] | None) -> Part:
-    """As `function_response`, for a result that is known to be representable as JSON."""
+    """Build the part of `function_response` for a result that JSON is known to represent."""
     return with_notes(*response_part(call, result, parts))
 
 
 def response_part(
     call: FunctionCall, result: Any, parts: Sequence[Any] | None
 ) -> tuple[Part, list[Note]]:
-    """The part of `checked_response`, and its notes."""
+    """Return the part of `checked_response`, and its notes."""
     try:
         response: Any = msgspec.to_builtins(result)
     except TypeError:  # a `msgspec.Raw`, which only the encoder knows
@@ -236,8 +238,9 @@ def response_part(
 
 
 def asks_for_signatures(model: str) -> bool:
-    """Whether the model may refuse a call of the current turn without its signature. True for
-    Gemini 3 and later, and for names without a version.
+    """Return whether the model may refuse a call of the current turn without its signature.
+
+    True for Gemini 3 and later, and for names without a version.
     """
     of = family(model)
     return signs_calls(of) if of.version else True
@@ -251,7 +254,7 @@ def _refused(path: str, message: str, rule: str) -> HistoryError:
 
 
 def _flat(turn: Any, path: str, report: list[Note], flat: list[Content]) -> None:
-    """Appends the Contents of one argument to `flat`."""
+    """Append the Contents of one argument to `flat`."""
     if isinstance(turn, str):
         flat.append(Content(role="user", parts=[Part(text=turn)]))
     elif isinstance(turn, Part):
@@ -298,7 +301,7 @@ def _flat(turn: Any, path: str, report: list[Note], flat: list[Content]) -> None
 
 
 def _typed(content: Content, path: str) -> Content:
-    """The Content with dicts among its parts converted to Parts."""
+    """Convert the dicts among the parts of the Content to Parts."""
     parts: Any = content.parts or ()
     if all(isinstance(part, Part) for part in parts):
         return content
@@ -323,7 +326,7 @@ class _Group(msgspec.Struct, gc=False):
     """
 
     def content(self, parts: Sequence[Part]) -> Content:
-        """The Content with some of the parts, or others: the original if nothing changed."""
+        """Return the Content with the given parts; the original Content if they are unchanged."""
         same = len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts))
         if same and self.only is not None:
             return self.only
@@ -331,7 +334,7 @@ class _Group(msgspec.Struct, gc=False):
 
 
 def _grouped(turns: list[Content], report: list[Note]) -> list[_Group]:
-    """Groups adjacent Contents of one role, without empty parts and empty Contents."""
+    """Group adjacent Contents of one role, without empty parts and empty Contents."""
     groups: list[_Group] = []
     last: _Group | None = None
     for index, content in enumerate(turns):
@@ -375,7 +378,7 @@ def _is_text(part: Part) -> bool:
 
 
 def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
-    """The calls that need a result.
+    """Return the calls that need a result.
 
     Left out are calls whose result is in the same Content, since the server ran them (MCP, G11),
     and parts without a name, which are pieces of a call that Vertex streamed.
@@ -390,8 +393,8 @@ def _open_calls(parts: Sequence[Part]) -> list[FunctionCall]:
 
 
 def _match(calls: Sequence[FunctionCall], results: Sequence[Part]) -> bool:
-    """Whether there is one result for each call, in the order of the calls, with their names and
-    ids.
+    """Return whether there is one result for each call, in the order of the calls, with their names
+    and ids.
     """
     responses = [part.function_response for part in results]
     return [(call.name, call.id) for call in calls] == [
@@ -414,7 +417,7 @@ _PAIRINGS: tuple[tuple[Callable[[FunctionCall], Keys], Callable[[FunctionRespons
 def _paired(
     calls: Sequence[FunctionCall], results: Sequence[Part], path: str, report: list[Note]
 ) -> tuple[list[Part], list[Part]]:
-    """One result for each call, in the order of the calls, and the results without a call.
+    """Return one result for each call, in the order of the calls, and the results without a call.
 
     `results` are the parts with a function response. A call without a result gets an error as its
     result, since the server refuses a turn in which one is missing (G12).
@@ -445,8 +448,8 @@ def _paired(
 
 
 def _fitted(part: Part, call: FunctionCall, path: str, report: list[Note]) -> Part:
-    """The result with the name and id of its call, as an object, and without a signature (G16 to
-    G20, S2-11).
+    """Return the result with the name and id of its call, as an object, and without a signature
+    (G16 to G20, S2-11).
     """
     response = part.function_response
     assert response is not None
@@ -472,7 +475,7 @@ def _fitted(part: Part, call: FunctionCall, path: str, report: list[Note]) -> Pa
 
 
 def _unsigned(part: Part, path: str, report: list[Note]) -> Part:
-    """A part of the user without a signature, which only the model's parts may have."""
+    """Return the user's part without a signature, which only the model's parts may have."""
     if part.thought_signature is None:
         return part
     report.append(Note(path, "a signature was dropped: only parts of the model have one"))
@@ -484,7 +487,7 @@ def _name(part: Part) -> str:
 
 
 def _as_text(part: Part, path: str) -> list[Part]:
-    """A result without a call as user parts: a text, and the media of the result."""
+    """Convert a result without a call to user parts: a text, and the media of the result."""
     response = part.function_response
     assert response is not None
     media = [piece.inline_data for piece in response.parts or () if piece.inline_data is not None]
@@ -501,7 +504,7 @@ def _as_text(part: Part, path: str) -> list[Part]:
 
 
 def _has_ref(value: Any) -> bool:
-    """Whether a key `$ref` is in the value, at any depth."""
+    """Return whether a key `$ref` is in the value, at any depth."""
     # A work list and no recursion: a deeply nested result must not end in RecursionError.
     todo = [value]
     while todo:
@@ -526,7 +529,7 @@ def _sign(
     *,
     received: bool,
 ) -> None:
-    """Signs the first call of each step with the placeholder, if it has no signature (G24).
+    """Sign the first call of each step with the placeholder, if it has no signature (G24).
 
     `indexes` are the model turns that may have calls. Steps of all turns, not of the current one
     alone: from 3.5 on, a model refuses a history of which some calls are signed and others are not

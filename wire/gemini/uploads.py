@@ -72,7 +72,7 @@ class Upload(WireStruct, frozen=True, kw_only=True):
 
 
 def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
-    """Starts an upload of `size` bytes. The server uses the name and the display name of `file`.
+    """Start an upload of `size` bytes. The server uses the name and the display name of `file`.
 
     >>> call = start_upload(File(display_name="a.txt"), size=5, mime_type="text/plain")
     >>> call.preview().url, call.headers["x-goog-upload-command"], call.body
@@ -90,8 +90,9 @@ def start_upload(file: File, *, size: int, mime_type: str) -> Call[Upload]:
 def send_piece(
     upload: Call[Upload], url: str, data: bytes, *, offset: int, last: bool
 ) -> Call[Upload]:
-    """Sends one chunk. `upload` is the call that started the upload, `offset` the position of the
-    chunk in bytes.
+    """Send one chunk.
+
+    `upload` is the call that started the upload, `offset` the position of the chunk in bytes.
 
     Not idempotent, so never retried automatically: send `query_upload` first to learn how much of
     the chunk the server has.
@@ -103,7 +104,7 @@ def send_piece(
 
 
 def query_upload(upload: Call[Upload], url: str) -> Call[Upload]:
-    """Queries how many bytes the server has received."""
+    """Query how many bytes the server has received."""
     return _to(upload, url, "query")
 
 
@@ -157,12 +158,12 @@ def _to(
 
 
 def _parse(kind: type[WireStruct], body: bytes) -> Upload:
-    """Parses the body of the last response; all others have none."""
+    """Parse the body of the last response; all others have none."""
     return Upload(answer=parse_plain(kind, body)) if body.lstrip()[:1] == b"{" else Upload()
 
 
 def _with_headers(upload: Upload, headers: Mapping[str, str]) -> Upload:
-    """Adds the state of the upload from the response headers."""
+    """Add the state of the upload from the response headers."""
     return msgspec.structs.replace(
         upload,
         status=headers.get("x-goog-upload-status", "").strip().lower()
@@ -192,8 +193,10 @@ def upload_file(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[File]:
-    """A flow that uploads a file and returns its metadata, whose state may still be PROCESSING
-    (`wait_for_file`). Run it with `client.run(upload_file("talk.mp3"))`.
+    """Return a flow that uploads a file and returns its metadata, whose state may still be
+    PROCESSING (`wait_for_file`).
+
+    Run it with `client.run(upload_file("talk.mp3"))`.
 
     `data` is a path, bytes, or a binary file that the caller opens and closes. A path gives the
     display name, the size, and the media type by its extension, else by its first bytes. An open
@@ -228,8 +231,10 @@ def upload_to_file_search_store(
     progress: Progress | None = None,
     retry: Retry = DEFAULT,
 ) -> Flow[Operation]:
-    """A flow that uploads a file as a document of a store, and returns the operation that indexes
-    it. Poll the operation with `get_operation`.
+    """Return a flow that uploads a file as a document of a store, and returns the operation that
+    indexes it.
+
+    Poll the operation with `get_operation`.
 
     A path gives `mime_type` and `display_name` of the request unless it has them; bytes and an open
     file need `request.mime_type`. The other arguments and the errors are those of `upload_file`.
@@ -262,7 +267,10 @@ def _uploaded_file(flow: Flow[CreateFileResponse]) -> Flow[File]:
 def _uploading(
     start: Call[Upload], source: DataSource, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
-    """The flow of an upload. A file that was given by its path is open while the flow runs."""
+    """Return the flow of an upload.
+
+    A file that was given by its path is open while the flow runs.
+    """
     with source.opened() as data:
         return (yield from _sending(start, data, chunk, progress, retry))
 
@@ -270,7 +278,7 @@ def _uploading(
 def _sending(
     start: Call[Upload], source: OpenData, chunk: int, progress: Progress | None, retry: Retry
 ) -> Flow[Any]:
-    """Sends the chunks of an upload that `start` begins, and returns the body of the last response.
+    """Send the chunks of an upload that `start` begins, and return the body of the last response.
 
     After a failure the state of the upload is queried, and only the bytes that the server lacks are
     sent again. Its count may end within a chunk. The current chunk is therefore kept until the
@@ -331,8 +339,10 @@ def _sending(
 
 
 def _received(state: Upload, confirmed: int, sent: int) -> int:
-    """The number of bytes that the server has. Raises `StreamInvalid` for an impossible number:
-    less than it has confirmed before, or more than was sent.
+    """Return the number of bytes that the server has.
+
+    Raises `StreamInvalid` for an impossible number: less than it has confirmed before, or more than
+    was sent.
     """
     if state.status == "active" and (
         state.received is None or not confirmed <= state.received <= sent

@@ -26,8 +26,10 @@ from wire.openai.responses.types import ResponseRequest
 def batch_lines(
     requests: Mapping[str, ChatCompletionRequest | ResponseRequest | EmbeddingRequest],
 ) -> bytes:
-    """The file of requests for `create_batch`, one JSON line for each. Upload it with
-    `upload_file(..., purpose="batch")`. The keys come back as `custom_id` of the results.
+    """Build the file of requests for `create_batch`, with one JSON line for each request.
+
+    Upload it with `upload_file(..., purpose="batch")`. The keys come back as `custom_id` of the
+    results.
 
     >>> from wire.openai import ChatCompletionRequest, Message
     >>> request = ChatCompletionRequest(model="m", messages=[Message(role="user", content="Hi")])
@@ -57,7 +59,7 @@ def batch_lines(
 
 
 def _url_and_body(request: Any) -> tuple[str, bytes]:
-    """The endpoint of a request, and its checked JSON."""
+    """Return the endpoint of a request, and its checked JSON."""
     call: Call[Any]
     if isinstance(request, ChatCompletionRequest):
         call = chat_completions(request)

@@ -94,7 +94,10 @@ _NEEDS: dict[Rule, frozenset[str]] = {
 
 @functools.lru_cache(maxsize=256)
 def _rules_for(keys: frozenset[str]) -> tuple[tuple[str, Rule], ...]:
-    """The rules that can find something in a request with these keys. Most requests are texts."""
+    """Return the rules that can find a violation in a request with these keys.
+
+    Most requests are texts.
+    """
     return tuple(each for each in RULES if each[1] not in _NEEDS or _NEEDS[each[1]] & keys)
 
 
@@ -111,7 +114,7 @@ def check(
     endpoint: str = "messages",
     version: str = "",
 ) -> list[Violation]:
-    """The violations of a request: a struct, or a body as bytes or as decoded JSON.
+    """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> from wire.anthropic.types import Message
     >>> request = MessageRequest(
@@ -129,7 +132,7 @@ def check(
     `2026-10-21`: the rules of one version are applied to that version only. A client checks a call
     with the version that it sends.
 
-    A body that is no JSON object is a violation too, not an exception.
+    A body that is not a JSON object is a violation too, not an exception.
     """
     if isinstance(request, CountTokensRequest):
         endpoint = "count_tokens"
@@ -145,8 +148,9 @@ def check_body(
     endpoint: str = "messages",
     version: str = "",
 ) -> list[Violation]:
-    """As `check`, for a request that was encoded before. A body that is checked for several hosts
-    is read once.
+    """Return the violations, as `check`, of a request that was encoded before.
+
+    A body that is checked for several hosts is read once.
     """
     try:
         if not isinstance(body.plain, Mapping):

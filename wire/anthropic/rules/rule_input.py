@@ -98,7 +98,7 @@ class Turn:
         return not self.types and (self._content is None or self._content in ("", []))
 
     def of(self, *types: str) -> list[Block]:
-        """Its blocks of these types."""
+        """Return the blocks of these types."""
         if self.types.isdisjoint(types):
             return []
         return [block for block in self.blocks if block.type in types]
@@ -111,11 +111,11 @@ class Body(msgspec.Struct, frozen=True, dict=True):
     found: dict[tuple[str, str], dict[Any, tuple[Violation, ...]]] = msgspec.field(
         default_factory=dict
     )
-    """What rules have found in it that depend on no host: model and endpoint to rule to that."""
+    """Violations that depend on no host: model and endpoint to rule to its violations."""
 
     @functools.cached_property
     def plain(self) -> Plain:
-        """The body as plain JSON; of another type if the request is no object.
+        """The body as plain JSON; of another type if the request is not an object.
 
         The messages of a built request stay structs, since most rules need nothing of a text.
         """
@@ -221,7 +221,7 @@ class RuleInput:
         return isinstance(thread, Mapping) and thread.get("type") == "continue"
 
     def turns_with(self, *types: str) -> list[Turn]:
-        """The messages that have blocks of these types, which are no texts."""
+        """Return the messages that have blocks of these types, which are not texts."""
         return [turn for turn in self.body.turns_beyond_text if not turn.types.isdisjoint(types)]
 
     @property
@@ -231,14 +231,14 @@ class RuleInput:
 
 
 def as_object(value: Any) -> Plain:
-    """The value if it is an object, otherwise an empty object."""
+    """Return the value if it is an object, otherwise an empty object."""
     # Most are absent, and a check against the abstract class takes as long as a rule.
     return value if value and isinstance(value, Mapping) else {}
 
 
 def as_objects(value: Any, kind: type[Any] = dict) -> list[Any]:
-    """The items of a list as objects, or as they are if they are of the `kind`; an item that is no
-    object becomes empty.
+    """Return the items of a list as objects, or unchanged if they are of the `kind`; other items
+    become empty objects.
 
     Such items are kept, so that the indices in paths are those of the request.
     """
@@ -252,7 +252,7 @@ def as_objects(value: Any, kind: type[Any] = dict) -> list[Any]:
 
 
 def _only_text(content: Any) -> str | None:
-    """The text of a message as models send it: one block, which has a type and a text."""
+    """Return the text of a message as models send it: one block, which has a type and a text."""
     if type(content) is list and len(content) == 1 and type(content[0]) is dict:
         (block,) = content
         text = block.get("text")
@@ -273,12 +273,12 @@ def _blocks(path: str, content: Any) -> Iterator[Block]:
 def violation(
     path: str, message: str, rule: str, remedy: str = "", severity: str = "error"
 ) -> Violation:
-    """A violation with the error type of this server."""
+    """Build a violation with the error type of this server."""
     return Violation(path, message, rule, severity, remedy, code=ERROR_TYPE)
 
 
 def server_path(path: str) -> str:
-    """A path in the server's spelling.
+    """Convert a path to the server's spelling.
 
     >>> server_path("messages[0].content[1]")
     'messages.0.content.1'

@@ -194,7 +194,7 @@ def _is_union(schema: Any) -> bool:
 
 
 def nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """The schema and all its subschemas, each once. `$ref` is not followed."""
+    """Yield the schema and all its subschemas, each once. `$ref` is not followed."""
     if not isinstance(schema, Mapping):
         return
     yield schema
@@ -210,7 +210,7 @@ def nodes(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def reference_cycle(schema: Mapping[str, Any]) -> str:
-    """The first reference cycle of the definitions; `""` if there is none.
+    """Return the first reference cycle of the definitions; `""` if there is none.
 
     >>> reference_cycle({"$defs": {"Node": {"items": {"$ref": "#/$defs/Node"}}}})
     'Node -> Node'

@@ -182,7 +182,7 @@ def calls_have_results(request: RuleInput) -> Violations:
 
 
 def _user_blocks_after(turns: list[Turn], index: int) -> list[Block]:
-    """The blocks of the user messages between this assistant turn and the next one.
+    """Return the blocks of the user messages between this assistant turn and the next one.
 
     Several messages count as one, because the server merges adjacent messages of one role (A4).
     """
@@ -197,7 +197,7 @@ def _user_blocks_after(turns: list[Turn], index: int) -> list[Block]:
 
 
 def _leading_results(blocks: list[Block]) -> list[Block]:
-    """The tool results before the first block of another type."""
+    """Return the tool results before the first block of another type."""
     return list(itertools.takewhile(lambda block: block.type == "tool_result", blocks))
 
 
@@ -332,7 +332,7 @@ def arguments_are_objects(request: RuleInput) -> Violations:
 
 
 def tool_name_problem(name: object) -> str:
-    """The server's words for an illegal tool name."""
+    """Return the server's words for an illegal tool name."""
     if isinstance(name, str) and len(name) > 128:
         return "String should have at most 128 characters"
     return "String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
@@ -372,7 +372,7 @@ def thinking_is_signed(request: RuleInput) -> Violations:
 
 
 def assistant_turns_since_user(turns: list[Turn]) -> list[Turn]:
-    """The assistant turns after the last user turn that has no tool results."""
+    """Return the assistant turns after the last user turn that has no tool results."""
     turns_since: list[Turn] = []
     for turn in reversed(turns):
         if turn.role == "assistant":
@@ -463,7 +463,7 @@ def blocks_are_of_their_role(request: RuleInput) -> Violations:
 
 
 def _cited(block: Block) -> Iterator[str]:
-    """Paths of the citations of a text, or of the texts of a search result."""
+    """Yield the paths of the citations of a text, or of the texts of a search result."""
     if block.type == "text":
         if block.plain.get("citations"):
             yield f"{block.path}.citations"
@@ -518,7 +518,7 @@ def prefill_supported(request: RuleInput) -> Violations:
     last = request.turns[-1] if request.turns else None
     if last is None or last.role != "assistant" or last.of("server_tool_use", "mcp_tool_use"):
         # The server paused within its own tool call. This message goes back unchanged, and the
-        # server continues it, so it is no prefill.
+        # server continues it, so it is not a prefill.
         return
     if request.plain.get("compaction"):
         return  # nothing is generated after the last message
@@ -581,7 +581,7 @@ def cache_breakpoints_valid(request: RuleInput) -> Violations:
 
 
 def _cacheable_blocks(request: RuleInput) -> Iterator[Block]:
-    """Everything that can have a cache breakpoint, in the order in which the server reads it."""
+    """Yield everything that can have a cache breakpoint, in the order of the server's reading."""
     yield from request.body.tools
     yield from request.body.system
     for turn in request.body.turns_with_blocks:

@@ -58,7 +58,7 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
         return text_of(self.content)
 
     def charges(self) -> Charges:
-        """What the response says of its price besides token counts.
+        """Return the facts of the response, besides its token counts, that decide its price.
 
         The server's searches are counted. Its other tools are not charged apart.
         """
@@ -137,7 +137,7 @@ class MessageStreamEvent(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class Delta(AnthropicStruct, frozen=True, kw_only=True):
-    """What an event adds to a block or to the message."""
+    """The part of a block or of the message that an event adds."""
 
     type: str | None = None
     """`text_delta`, `input_json_delta`, `thinking_delta`, `signature_delta`, `citations_delta`,
@@ -198,7 +198,7 @@ class Usage(_Counts, frozen=True, kw_only=True):
     speed: str | None = None
     """`standard`, `fast`."""
     fallback_credit: Annotated[dict[str, Any] | None, Facts(source=SDK)] = None
-    """What became of `MessageRequest.fallback_credit_token`."""
+    """The outcome of `MessageRequest.fallback_credit_token`."""
     cost: Annotated[float | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = None
     """In USD."""
     cost_details: Annotated[dict[str, Any] | None, Facts(hosts=("openrouter",), source=TRAFFIC)] = (
@@ -208,7 +208,7 @@ class Usage(_Counts, frozen=True, kw_only=True):
     """Whether the call used the caller's own key at the provider."""
 
     def unpriced(self) -> str:
-        """Why the counts and a price list do not give the cost; empty if they do."""
+        """Return the reason why counts and a price list do not give the cost; empty if they do."""
         others = {run.type for run in self.iterations or ()} - {None, "message"}
         if others:
             # The counts leave a compaction out, and another model has other prices.

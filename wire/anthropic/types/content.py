@@ -135,7 +135,7 @@ class ContentBlock(AnthropicStruct, frozen=True, kw_only=True):
 
 
 def text_of(content: str | list[ContentBlock] | None) -> str:
-    """The text blocks of a content, joined."""
+    """Join the text blocks of a content."""
     if isinstance(content, list):
         return "".join(block.text or "" for block in content if block.type == "text")
     return content or ""
@@ -210,7 +210,7 @@ class Source(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class ImageTransformations(AnthropicStruct, frozen=True, kw_only=True):
-    """What the server does to an image before the model sees it."""
+    """Changes that the server makes to an image before the model sees it."""
 
     oversized_image: str | None = None
     """`downsize`, `error`: what happens if the image is larger than the model accepts."""

@@ -187,7 +187,7 @@ class UrlSources(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class UrlSource(AnthropicStruct, frozen=True, kw_only=True):
-    """Which of these places."""
+    """The URLs of one place that web fetch may fetch."""
 
     type: str | None = None
     """`all`, `none`, `only`, `except`."""
@@ -275,7 +275,7 @@ class TaskBudget(AnthropicStruct, frozen=True, kw_only=True):
 
 
 class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
-    """What the server removes from a long prompt: the requested edits, and the applied ones."""
+    """Edits by which the server shortens a long prompt: the requested and the applied ones."""
 
     edits: list[dict[str, Any]] | None = None
     """In a request. Each has a `type`, such as `clear_tool_uses_20250919`,

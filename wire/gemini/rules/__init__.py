@@ -169,13 +169,16 @@ _HOST_RULES = frozenset(
 
 @functools.cache
 def _host_rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule], ...]:
-    """Of `_rules_for` those whose violations depend on the host."""
+    """Return those of `_rules_for` whose violations depend on the host."""
     return tuple(each for each in _rules_for(config, tools, parts) if each[1] in _HOST_RULES)
 
 
 @functools.cache
 def _rules_for(config: bool, tools: bool, parts: bool) -> tuple[tuple[str, Rule], ...]:
-    """The rules that can find something in a request that has these. Most requests are texts."""
+    """Return the rules that can find a violation in a request with these features.
+
+    Most requests are texts.
+    """
     skipped = (
         (frozenset() if config else _CONFIG_RULES)
         | (frozenset() if tools else _TOOL_RULES)
@@ -211,7 +214,7 @@ def check(
     *,
     endpoint: str = "generateContent",
 ) -> list[Violation]:
-    """Returns all violations of a request: a struct, or a body as bytes or as decoded JSON.
+    """Return all violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
@@ -246,9 +249,10 @@ def check_encoded(
     *,
     again: bool = False,
 ) -> list[Violation]:
-    """As `check`, for a request that was encoded before. `conversation` is its conversation, if the
-    caller has read it. `again`: no host was known at the first check, whose violations are not
-    searched again.
+    """Return the violations, as `check`, of a request that was encoded before.
+
+    `conversation` is its conversation, if the caller has read it. `again`: the host was unknown at
+    the first check, whose violations are not searched again.
     """
     row = provider_row(provider)
     host, version = row.dialect.api, row.version or "v1beta"
@@ -286,7 +290,7 @@ def _check_struct(
     endpoint: str,
     conversation: Conversation | None,
 ) -> tuple[list[Violation], RuleInput]:
-    """The parser's violations of a struct, and the input for the other rules.
+    """Return the parser's violations of a struct, and the input for the other rules.
 
     The parser checks the fields beside `contents` at once, except declarations that were checked
     before under this key (`known`). Of the contents it checks only the parts that could have
@@ -335,8 +339,8 @@ _EMPTY = GenerateContentRequest()
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
-    """Restores JSON Schema fields that are set to null: `to_builtins` omits them, although null is
-    a value there (only UNSET is absent).
+    """Restore JSON Schema fields that are set to null: `to_builtins` omits them, although null is a
+    value there (only UNSET is absent).
     """
     for index, tool in enumerate(request.tools or ()):
         for position, declaration in enumerate(tool.function_declarations or ()):
@@ -352,8 +356,8 @@ def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:
 def _check_body(
     body: bytes | Mapping[str, Any], model: str, host: str, version: str, endpoint: str
 ) -> tuple[list[Violation], RuleInput | None]:
-    """The parser's violations of a body, and the input for the other rules; `None` if no other rule
-    applies.
+    """Return the parser's violations of a body, and the input for the other rules; `None` if no
+    other rule applies.
     """
     try:
         value = json.loads(body if isinstance(body, bytes) else json.dumps(body))

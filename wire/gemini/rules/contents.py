@@ -55,17 +55,18 @@ def parts_have_data(request: RuleInput) -> Violations:
 
 
 def is_empty(part: Part) -> bool:
-    """Whether a part has no data field. A signature alone counts as data, since models send such
-    parts.
+    """Return whether a part has no data field.
+
+    A signature alone counts as data, since models send such parts.
     """
     if part.function_call is not None or part.function_response is not None:
-        return False  # as most parts that are no texts
+        return False  # as most parts other than texts
     return all(getattr(part, name) is None for name in _content_fields())
 
 
 @functools.cache
 def _content_fields() -> frozenset[str]:
-    """The data fields of a part, and the signature."""
+    """Return the data fields of a part, and the signature."""
     known = fields(Part)
     return frozenset(known[name].snake for name in one_of_groups(Part)["data"]) | {
         "thought_signature"
@@ -91,8 +92,8 @@ def roles_are_known(request: RuleInput) -> Violations:
         if request.family.since(3, 6):
             if name not in _OTHER_ROLES_FROM_36 | {"user", "model"}:
                 yield request.violation("G9", path, role=role)
-        # A role that only 3.6 accepts is no violation for a model without a version, which may be
-        # a later one.
+        # A role that only 3.6 accepts is allowed for a model without a version, which may be a
+        # later one.
         elif name not in _OTHER_ROLES_BEFORE_36 | {"user", "model"} and (
             request.family.version or name not in _OTHER_ROLES_FROM_36
         ):
@@ -180,8 +181,9 @@ def _unanswered(request: RuleInput, exchange: Exchange) -> Violations:
 
 
 def _wrong_number(request: RuleInput, calling: Turn, turns: list[Turn]) -> Violations:
-    """G12 for fewer or more results than calls. `turns` are the turns with results after the calls,
-    the first of them directly after.
+    """G12 for fewer or more results than calls.
+
+    `turns` are the turns with results after the calls, the first of them directly after.
     """
     calls, results = len(calling.calls), len(turns[0].results)
     path = f"contents[{turns[0].index}]"
@@ -342,7 +344,7 @@ def results_have_no_unknown_ref(request: RuleInput) -> Violations:
 
 
 def _refs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """Paths and values of the keys `$ref` in a value, at any depth."""
+    """Yield the paths and values of the keys `$ref` in a value, at any depth."""
     # A work list and no recursion: a deeply nested result must not end in RecursionError.
     todo = [(path, value)]
     while todo:
@@ -468,7 +470,7 @@ def signatures_are_from_gemini(request: RuleInput) -> Violations:
 
 
 def is_foreign(signature: str) -> bool:
-    """Whether the first bytes of a signature show that no Gemini model made it.
+    """Return whether the first bytes of a signature show that it is not from a Gemini model.
 
     A text inside the base64 is a signature that was encoded twice, or a placeholder; the documented
     placeholders are texts too. Fernet tokens come from OpenAI. A protobuf message that begins with
@@ -499,8 +501,8 @@ _STANDARD = str.maketrans("-_", "+/")  # the URL-safe alphabet of base64 -> the 
 
 
 def _is_anthropics(data: bytes) -> bool:
-    """Whether the bytes are a signature of Anthropic: a protobuf message whose field 2 is a message
-    whose field 1 is a message that begins with two numbers.
+    """Return whether the bytes are a signature of Anthropic: a protobuf message whose field 2 is a
+    message whose field 1 is a message that begins with two numbers.
 
     Signatures of Gemini can begin with field 2 as well. They have opaque bytes in place of the two
     numbers, or one number and opaque bytes.
@@ -517,7 +519,7 @@ def _is_anthropics(data: bytes) -> bool:
 
 
 def _after_length(data: bytes, at: int) -> int:
-    """The position after the protobuf length at `at`, whose last byte is below 0x80."""
+    """Return the position after the protobuf length at `at`, whose last byte is below 0x80."""
     while at < len(data) and data[at] & 0x80:
         at += 1
     return at + 1

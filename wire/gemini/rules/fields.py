@@ -43,13 +43,13 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def server_name(struct: type[WireStruct]) -> str:
-    """Google's name of the message."""
+    """Return Google's name of the message."""
     return types.VENDOR_NAMES.get(struct.__name__, struct.__name__)
 
 
 @functools.cache
 def fields(struct: type[WireStruct]) -> dict[str, Field]:
-    """Both spellings of each key -> its field."""
+    """Map both spellings of each key to its field."""
     by_key: dict[str, Field] = {}
     hints = typing.get_type_hints(struct)
     facts = facts_of(struct)
@@ -66,7 +66,7 @@ def fields(struct: type[WireStruct]) -> dict[str, Field]:
 
 @functools.cache
 def known_to(host: str, struct: type[WireStruct]) -> dict[str, Field]:
-    """The fields that a host has; for an unknown host (`""`), all fields.
+    """Return the fields that a host has; for an unknown host (`""`), all fields.
 
     >>> "audioTimestamp" in known_to("vertex", types.GenerationConfig)
     True
@@ -82,7 +82,9 @@ def known_to(host: str, struct: type[WireStruct]) -> dict[str, Field]:
 
 @functools.cache
 def one_of_groups(struct: type[WireStruct]) -> dict[str, frozenset[str]]:
-    """Name of each one-of group -> the names of its fields, of which at most one may be set."""
+    """Map the name of each one-of group to the names of its fields, of which at most one may be
+    set.
+    """
     groups: dict[str, frozenset[str]] = {}
     for name, facts in facts_of(struct).items():
         if facts.one_of:
@@ -91,7 +93,7 @@ def one_of_groups(struct: type[WireStruct]) -> dict[str, frozenset[str]]:
 
 
 def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
-    """`Field.kind`, `Field.struct` and `Field.item` for the type of a struct field."""
+    """Return `Field.kind`, `Field.struct` and `Field.item` for the type of a struct field."""
     if hint is Any:
         return "any", None, ""
     members = (
@@ -114,7 +116,8 @@ def _kind(hint: Any) -> tuple[str, type[WireStruct] | None, str]:
 
 
 def snake(name: str) -> str:
-    """`functionDeclarations[0].parametersJsonSchema` as the server spells it in error texts.
+    """Convert `functionDeclarations[0].parametersJsonSchema` to the server's spelling in error
+    texts.
 
     >>> snake("tools[0].functionDeclarations[1].parametersJsonSchema")
     'tools[0].function_declarations[1].parameters_json_schema'

@@ -39,7 +39,7 @@ def _thinking(request: RuleInput) -> Plain:
 
 
 def _level(request: RuleInput) -> str:
-    """Name of the thinking level, whatever its spelling."""
+    """Return the name of the thinking level, whatever its spelling."""
     level = _thinking(request).get("thinkingLevel")
     if level is None:
         return ""
@@ -207,7 +207,10 @@ def images_are_images(request: RuleInput) -> Violations:
 
 
 def _is_image(data: str) -> bool:
-    """Whether base64 data begins like an image. 20 characters are decoded, 15 bytes."""
+    """Return whether base64 data begins like an image.
+
+    20 characters are decoded, which are 15 bytes.
+    """
     try:
         head = base64.b64decode(
             re.sub(r"\s", "", data[:64]).translate(_STANDARD)[:20] + "==", validate=False

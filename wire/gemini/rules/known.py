@@ -21,7 +21,8 @@ Key: TypeAlias = tuple[object, ...]
 
 
 def key_of(request: GenerateContentRequest, model: str, host: str, version: str) -> Key | None:
-    """Everything that the violations of a declaration depend on, except the declaration itself.
+    """Return everything that the violations of a declaration depend on, except the declaration
+    itself.
 
     `None` for a request whose tools or mode have a type that their field does not allow.
     """
@@ -37,7 +38,7 @@ def key_of(request: GenerateContentRequest, model: str, host: str, version: str)
 
 
 def known(tools: Sequence[Tool], key: Key) -> list[list[Plain]]:
-    """The declarations of each tool as the parser spells them; empty unless all of them were
+    """Return the declarations of each tool as the parser spells them; empty unless all of them were
     checked before and have no violations.
     """
     rows: list[list[Any]] = [
@@ -51,7 +52,7 @@ def known(tools: Sequence[Tool], key: Key) -> list[list[Plain]]:
 
 
 def others(tools: Sequence[Tool]) -> list[Tool] | None:
-    """The tools without their declarations; `None` if they have no other fields."""
+    """Return the tools without their declarations; `None` if they have no other fields."""
     rest = [msgspec.structs.replace(tool, function_declarations=None) for tool in tools]
     return rest if any(tool != _EMPTY for tool in rest) else None
 
@@ -60,7 +61,7 @@ _EMPTY = Tool()
 
 
 def put(plain: Plain, rows: Sequence[Sequence[Plain]]) -> None:
-    """Adds known declarations to a request that was parsed without them."""
+    """Add known declarations to a request that was parsed without them."""
     tools = plain.setdefault("tools", [{} for _ in rows])
     for tool, row in zip(tools, rows, strict=True):
         if row:
@@ -70,7 +71,7 @@ def put(plain: Plain, rows: Sequence[Sequence[Plain]]) -> None:
 def remember(
     tools: Sequence[Tool], key: Key, plain: Plain, violations: Sequence[Violation]
 ) -> None:
-    """Remembers each shared declaration without violations. Others may change, and are skipped."""
+    """Remember each shared declaration without violations. Others may change, and are skipped."""
     for index, tool in enumerate(tools):
         for position, declaration in enumerate(tool.function_declarations or ()):
             findings = getattr(declaration, "__dict__", {}).get(FINDINGS)

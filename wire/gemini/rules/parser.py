@@ -45,7 +45,8 @@ def parsed(
     path: str = "",
     server_path: str = "",
 ) -> tuple[dict[str, Any], list[Violation]]:
-    """The message in one spelling, and the violations that the host's parser reports for it.
+    """Parse the message; return it in one spelling, with the violations that the host's parser
+    reports.
 
     `path` and `server_path` are the position of the message, in camelCase and in the server's
     spelling. An empty `host` is an unknown one.
@@ -66,7 +67,7 @@ def parsed(
 
 
 def is_text(part: object) -> bool:
-    """Whether a part has a text and no other field, and was not received."""
+    """Return whether a part has a text and no other field, and was not received."""
     return (
         type(part) is Part
         and type(part.text) is str
@@ -80,8 +81,10 @@ _OTHER_FIELDS = len(Part.__struct_fields__) - 1
 
 
 def is_plain(part: Part) -> bool:
-    """Whether a part is a text, a function call or a function response of the usual form, in which
-    the parser of each host finds no violations. Such a part need not be converted to plain JSON.
+    """Return whether a part is a text, a function call or a function response of the usual form, in
+    which the parser of each host finds no violations.
+
+    Such a part need not be converted to plain JSON.
     """
     if is_text(part):
         return True
@@ -103,7 +106,7 @@ def is_plain(part: Part) -> bool:
 
 
 def is_base64(text: str) -> bool:
-    """Whether a text is base64 as the server accepts it: either alphabet, padded or not.
+    """Return whether a text is base64 as the server accepts it: either alphabet, padded or not.
 
     Costs a few milliseconds for several megabytes.
     """
@@ -126,7 +129,7 @@ _At = tuple[Any, str, str] | None
 
 
 def _paths(at: _At) -> tuple[str, str]:
-    """The path of a position in camelCase, and in the server's spelling."""
+    """Return the path of a position in camelCase, and in the server's spelling."""
     steps: list[str] = []
     server_steps: list[str] = []
     while at is not None:
@@ -154,7 +157,7 @@ class _Parser:
     def refuse(
         self, form: str, path: str, server_path: str, severity: str = "error", **names: object
     ) -> None:
-        """Adds a violation. `names` fill the braces in the server's words."""
+        """Add a violation. `names` fill the braces in the server's words."""
         row = WORDS[form]
         words = server_text(form, self.host, **names)
         self.violations.append(
@@ -172,19 +175,19 @@ class _Parser:
         )
 
     def key(self, form: str, key: str, at: _At, severity: str = "error") -> None:
-        """Refuses a key of the message at `at`."""
+        """Refuse a key of the message at `at`."""
         path, server_path = _paths(at)
         position = f" at '{server_path}'" if server_path else ""
         path = f"{path}.{key}" if path else key
         self.refuse(form, path, server_path, severity, name=key, at=position)
 
     def value(self, form: str, kind: str, value: str, at: _At) -> None:
-        """Refuses the value at `at`."""
+        """Refuse the value at `at`."""
         path, server_path = _paths(at)
         self.refuse(form, path, server_path, at=f"'{server_path}'", kind=kind, value=value)
 
     def duplicate(self, oneof: str, key: str, at: _At) -> None:
-        """Refuses a field because another field of its one-of group is set (G3)."""
+        """Refuse a field because another field of its one-of group is set (G3)."""
         path, server_path = _paths(at)
         self.refuse(
             "G3",
@@ -196,7 +199,7 @@ class _Parser:
         )
 
     def message(self, value: Any, struct: type[WireStruct], at: _At) -> dict[str, Any]:
-        """The fields of a message."""
+        """Parse the fields of a message."""
         if not isinstance(value, dict):
             self.value("G1 value", f"{self.types}{server_name(struct)}", shown(value), at)
             return {}
@@ -234,7 +237,7 @@ class _Parser:
         known: dict[str, Field],
         at: _At,
     ) -> None:
-        """Refuses every field of a one-of group after the first one (G3)."""
+        """Refuse every field of a one-of group after the first one (G3)."""
         given = [
             key
             for key in value
@@ -245,7 +248,7 @@ class _Parser:
                 self.duplicate(group, key, at)
 
     def field(self, value: Any, field: Field, key: str, of_schema: bool, at: _At) -> Any:
-        """The value of a field; `None` if it was refused."""
+        """Parse the value of a field; return `None` if it was refused."""
         kind = field.kind
         position = (at, f".{field.name}", f".{field.snake}")
         if kind == "list":
@@ -273,7 +276,7 @@ class _Parser:
         return self.scalar(value, kind, "G1 value", position)
 
     def items(self, value: Any, field: Field, of_schema: bool, at: _At) -> list[Any]:
-        """The items of a list. The server reads a bare item as a list with this item."""
+        """Parse the items of a list. The server reads a bare item as a list with this item."""
         bare = not isinstance(value, (list, tuple))
         form = "G41 member" if of_schema and field.name == "enum" else "G1 value"
         out: list[Any] = []
@@ -290,7 +293,10 @@ class _Parser:
         return out
 
     def entries(self, value: Any, field: Field, at: _At) -> dict[str, Any]:
-        """The entries of a map. The server's path names an entry by its index, not by its key."""
+        """Parse the entries of a map.
+
+        The server's path names an entry by its index, not by its key.
+        """
         if not isinstance(value, dict):
             self.value("G1 value", "type.googleapis.com/google.protobuf.Struct", shown(value), at)
             return {}
@@ -309,7 +315,7 @@ class _Parser:
         return out
 
     def bytes(self, value: str, form: str, at: _At) -> str | None:
-        """A base64 text (G25, G65)."""
+        """Parse a base64 text (G25, G65)."""
         if is_base64(value):
             return value
         # The head of a data: URL shows the mistake; the rest may be megabytes.
@@ -318,7 +324,7 @@ class _Parser:
         return None
 
     def type_of_schema(self, value: Any, at: _At) -> Any:
-        """The type of a Schema node: a name in any case, or its number in the proto (G40)."""
+        """Parse the type of a Schema node: a name in any case, or its number in the proto (G40)."""
         if (type(value) is int and 0 <= value <= len(TYPES)) or (
             isinstance(value, str) and value.upper() in _TYPES
         ):
@@ -327,7 +333,7 @@ class _Parser:
         return None
 
     def scalar(self, value: Any, kind: str, form: str, at: _At) -> Any:
-        """A scalar, unchanged."""
+        """Return a scalar, unchanged."""
         if (isinstance(value, str) and kind in _TEXT_KINDS) or _fits(value, kind):
             return value
         quoted = "Starting an object on a scalar field" if isinstance(value, dict) else shown(value)
@@ -336,8 +342,8 @@ class _Parser:
 
 
 def _fits(value: Any, kind: str) -> bool:
-    """Whether the parser accepts a value for a scalar of this kind: numbers also as text, enums
-    also as numbers.
+    """Return whether the parser accepts a value for a scalar of this kind: numbers also as text,
+    enums also as numbers.
     """
     if kind == "bool":
         return isinstance(value, bool) or value in ("true", "false")
@@ -355,7 +361,7 @@ def _fits(value: Any, kind: str) -> bool:
 
 
 def shown(value: Any) -> str:
-    """A value as the server quotes it."""
+    """Format a value as the server quotes it."""
     return _cut(json.dumps(value, ensure_ascii=False, default=str))
 
 

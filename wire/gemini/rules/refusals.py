@@ -11,7 +11,7 @@ from wire.core.errors import Violation
 def error_response(
     violations: Iterable[Violation], *, warnings_too: bool = False
 ) -> tuple[int, dict[str, Any]] | None:
-    """HTTP status and JSON body of the error response; `None` if nothing is refused.
+    """Return the HTTP status and the JSON body of the error response; `None` if nothing is refused.
 
     The parser reports all its violations, one per line and with details; the validator reports only
     the first one. `warnings_too` refuses dated rules too, as the servers of their time did.
@@ -44,11 +44,11 @@ def error_response(
 
 
 def words_of(violation: Violation) -> str:
-    """The server's error text for a violation."""
+    """Return the server's error text for a violation."""
     return violation.words or violation.message
 
 
 def _field(violation: Violation) -> dict[str, str]:
-    """A violation as an entry of `fieldViolations`."""
+    """Convert a violation to an entry of `fieldViolations`."""
     entry = {"description": words_of(violation)}
     return {"field": violation.field, **entry} if violation.field else entry

@@ -159,7 +159,7 @@ class RuleInput(msgspec.Struct, frozen=True, dict=True):
         field: str = "",
         **names: object,
     ) -> Violation:
-        """A violation with the error text of the host.
+        """Build a violation with the error text of the host.
 
         `form` is the key in `WORDS`. `message` is for the caller where the server's text is too
         vague; the server's text is kept in `words`. `field` is the path in the server's spelling,
@@ -186,7 +186,7 @@ class RuleInput(msgspec.Struct, frozen=True, dict=True):
 
 
 def _media_of(part: Part, index: int, position: int) -> Iterator[tuple[str, str, str]]:
-    """The media of one part and of its function response, in the form of `RuleInput.media`."""
+    """Yield the media of a part and of its function response, in the form of `RuleInput.media`."""
     path = f"contents[{index}].parts[{position}]"
     if part.inline_data is not None:
         yield (

@@ -73,7 +73,7 @@ class RootSchema(msgspec.Struct, frozen=True):
     """Name of the function; empty for the schema of the response."""
 
     def owner(self, dotted: str) -> str:
-        """The position of a node in error texts of Vertex."""
+        """Return the position of a node in error texts of Vertex."""
         return f"`{self.name}` functionDeclaration `{dotted}`" if self.name else f"`{dotted}`"
 
 
@@ -108,7 +108,7 @@ def _roots(request: RuleInput) -> Iterator[RootSchema]:
 
 
 def _nodes(root: RootSchema) -> Iterator[Node]:
-    """The nodes of a proto schema, each before its inner nodes.
+    """Yield the nodes of a proto schema, each before its inner nodes.
 
     A work list and no recursion: the depth of a schema is checked later (G52), and a deeply nested
     one must not end in RecursionError.
@@ -159,8 +159,10 @@ _KEYWORDS_WITHOUT_RULE = frozenset(
 
 
 def _node(request: RuleInput, root: RootSchema, node: Node) -> Violations:
-    """G41 to G50 for one node. Each mistake is reported once, as on the server: a node that breaks
-    G48 or G49 is not checked further.
+    """G41 to G50 for one node.
+
+    Each mistake is reported once, as on the server: a node that breaks G48 or G49 is not checked
+    further.
     """
     plain = node.plain
     breaks_g49 = request.vertex and "anyOf" in plain and len(plain) > 1
@@ -259,7 +261,7 @@ _DATA_KEYWORDS = frozenset({"enum", "const", "default", "example", "examples"})
 
 
 def _json_nodes(root: Any, path: str) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """The schemas inside a JSON Schema: node, path, and path below the root.
+    """Yield the schemas inside a JSON Schema: node, path, and path below the root.
 
     The third item of an entry of the work list is whether a mapping at that position is a schema.
     Under `properties` a mapping is not one, but its values are.
@@ -308,7 +310,7 @@ def _references(request: RuleInput, root: RootSchema) -> Violations:
 
 
 def _exists(root: Any, ref: str) -> bool:
-    """Whether a JSON pointer (RFC 6901) refers to a value in `root`."""
+    """Return whether a JSON pointer (RFC 6901) refers to a value in `root`."""
     if ref != "#" and not ref.startswith("#/"):
         return False
     target = root
@@ -345,7 +347,8 @@ def _limits(request: RuleInput, root: RootSchema) -> Violations:
 
 
 def _measure(root: Any) -> tuple[int, int, int]:
-    """Depth in levels of schemas, sum of `maxItems`, and a rough count of grammar states.
+    """Return the depth in levels of schemas, the sum of `maxItems`, and a rough count of grammar
+    states.
 
     A node counts as one state, or as the characters of its enum. Each array around it multiplies
     the count by its `maxItems`, since a grammar repeats the items that often.
@@ -397,7 +400,7 @@ _MEASURED_KEYWORDS = _DEFINITIONS | {
 
 
 def _number(value: Any) -> int:
-    """The value of `maxItems`, which may be text; 0 for a malformed one."""
+    """Convert the value of `maxItems`, which may be text, to a number; 0 for a malformed one."""
     try:
         return 0 if value is None or isinstance(value, bool) else max(int(value), 0)
     except (TypeError, ValueError, OverflowError):

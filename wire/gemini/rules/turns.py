@@ -25,11 +25,11 @@ class Kinds(NamedTuple):
     beyond_text: list[int]
     """Indices of all that are not one plain text of the user or of the model."""
     unsure: list[int]
-    """Those of them whose fields may have values of a wrong type, or that JSON cannot represent."""
+    """Indices of those among them with values that may have a wrong type or no form in JSON."""
 
 
 def kinds_of(contents: Sequence[Any]) -> Kinds:
-    """Looks once at each item of `contents`, which may have any type.
+    """Find the kinds of parts in `contents`, whose items may have any type, in one pass.
 
     >>> call = Part(function_call=FunctionCall(name="now", args={}))
     >>> kinds_of([Content(role="user", parts=[Part(text="Time?")]), Content(parts=[call])])
@@ -72,8 +72,9 @@ _CONTAINERS = (list, tuple, dict)
 
 
 def _is_sound(content: object, sized: list[Any]) -> bool:
-    """Whether encoding a built Content finds all that is wrong with it. Objects in it, whose
-    sizes are yet to be added up, are appended to `sized`.
+    """Return whether encoding a built Content finds all that is wrong with it.
+
+    Objects in it, whose sizes are yet to be added up, are appended to `sized`.
     """
     if type(content) is not Content:
         return False
@@ -181,7 +182,7 @@ it has.
 
 
 def read(contents: Sequence[Content], kinds: Kinds | None = None) -> Conversation:
-    """Reads the conversation. `kinds` are those of the contents, if the caller knows them.
+    """Read the conversation. `kinds` are those of the contents, if the caller knows them.
 
     >>> call = Part(function_call=FunctionCall(name="now"))
     >>> conversation = read(
@@ -225,7 +226,7 @@ def read(contents: Sequence[Content], kinds: Kinds | None = None) -> Conversatio
 
 
 def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None:
-    """Groups Contents into turns, and turns into exchanges.
+    """Group Contents into turns, and turns into exchanges.
 
     A model turn ends only at the next user Content, since adjacent model Contents continue it.
     Until then its calls are unknown: a result in a later Content of the turn answers a call of an
@@ -281,10 +282,10 @@ def _read_turns(conversation: Conversation, contents: Sequence[Content]) -> None
 
 
 def _end_turn(conversation: Conversation, turn: Turn) -> Exchange | None:
-    """Ends a model turn: sets its calls that need a result, and begins their exchange if there are
+    """End a model turn: set its calls that need a result, and begin their exchange if there are
     any.
     """
-    # On Vertex a streamed call continues in parts without a name, which are no calls of their own.
+    # On Vertex a streamed call continues in parts without a name. They are not calls of their own.
     calls = [
         Call(index, position, part, part.function_call)
         for index, position, part in turn.parts
@@ -301,8 +302,8 @@ def _end_turn(conversation: Conversation, turn: Turn) -> Exchange | None:
 
 
 def pairs(calls: Sequence[Call], results: Sequence[Result]) -> list[tuple[Call, Result]]:
-    """Each result with its call, which is the call at the same position unless another call has the
-    id of the result.
+    """Pair each result with its call: the call at the same position, unless another call has the id
+    of the result.
     """
     by_id = {call.call.id: call for call in calls if call.call.id}
     return [

@@ -307,7 +307,7 @@ WORDS: dict[str, Words] = {
         "Unable to submit request because Model input cannot be empty.",
         "give the turn a text, or remove it",
     ),
-    # what only the server knows; STATE has the reasons
+    # facts that only the server knows; STATE has the reasons
     "G23": Words(INVALID, "send server-side tool parts back unchanged"),
     "G63": Words(
         "Cached content is too small. total_token_count={count}, min_total_token_count={least}",
@@ -422,7 +422,7 @@ their error texts.
 
 
 def server_text(form: str, host: str = "gemini", **names: object) -> str:
-    """The server's error text for a key of `WORDS`, as the host writes it.
+    """Return the server's error text for a key of `WORDS`, as the host writes it.
 
     >>> server_text("G67", name="abc")
     'The File abc is not in an ACTIVE state and usage is not allowed'

@@ -52,7 +52,7 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
         return "".join(part.text for part in parts if part.text and not part.thought)
 
     def charges(self) -> Charges:
-        """What the response says of its price besides token counts.
+        """Return the facts of the response, besides its token counts, that decide its price.
 
         Google charges searches beyond a number that is free each day, which no response knows.
         """
@@ -92,7 +92,10 @@ class GenerateContentResponse(GeminiStruct, frozen=True, kw_only=True):
         return first.finish_reason if first is not None else None
 
     def _first(self) -> Candidate | None:
-        """The candidate of index 0. A chunk of a stream may have any of several candidates."""
+        """Return the candidate of index 0.
+
+        A chunk of a stream may have any of several candidates.
+        """
         for candidate in self.candidates or ():
             if not candidate.index:
                 return candidate

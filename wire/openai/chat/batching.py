@@ -21,7 +21,7 @@ from wire.openai.common.batching import refused_type, uploaded
 
 
 def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
-    """A flow that uploads a file and returns media that refer to it.
+    """Return a flow that uploads a file and returns media that refer to it.
 
     Raises `RuleError` for another type than PDF: chat completions have an id of a file in the place
     of a document only.

@@ -46,7 +46,7 @@ def breakpoints_of(
     dialect: Dialect,
     notes: list[Note],
 ) -> Breakpoints[WireMessage] | None:
-    """The breakpoints of messages with `cache`; `None` if there are none on this host."""
+    """Return the breakpoints of messages with `cache`; `None` if there are none on this host."""
     how = dialect.caching
     mark = _mark(how, model, request.caching)
     if mark is None:
@@ -57,7 +57,7 @@ def breakpoints_of(
 
 
 def with_mark(message: WireMessage, mark: Mark) -> WireMessage | None:
-    """The message with a breakpoint on its last part; `None` if it cannot have one.
+    """Return the message with a breakpoint on its last part; `None` if it cannot have one.
 
     >>> message = WireMessage(role="user", content="Hi")
     >>> with_mark(message, {"cache_control": CacheControl(type="ephemeral")}).content
@@ -83,7 +83,7 @@ def cached(
     key_refused: bool,
     notes: list[Note],
 ) -> ChatCompletionRequest:
-    """The request with what the setting `caching` adds on this host.
+    """Return the request with the fields that the setting `caching` adds on this host.
 
     A key of its tools and instructions, or of its first message if it has neither; breakpoints
     after the instructions and, where the host sets none itself, at the end of this request and of
@@ -112,7 +112,7 @@ def cached(
 
 
 def key_headers(built: ChatCompletionRequest, dialect: Dialect) -> dict[str, str]:
-    """The header with the key of the request's beginning, for a host that reads it there.
+    """Return the header with the key of the request's beginning, for a host that reads it there.
 
     >>> request = ChatCompletionRequest(messages=[WireMessage(role="user", content="Hi")])
     >>> how = Caching(key_header="x-key")
@@ -125,14 +125,16 @@ def key_headers(built: ChatCompletionRequest, dialect: Dialect) -> dict[str, str
 
 
 def _instructions(built: ChatCompletionRequest) -> int:
-    """How many messages with instructions come first."""
+    """Count the messages with instructions that come first."""
     roles = (each.role for each in built.messages)
     first = (at for at, role in enumerate(roles) if role not in _INSTRUCTIONS)
     return next(first, len(built.messages))
 
 
 def _beginning(built: ChatCompletionRequest) -> list[Any]:
-    """What all requests of a conversation have: tools and instructions, else the first message."""
+    """Return the parts that all requests of a conversation share: tools and instructions, else the
+    first message.
+    """
     count = _instructions(built)
     if not built.tools and not count:
         return list(built.messages[:1])
@@ -147,7 +149,7 @@ def _is_marked(message: WireMessage) -> bool:
 
 
 def _mark(how: Caching, model: str, caching: str | None) -> Mark | None:
-    """How a breakpoint is written; `None` if this model has none."""
+    """Return the fields that write a breakpoint; `None` if this model has none."""
     if how.breakpoints and matches_model(how.breakpoints, model):
         return {"prompt_cache_breakpoint": PromptCacheBreakpoint(mode="explicit")}
     if how.marks and matches_model(how.marks, model):

@@ -111,7 +111,7 @@ def _begins(url: str, *prefixes: str) -> bool:
 
 
 def _parts(message: Message, index: int) -> Iterator[tuple[str, ContentPart]]:
-    """The parts of a message with their paths; a content that is a text has none."""
+    """Yield the parts of a message with their paths; a content that is a text has none."""
     if isinstance(message.content, list):
         for position, part in enumerate(message.content):
             if isinstance(part, ContentPart):
@@ -176,7 +176,9 @@ def _unknown_types(schema: Any, path: str, dialect: Dialect) -> Iterator[Violati
 
 
 def _closed(schema: Mapping[str, Any], path: str, words: str) -> Iterator[Violation]:
-    """The first object of a schema that is not closed, or does not require a property."""
+    """Yield a violation for the first object of a schema that is not closed, or does not require a
+    property.
+    """
     found = open_object(schema)
     if found is not None:
         at, problem, remedy = found

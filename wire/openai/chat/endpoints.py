@@ -41,7 +41,7 @@ HostRules = Callable[[Any, Provider], Any]
 def chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> Call[ChatCompletion]:
-    """A call that returns one complete response.
+    """Build a call that returns one complete response.
 
     >>> from wire.openai import Message
     >>> call = chat_completions(
@@ -87,8 +87,9 @@ def chat_completions(
 def stream_chat_completions(
     request: ChatCompletionRequest, *, checked: bool = True
 ) -> StreamCall[ChatCompletionChunk, ChatCompletion]:
-    """A call that streams a response as chunks. `result()` of the stream returns the complete
-    response, the same as `chat_completions`.
+    """Build a call that streams a response as chunks.
+
+    `result()` of the stream returns the complete response, the same as `chat_completions`.
 
     `stream` is set. So is `include_usage`, unless the request has `stream_options`: without it a
     streamed response has no usage, while a complete one has.
@@ -132,7 +133,7 @@ def stream_chat_completions(
 
 
 def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRules]:
-    """The request as JSON, and the hook that adapts the call to a host before it is sent."""
+    """Encode the request, and return the hook that adapts the call to a host before it is sent."""
     body, encoded = checked_body(request, "messages", needs_no_check)
     if checked:
         refuse(check_struct(encoded, ""))
@@ -140,7 +141,7 @@ def _chat(request: ChatCompletionRequest, checked: bool) -> tuple[bytes, HostRul
 
 
 def _judged(request: ChatCompletionRequest | None, call: AnyCall, provider: Provider) -> AnyCall:
-    """The call, checked against the provider's rules, with its stream read by its dialect."""
+    """Check the call against the provider's rules; return it with the dialect's stream reader."""
     if request is not None:
         refuse(check_struct(request, provider))
     if isinstance(call, StreamCall):

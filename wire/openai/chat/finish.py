@@ -29,7 +29,7 @@ _NATIVE_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens"}
 
 
 def finish_of(choice: Choice | ChunkChoice) -> str | None:
-    """The finish reason of a choice, unchanged; `None` if it has none."""
+    """Return the finish reason of a choice, unchanged; `None` if it has none."""
     for reason in (choice.finish_reason, choice.finish_reason_camel):
         if reason is not None and present(reason):
             return reason
@@ -37,7 +37,7 @@ def finish_of(choice: Choice | ChunkChoice) -> str | None:
 
 
 def reason_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopReason:
-    """The neutral stop reason; "other" for an unknown one.
+    """Return the neutral stop reason; "other" for an unknown one.
 
     `native` is the finish reason of the host behind a gateway. The gateway may report a regular end
     while the native reason is a length limit; the native one then counts. `calls` says whether the

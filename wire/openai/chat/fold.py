@@ -67,7 +67,7 @@ def _plain_object(source: bytes) -> Object:
 
 
 def _is_complete(value: Object) -> bool:
-    """Whether a chunk is a complete response, from a server that ignores `stream`."""
+    """Return whether a chunk is a complete response, from a server that ignores `stream`."""
     choices = value.get("choices")
     return isinstance(choices, list) and all(
         isinstance(each, dict)
@@ -87,7 +87,7 @@ def _has_value(value: Any) -> bool:
 
 
 def _last_values(objects: Sequence[Object], *besides: str) -> Object:
-    """The last value of each key that is not empty, without the keys in `besides`.
+    """Return the last value of each key that is not empty, without the keys in `besides`.
 
     Hosts repeat keys with an empty value in later chunks; it must not replace an earlier one.
     """
@@ -122,7 +122,7 @@ def _merged(chunks: Sequence[Object], dialect: Dialect) -> Object:
 
 
 def _usage(chunks: Sequence[Object]) -> Object | None:
-    """The last usage. Hosts send it at one of three positions in a chunk (Q16)."""
+    """Return the last usage. Hosts send it at one of three positions in a chunk (Q16)."""
     for chunk in reversed(chunks):
         inside = [choice.get("usage") for choice in reversed(_objects(chunk.get("choices")))]
         for usage in (chunk.get("usage"), *inside, _object(chunk, "x_groq").get("usage")):
@@ -159,7 +159,9 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
 
 
 def _with_indexes(message: Object) -> Object:
-    """A complete message with an index in each tool call: two calls with one id stay two (Q9)."""
+    """Return a complete message with an index in each tool call: two calls with one id stay two
+    (Q9).
+    """
     calls = _objects(message.get("tool_calls"))
     if not calls:
         return message
@@ -373,7 +375,7 @@ def _object(owner: Mapping[str, Any], key: str) -> Object:
 
 
 def _objects(values: Any) -> list[Object]:
-    """The items of a list of objects; empty if any item is not an object, as in `decoded`."""
+    """Return the items of a list of objects; empty if an item is not one, as in `decoded`."""
     return (
         values
         if isinstance(values, list) and all(isinstance(each, dict) for each in values)
@@ -500,7 +502,7 @@ class TextChunk(msgspec.Struct, forbid_unknown_fields=True):
         return data
 
     def text_key(self, position: int) -> str:
-        """The key of a text."""
+        """Return the key of a text."""
         return _TEXT_KEYS[position]
 
 
@@ -508,7 +510,7 @@ _TEXT_KEYS = ("content", "reasoning_content", "reasoning", "reasoning_text", "ar
 
 
 def _joined_arguments(pieces: Sequence[str]) -> list[str]:
-    """Fewer pieces, which `OpenCall.add_arguments` reads as it would read these.
+    """Join pieces to fewer ones, which `OpenCall.add_arguments` reads as it would read these.
 
     It drops a piece that repeats the arguments so far, if they are a complete object (Q11). So a
     piece that may begin an object stays alone: joined to others, it would be one more object behind
@@ -545,11 +547,11 @@ class _Slices:
         return items_of(fields_of(self._message).get("tool_calls"))
 
     def message(self) -> msgspec.Raw:
-        """The bytes of the message."""
+        """Return the bytes of the message."""
         return self._message
 
     def call(self, position: int) -> msgspec.Raw:
-        """The bytes of one of its tool calls."""
+        """Return the bytes of one of its tool calls."""
         return self._calls[position].copy()
 
 

@@ -39,7 +39,7 @@ class Base64Pieces:
         self._rest = ""
 
     def feed(self, text: str) -> bytes:
-        """The bytes that are complete. Raises `ValueError` for text that is not base64."""
+        """Return the bytes that are complete. Raises `ValueError` for text that is not base64."""
         text = self._rest + text
         end = len(text) - len(text) % 4
         self._rest = text[end:]
@@ -47,7 +47,7 @@ class Base64Pieces:
         return b"".join(map(from_base64, _UNITS.findall(text[:end])))
 
     def close(self) -> bytes:
-        """The bytes of a last piece without padding."""
+        """Return the bytes of a last piece without padding."""
         rest, self._rest = self._rest, ""
         return from_base64(rest + "=" * (-len(rest) % 4))
 
@@ -56,7 +56,7 @@ _UNITS = re.compile(r"[^=]+={0,2}|=+")
 
 
 def joined_base64(pieces: Iterable[str]) -> str:
-    """The base64 of all pieces together. Malformed pieces are concatenated as they are.
+    """Join the base64 of all pieces. Malformed pieces are concatenated as they are.
 
     >>> joined_base64(["UklGRg==", "Vw=="])
     'UklGRlc='
@@ -98,7 +98,7 @@ class Speech:
         return self._decoded(audio.data), text
 
     def close(self) -> tuple[bytes, str]:
-        """What was held back of the bytes and of the transcript."""
+        """Return the bytes and the part of the transcript that were held back."""
         self._transcript.append(self._halves.rest)
         return self._decoded(None), self._halves.rest
 
@@ -120,9 +120,9 @@ class Speech:
         return (media_type_of("", self._head) or PCM) if self._head else ""
 
     def part(self) -> Part | None:
-        """The neutral part; `None` if no piece had an id, bytes or a transcript.
+        """Return the neutral part; `None` if no piece had an id, bytes or a transcript.
 
-        Speech without bytes has its id as URL. Bytes that are no base64 become an `Other`.
+        Speech without bytes has its id as URL. Bytes that are not base64 become an `Other`.
         """
         id, transcript = well_formed(self._id), "".join(self._transcript)
         given = {"id": id, "expires_at": self._expires_at}
@@ -139,7 +139,7 @@ class Speech:
 
 
 def image_of(part: ContentPart) -> Part:
-    """An image as a neutral part; an `Other` if its URL is malformed.
+    """Convert an image to a neutral part; to an `Other` if its URL is malformed.
 
     >>> image_of(ContentPart(type="image_url", image_url=ImageUrl(url="https://a.example/b.png")))
     Media(url='https://a.example/b.png', media_type='image/png')
@@ -155,18 +155,18 @@ def image_of(part: ContentPart) -> Part:
 
 
 def sent_speech(media: Media) -> Audio | None:
-    """Speech as a request has it; `None` if the media have no id."""
+    """Return speech in the form of a request; `None` if the media have no id."""
     id = (media.extra or {}).get("id")
     return Audio(id=id) if isinstance(id, str) and id else None
 
 
 def is_image(media: Media) -> bool:
-    """Whether media are an image; a URL without a type is taken for one."""
+    """Return whether media are an image; a URL without a type is taken for one."""
     return media.media_type.startswith("image/") or not media.media_type
 
 
 def sent_image(media: Media) -> ContentPart:
-    """An image as a part of `images`."""
+    """Convert an image to a part of `images`."""
     url = media.url
     if media.data is not None:
         data = base64.b64encode(media.data).decode()
@@ -175,7 +175,7 @@ def sent_image(media: Media) -> ContentPart:
 
 
 def has_speech(audio: Audio) -> bool:
-    """Whether a field `audio` holds anything. Snowflake sends one with empty values.
+    """Return whether a field `audio` holds anything. Snowflake sends one with empty values.
 
     >>> has_speech(Audio(id="", data="", transcript="", expires_at=0)), has_speech(Audio(id="a"))
     (False, True)

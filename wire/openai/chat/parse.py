@@ -130,7 +130,8 @@ def _set_origins(message: Message, source: WireMessage, provider: str, model: st
 
 
 def has_all_calls(source: WireMessage, message: Message) -> bool:
-    """Whether each item of `tool_calls` is one call of the neutral message, in the same order.
+    """Return whether each item of `tool_calls` is one call of the neutral message, in the same
+    order.
 
     It is not if one call is a deprecated `function_call`, or if items were joined to one call.
     """
@@ -189,7 +190,7 @@ class EventReader:
         self._speech_position = 0
         self._halves: dict[tuple[_Kind, str], Halves] = {}
         self._has_delta = False
-        # What the last chunk had a text of: a text, a thought, or the arguments of a call.
+        # The kind of text in the last chunk: a text, a thought, or the arguments of a call.
         self._latest: _Kind | OpenCall | None = None
         # Type and index of a detail -> its last text, from a host with `cumulative_details`.
         self._cumulative: dict[tuple[Any, Any], str] = {}
@@ -210,7 +211,7 @@ class EventReader:
         self._closed = False
 
     def feed(self, chunk: ChatCompletionChunk | ChatCompletion) -> list[Event]:
-        """The events of one chunk, or of a complete response."""
+        """Return the events of one chunk, or of a complete response."""
         try:
             events: list[Event] = []
             self._latest = None
@@ -235,7 +236,9 @@ class EventReader:
 
     @checked_arguments()
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
-        """The events of chunks that repeat the last one, a text of one choice, with other texts."""
+        """Return the events of chunks that repeat the last one, a text of one choice, with other
+        texts.
+        """
         events: list[Event] = []
         kind = self._latest
         if kind is None:  # of another choice
@@ -255,7 +258,7 @@ class EventReader:
 
     @checked_arguments()
     def close(self, folded: Reply | None = None, *, error: WireError | None = None) -> list[Event]:
-        """The last events: the ends of the calls, and `Done`.
+        """Return the last events: the ends of the calls, and `Done`.
 
         `folded` is the reply of the folded stream, if the caller has it. `error` is the error that
         ended the stream, if any. Raises `BlockedError` if filters removed all of `folded`.
@@ -268,7 +271,10 @@ class EventReader:
         return [*events, Done(reply)]
 
     def _end(self, error: WireError | None) -> list[Event]:
-        """The events of texts that were held back. Without an error, the reply is complete."""
+        """Return the events of texts that were held back.
+
+        Without an error, the reply is complete.
+        """
         self._closed, self._failure = True, error
         events: list[Event] = []
         if self._tags is not None:
@@ -281,7 +287,7 @@ class EventReader:
         return events
 
     def reply(self) -> Reply:
-        """The reply; before `close`, or after an error, its notes say that it is partial."""
+        """Return the reply; before `close`, or after an error, its notes say that it is partial."""
         parts = self._all_parts()
         citations: tuple[Citation, ...] = ()
         if self._annotations or self._searched is not None:
@@ -471,7 +477,7 @@ class EventReader:
             yield ToolCallDelta(call.position, text)
 
     def _start_events(self, count: int, *, unnamed: bool = False) -> Iterator[Event]:
-        """The starts of the first `count` calls, with the arguments that they have by then.
+        """Yield the starts of the first `count` calls, with the arguments that they have by then.
 
         A call that has no name yet waits for it, and later calls wait for that call.
         """
@@ -570,7 +576,7 @@ _EMPTY_VALUES: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())
 
 
 def _has_content(delta: Delta | WireMessage | None) -> bool:
-    """Whether any field of a delta or a message has content."""
+    """Return whether any field of a delta or a message has content."""
     return delta is not None and any(
         getattr(delta, name) not in _EMPTY_VALUES for name in CONTENT_FIELDS
     )

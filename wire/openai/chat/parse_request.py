@@ -104,7 +104,7 @@ def parse_request(
 
 
 def _output(form: ResponseFormat | None) -> tuple[Output | None, str]:
-    """The form of the answer, and the words for one that has no schema."""
+    """Return the requested form of the answer, and the instruction for JSON without a schema."""
     if form is None or form.type in (None, "text"):
         return None, ""
     if form.type == "json_object":
@@ -210,7 +210,7 @@ def _tools(
 
 
 def _search(sent: ChatCompletionRequest, provider: str, notes: list[Note]) -> Iterator[ServerTool]:
-    """The search of the web that the body asks for outside of `tools`."""
+    """Yield the web search that the body requests outside of `tools`."""
     if sent.web_search_options is None:
         return
     from wire.neutral.server_tools import received_tool  # few requests have one

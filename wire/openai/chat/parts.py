@@ -74,7 +74,7 @@ def wire_messages(
     notes: list[Note],
     breakpoints: Breakpoints[WireMessage] | None = None,
 ) -> list[WireMessage]:
-    """The messages in their order, with the results of a turn directly after its calls (O2).
+    """Render the messages in their order, with the results of a turn directly after its calls (O2).
 
     `answers` are the results of the calls, by the path of the message with the calls, and
     `custom_tools` the names of tools that the request declares as custom ones. `breakpoints` are
@@ -122,7 +122,7 @@ def wire_messages(
 def one_system(
     turns: Sequence[WireMessage], dialect: Dialect, notes: list[Note]
 ) -> list[WireMessage]:
-    """The turns with no more system messages than the host accepts: one with all texts (O9)."""
+    """Join system messages where the host accepts fewer: one message then has all texts (O9)."""
     systems = [turn for turn in turns if turn.role == "system"]
     if not dialect.most_system_messages or len(systems) <= dialect.most_system_messages:
         return list(turns)
@@ -162,7 +162,7 @@ def _texts(content: Sequence[ContentPart]) -> list[str]:
 def _user_or_system(
     message: Message, path: str, dialect: Dialect, notes: list[Note]
 ) -> Iterator[WireMessage]:
-    """A system or user message; none if no part of it can be expressed."""
+    """Yield a system or user message; yield nothing if no part of it can be expressed."""
     content: list[ContentPart] = []
     for index, part in enumerate(message.parts):
         part_path = f"{path}.parts[{index}]"
@@ -184,7 +184,7 @@ def _user_or_system(
 
 
 def _sent_ids(message: Message, sent: WireMessage) -> dict[str, str]:
-    """Id of a call -> the id in the message as sent, which has the host's own ids.
+    """Map the id of each call to the id in the message as sent, which has the host's own ids.
 
     They differ where a host gave two calls the same id. Its results then come in the order of the
     calls.
@@ -205,8 +205,10 @@ def _results(
     notes: list[Note],
     breakpoints: Breakpoints[WireMessage] | None,
 ) -> Iterator[WireMessage]:
-    """The messages after the calls of a message: the results, in the order of the calls, then their
-    media, then the system messages that came between the results.
+    """Yield the messages after the calls of a message.
+
+    These are the results, in the order of the calls, then their media, then the system messages
+    that came between the results.
     """
     media: list[ContentPart] = []
     for answer in answers.results:
@@ -252,7 +254,7 @@ def _assistant(
     dialect: Dialect,
     notes: list[Note],
 ) -> WireMessage:
-    """An assistant message: with its received bytes if it is unchanged, otherwise rebuilt."""
+    """Render an assistant message: with its received bytes if it is unchanged, else rebuilt."""
     source = _source(message.origin, _read_message, path, notes)
     # The calls decide: a saved conversation can have been edited by hand, and calls that differ
     # from the bytes would no longer match their results.
@@ -277,7 +279,7 @@ def _assistant(
                 )
             _note_signature(part, part_path, notes)
             if part.refusal and dialect.refusals:
-                # As the content, which a message without calls must have.
+                # A refusal is content, which a message without calls must have.
                 content.append(ContentPart(type="refusal", refusal=part.text))
                 continue
             if part.refusal:
@@ -329,7 +331,7 @@ def _assistant(
 def _source(
     origin: Origin | None, read: Callable[[bytes], W], path: str, notes: list[Note]
 ) -> W | None:
-    """The struct that a message or call was received as; `None` if it came from elsewhere."""
+    """Return the struct that a message or call was received as; `None` if it was not received."""
     if origin is None or origin.wire != WIRE:
         return None
     try:
@@ -341,7 +343,7 @@ def _source(
 
 
 def _read_message(raw: bytes) -> WireMessage:
-    """The received message of a saved conversation; it and its calls remember their bytes."""
+    """Read the received message of a saved conversation; it and its calls remember their bytes."""
     completion = _read_completion(raw)
     message = completion.choices[0].message if completion.choices else None
     if message is None:
@@ -350,7 +352,10 @@ def _read_message(raw: bytes) -> WireMessage:
 
 
 def _read_completion(message: bytes) -> ChatCompletion:
-    """A completion of one message: `keep_bytes` gives each message and call in it its own bytes."""
+    """Read a completion of one message.
+
+    `keep_bytes` gives each message and call in it its own bytes.
+    """
     data = b'{"choices":[{"message":' + message + b"}]}"
     return keep_bytes(decoded(data, ChatCompletion), data)
 
@@ -363,7 +368,8 @@ def _read_call(raw: bytes) -> WireToolCall:
 def parse_message(
     raw: bytes, provider: Provider | str = "openai", *, part: bool = False
 ) -> tuple[Message, ...]:
-    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+    """Parse the bytes of a message that `parse_reply` made and that was saved; return each message
+    that they can mean.
 
     With `part`, they are the bytes of one part. There is more than one reading if it depends on
     settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
@@ -410,14 +416,14 @@ def _call(
 
 
 def _arguments(call: ToolCall, path: str) -> str:
-    """The received text, unless the arguments have changed since."""
+    """Return the received text, unless the arguments have changed since it was received."""
     if call.arguments is None or (call.text and arguments_of(call.text) == call.arguments):
         return call.text
     return json_text(call.arguments, f"{path}.arguments")
 
 
 def _thinking(thought: Thought, dialect: Dialect) -> ContentPart:
-    """Reasoning that was received inside the content, in the form that the host sends."""
+    """Return reasoning that was received inside the content, in the form that the host sends."""
     if dialect.think_tags:
         return ContentPart(type="text", text=f"{OPEN}{thought.text}{CLOSE}")
     return ContentPart(type="thinking", thinking=[ContentPart(type="text", text=thought.text)])
@@ -470,7 +476,7 @@ _PDF = "application/pdf"
 
 
 def media_part(media: Media, path: str) -> ContentPart:
-    """Media as a part of a user message: an image, wav or mp3 audio, or a PDF.
+    """Render media as a part of a user message: an image, wav or mp3 audio, or a PDF.
 
     >>> media_part(Media(data=b"abc", media_type="audio/mpeg"), "").input_audio
     InputAudio(data='YWJj', format='mp3')

@@ -51,7 +51,7 @@ def _is_response(response: ChatCompletion, data: bytes) -> bool:
 
 
 def _is_sound(choice: Choice) -> bool:
-    """A choice of a complete response, not of a chunk, and not one that reports a failed server."""
+    """Return whether a choice is complete, not of a chunk, and reports no failed server."""
     return _in_one_piece(choice) and reason_of(finish_of(choice)) != "error"
 
 
@@ -85,7 +85,9 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
         self._calls = False  # a tool call has begun
 
     def may_drop(self, data: bytes) -> bool:
-        """From a host that sends damaged chunks, unless a call would lose its name or arguments."""
+        """Return whether the host sends damaged chunks, unless a call would lose its name or
+        arguments.
+        """
         return (
             self._dialect.sends_damaged_chunks
             and not self._calls
@@ -128,11 +130,13 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
         self.finished = bool(self._finishes) and not self._unfinished
 
     def is_whole(self) -> bool:
-        """Each choice has a finish reason, or `[DONE]` or one complete document was read."""
+        """Return whether each choice has a finish reason, or `[DONE]` or one complete document was
+        read.
+        """
         return self._failure() is None and (self.done or self._whole or self.finished)
 
     def incomplete(self) -> StreamError:
-        """The failure that a finish reason names, if there is one."""
+        """Return the failure that a finish reason names, if there is one."""
         failure = self._failure()
         if failure is None:
             return super().incomplete()

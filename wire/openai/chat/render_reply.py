@@ -55,11 +55,11 @@ class ReplyWriter:
         self._completion: dict[str, Any] = {}
 
     def begin(self) -> bytes:
-        """The chunk with the role."""
+        """Render the chunk with the role."""
         return self._chunk({"role": "assistant", "content": ""})
 
     def feed(self, event: Event) -> bytes:
-        """The chunks for one event."""
+        """Render the chunks for one event."""
         if isinstance(event, TextDelta):
             return self._chunk({"content": event.text})
         if isinstance(event, ThoughtDelta):
@@ -78,7 +78,7 @@ class ReplyWriter:
         return self._end(event.reply) if isinstance(event, Done) else b""
 
     def body(self) -> bytes:
-        """The whole completion."""
+        """Render the whole completion."""
         return encoded(self._completion)
 
     def _fields(self, kind: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class ReplyWriter:
 
 
 def takes(media: Media) -> bool:
-    """Whether a message has a place for media: for images, as at OpenRouter.
+    """Return whether a message has a place for media: for images, as at OpenRouter.
 
     >>> takes(Media(data=b"RIFF", media_type="audio/wav"))
     False
@@ -156,7 +156,7 @@ def _annotation(citation: Citation) -> dict[str, Any]:
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """The token counts of the wire.
+    """Convert usage to the token counts of the wire.
 
     >>> usage_of(Usage(input=30, output=5, total=35))["prompt_tokens"]
     30

@@ -55,7 +55,7 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 @checked_arguments()
 def call(request: Request, model: str, provider: Provider | str = "openai") -> Call[Reply]:
-    """The request as a call that returns one complete reply.
+    """Render the request as a call that returns one complete reply.
 
     >>> from wire.neutral.messages import Message
     >>> call(Request(messages=(Message.user("Hi"),)), "gpt-5.4").path
@@ -72,7 +72,9 @@ def call(request: Request, model: str, provider: Provider | str = "openai") -> C
 def stream_call(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
+    """Render the request as a call that streams events.
+
+    `reply()` of the stream is the reply of `call`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), effort="low")
@@ -93,7 +95,7 @@ def stream_call(
 def render_request(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> ChatCompletionRequest:
-    """The body as a struct, without the request's `options`.
+    """Render the body as a struct, without the request's `options`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
@@ -166,7 +168,7 @@ def render_request(
 def _continued(
     last: WireMessage, conversation: Sequence[SentMessage], row: Provider, notes: list[Note]
 ) -> WireMessage:
-    """The last message, of the assistant, with the key that makes the model continue it."""
+    """Return the last message, of the assistant, with the key that makes the model continue it."""
     dialect: Dialect = row.dialect
     path = next(path for path, message in reversed(conversation) if not message.instructs)
     region = dialect.prefix_region
@@ -191,7 +193,7 @@ def _wire_call(
     *,
     stream: bool | None = None,
 ) -> AnyCall:
-    """The call that `make` builds.
+    """Build the call with `make`.
 
     `stream` is the value in its body, which the rules need (O5): the rendered struct has none.
     """
@@ -235,7 +237,7 @@ def _reader(
 
 
 def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
-    """A call whose `parse` reads a response that came in another way. It is not sent.
+    """Return a call whose `parse` reads a response that came in another way. It is not sent.
 
     Ids of tool calls that the host gave none are made of `seed`.
     """
@@ -244,7 +246,10 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
 
 
 def _parse_with_choice(data: bytes) -> ChatCompletion:
-    """The complete response. Without a choice there is no message to make a reply of."""
+    """Parse the complete response.
+
+    Raises `StreamInvalid` if it has no choice, since a reply is made of the choice's message.
+    """
     response = parse_completion(data)
     if not response.choices:
         raise StreamInvalid("the response has no choices", partial=response, raw=data)
@@ -255,13 +260,15 @@ def _parse_with_choice(data: bytes) -> ChatCompletion:
 
 
 def _takes(row: Provider, model: str, **fields: Any) -> bool:
-    """Whether the host accepts these fields and does not ignore them, according to its dialect."""
+    """Return whether the host accepts these fields and does not ignore them, according to its
+    dialect.
+    """
     probe = ChatCompletionRequest(model=model, messages=[], **fields)
     return all(violation.rule != "O7" for violation in check(probe, model, row))
 
 
 def _max_tokens_field(model: str, row: Provider) -> str:
-    """The name of the field for the maximum number of output tokens.
+    """Return the name of the field for the maximum number of output tokens.
 
     Most hosts know only the old name, `max_tokens`; OpenAI's reasoning models refuse it.
     """
@@ -340,8 +347,9 @@ def _tool_choice(
 def _response_format(
     output: Output | None, model: str, row: Provider, notes: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
-    """The strictest format that the host accepts; and the text for the system text if that format
-    has no schema.
+    """Return the strictest format that the host accepts.
+
+    If that format has no schema, the second value is the text that replaces it in the system text.
     """
     if output is None:
         return None, ""
@@ -366,7 +374,7 @@ def _response_format(
 
 
 def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMessage]:
-    """The turns, with the instruction at the end of their first system text."""
+    """Return the turns, with the instruction at the end of their first system text."""
     first = turns[0]
     if not instruction:
         return turns

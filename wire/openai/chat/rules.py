@@ -33,7 +33,7 @@ def check(
     model: str = "",
     provider: Provider | str = "openai",
 ) -> list[Violation]:
-    """The violations of a request: a struct, or a body as bytes or as decoded JSON.
+    """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> check(ChatCompletionRequest(model="m", messages=[]))[0].rule
     'O1'
@@ -42,7 +42,7 @@ def check(
     messages[0].content: Expected `str | array | null`, got `int`
 
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
-    for which only the rules of all hosts are applied. A body that is no request is a violation too,
+    for which only the rules of all hosts are applied. A body of another kind is a violation too,
     not an exception; a key that the reference lacks is a warning, since hosts differ.
     """
     if not isinstance(request, ChatCompletionRequest):
@@ -54,7 +54,7 @@ def check(
 
 
 def check_struct(request: ChatCompletionRequest, provider: Provider | str) -> list[Violation]:
-    """As `check`, for a struct and its own model."""
+    """Return the violations, as `check`, of a struct and its own model."""
     dialect = provider_row(provider).dialect
     schemas = (request.tools, request.response_format)
     if schemas != (None, None) and expands(schemas, MAX_SCHEMA_VALUES):
@@ -144,7 +144,7 @@ def _assistant_messages_not_empty(
 
 
 def _is_empty(message: Message) -> bool:
-    """Whether the message has neither calls nor an answer; reasoning is not an answer."""
+    """Return whether the message has neither calls nor an answer; reasoning is not an answer."""
     return not message.tool_calls and all(
         each is None
         for each in (message.function_call, message.refusal, message.audio, message.images)
@@ -278,14 +278,14 @@ def _no_forced_call_while_thinking(
 
 
 def _is_forced(choice: str | ToolChoice | None) -> bool:
-    """Whether the model must call a tool."""
+    """Return whether the model must call a tool."""
     if isinstance(choice, ToolChoice):
         return choice.allowed_tools is None or choice.allowed_tools.mode == "required"
     return choice in ("required", "any")
 
 
 def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
-    """Whether the model thinks, according to the request, or else to the dialect."""
+    """Return whether the model thinks, according to the request, or else to the dialect."""
     if request.thinking is not None and request.thinking.type is not None:
         return request.thinking.type != "disabled"
     if request.enable_thinking is not None:
@@ -319,7 +319,7 @@ def _no_tools_while_reasoning(
 
 
 def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:
-    """The key that assistant messages with tool calls must have (O14), or `""` if none must."""
+    """Return the key that assistant messages with tool calls must have (O14), or `""` for none."""
     if not dialect.reasoning_required or not _is_thinking(request, dialect):
         return ""
     return dialect.reasoning_slots[0]

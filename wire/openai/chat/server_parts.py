@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def server_parts(executed: Iterable[Mapping[str, Any]]) -> list[Part]:
-    """The calls that the host made, each followed by its result, if it has one.
+    """Return the calls that the host made, each followed by its result, if it has one.
 
     >>> ran = {"index": 0, "type": "python", "arguments": '{"code": "1+1"}', "output": "2"}
     >>> [call, result] = server_parts([{"index": 0, "type": "function"}, ran])
@@ -64,7 +64,7 @@ def citations_of(
     searched: ChatCompletion | ChatCompletionChunk | None,
     parts: Sequence[Part],
 ) -> tuple[Citation, ...]:
-    """The sources that a message, and the response around it, name for the text.
+    """Return the sources that a message, and the response around it, name for the text.
 
     A URL that the response lists and no annotation cites is a source without a span. A title and a
     quotation come from the list of results, if the host sends one.

@@ -28,7 +28,8 @@ _RECEIVED = (
 
 
 def form_of(type: str) -> Form | None:
-    """The form of an item of `tools` in a client's request; `None` if it has no neutral form.
+    """Return the form of an item of `tools` in a client's request; `None` if it has no neutral
+    form.
 
     >>> form_of("browser_search").kind
     'web_search'
@@ -39,7 +40,7 @@ def form_of(type: str) -> Form | None:
 def with_server_tools(
     built: ChatCompletionRequest, tools: Sequence[Any], model: str, row: Provider
 ) -> ChatCompletionRequest:
-    """The request with the server tools among the tools of a neutral request."""
+    """Return the request with the server tools among the tools of a neutral request."""
     elsewhere = functools.partial(with_responses, family=row.family)
     found = hosted(tools, row.dialect.server_tools, FORMS, row.name, model, elsewhere)
     items = [tool_struct(Tool, each) for each in found if not each.in_body]
@@ -52,7 +53,7 @@ def with_server_tools(
 
 
 def _with_keys(built: ChatCompletionRequest, tool: Hosted) -> ChatCompletionRequest:
-    """The request with the keys of a tool in its body."""
+    """Return the request with the keys of a tool in its body."""
     fields: dict[str, Any] = {}
     types = {each.encode_name: each for each in msgspec.structs.fields(ChatCompletionRequest)}
     for key in tool.json.keys() & types.keys():
@@ -67,7 +68,7 @@ def _with_keys(built: ChatCompletionRequest, tool: Hosted) -> ChatCompletionRequ
 
 
 def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both objects, with the lists and the objects under one key joined."""
+    """Merge two objects, with the lists and the objects under one key joined."""
     joined = dict(one)
     for key, value in other.items():
         before = joined.get(key)
@@ -81,7 +82,9 @@ def _joined(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_responses(kind: ServerToolKind, family: str) -> str:
-    """What has a tool that the chat completions of a host do not offer; empty if nothing is known.
+    """Name the row that has a tool which a host's chat completions do not offer.
+
+    The text is empty if no such row is known.
 
     >>> with_responses("code", "openai")
     'openai@responses has it'

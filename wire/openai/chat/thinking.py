@@ -31,7 +31,7 @@ class Tags:
         self._held = ""
 
     def feed(self, text: str) -> list[tuple[Literal["text", "thought"], str]]:
-        """The pieces that `text` completes; a possible beginning of a tag is held back."""
+        """Return the pieces that `text` completes; a possible beginning of a tag is held back."""
         pieces: list[tuple[Literal["text", "thought"], str]] = []
         text, self._held = self._held + text, ""
         if self._may_open:
@@ -58,12 +58,14 @@ class Tags:
         return pieces
 
     def close(self) -> list[tuple[Literal["text", "thought"], str]]:
-        """The rest that was held back and is no tag."""
+        """Return the rest that was held back and is not a tag."""
         held, self._held = self._held, ""
         return [("thought" if self._inside else "text", held)] if held else []
 
 
 def _begun(tag: str, text: str) -> int:
-    """Length of the longest end of `text` that is a beginning of `tag`, without being all of it."""
+    """Return the length of the longest end of `text` that is a beginning of `tag`, but not all of
+    it.
+    """
     lengths = range(min(len(tag) - 1, len(text)), 0, -1)
     return next((length for length in lengths if tag.startswith(text[-length:])), 0)

@@ -21,8 +21,9 @@ from wire.openai.common.arguments import arguments_of
 
 
 def present(text: str | None) -> str | None:
-    """`None` for the empty text and the text "null", which some servers send for an absent field
-    (Q8); any other text unchanged.
+    """Return `None` for the empty text and the text "null"; any other text unchanged.
+
+    Some servers send "null" for an absent field (Q8).
 
     >>> present("null"), present("call_1")
     (None, 'call_1')
@@ -61,7 +62,7 @@ class OpenCall:
         return self._names[0] if self._names else ""
 
     def is_named(self, name: str) -> bool:
-        """Whether `name` is the name so far, without joining its fragments for each delta."""
+        """Return whether `name` is the name so far; fragments are not joined for each delta."""
         return len(name) == self._name_length and name == self.name
 
     @property
@@ -103,7 +104,7 @@ class OpenCall:
         return self._length > 0
 
     def take(self) -> str:
-        """The arguments that were added since the last call of `take`, without `rest`."""
+        """Return the arguments that were added since the last call of `take`, without `rest`."""
         taken, self._unread = "".join(self._unread), []
         return taken
 
@@ -131,7 +132,7 @@ class OpenCall:
             return
         self.snapshot = ""
         # Some servers end a call by sending its complete arguments again. Two equal fragments in
-        # the middle of a text are no repetition, hence `complete`.
+        # the middle of a text are not a repetition, hence `complete`.
         if len(arguments) == self._length and arguments == self.text and self.complete:
             return
         added = self._halves.feed(arguments)
@@ -146,7 +147,7 @@ class OpenCall:
         self.extra.update(extra)
 
     def ends_before(self, name: str | None, arguments: Any) -> bool:
-        """Whether this call is complete, so that a name and arguments belong to another one.
+        """Return whether this call is complete, so that a name and arguments belong to another one.
 
         Two JSON objects in a row are not JSON: glued together, both calls would be lost.
         """
@@ -213,7 +214,7 @@ class Calls:
     def _continued_call(
         self, index: int | None, id: str | None, name: str | None, arguments: Any
     ) -> OpenCall | None:
-        """The call that a delta continues; `None` if the delta begins a new call (Q9)."""
+        """Return the call that a delta continues; `None` if the delta begins a new call (Q9)."""
         if index is not None:
             # The index is only a key. Some hosts reuse one for the next call; another id shows it.
             call = self._by_index.get(index)
@@ -243,7 +244,7 @@ class Calls:
 
 
 def _compact_json(value: Any) -> str:
-    """A value as compact JSON."""
+    """Encode a value as compact JSON."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:

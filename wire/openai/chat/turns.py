@@ -36,8 +36,8 @@ RawFields: TypeAlias = dict[str, msgspec.Raw]
 
 @checked_arguments()
 def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) -> Noted[Message]:
-    """The messages of a request, from turns: user texts, messages, received responses, or lists of
-    these.
+    """Build the messages of a request from turns: user texts, messages, received responses, or
+    lists of these.
 
     >>> [
     ...     message.role
@@ -60,7 +60,7 @@ def messages(*turns: Turn, system: str | None = None, dialect: Dialect = PLAIN) 
 
 
 def arranged(flat: Sequence[Message], dialect: Dialect) -> Noted[Message]:
-    """As `messages`, for messages with a role whose values JSON can represent."""
+    """Arrange messages that have a role and are valid as JSON, as `messages` does."""
     if not flat:
         raise HistoryError(
             violations=[Violation("messages", "a conversation needs at least one turn", "O1")]
@@ -122,7 +122,7 @@ def arranged(flat: Sequence[Message], dialect: Dialect) -> Noted[Message]:
 def tool_message(
     call: ToolCall | chat.ToolCall, result: Any = None, *, error: str | None = None
 ) -> Message:
-    """The message with the result of one call.
+    """Build the message with the result of one call.
 
     A text is sent unchanged, any other value as JSON, and `error` as `{"error": text}`.
 
@@ -180,7 +180,7 @@ def _flat(turn: Any, path: str) -> Iterator[Message]:
 
 
 def needs_no_check(message: object) -> bool:
-    """Whether the message was received, or has texts only: then JSON can encode it.
+    """Return whether the message was received, or has texts only: then JSON can encode it.
 
     Long histories mostly consist of such messages, and walking through their values would be slow.
     """
@@ -193,14 +193,14 @@ _has_texts_only = texts_only(Message, "role", "content", "name", "tool_call_id")
 
 
 def _is_own_text(message: Message) -> bool:
-    """Whether no host would refuse anything in it: it was not received, and has a text only."""
+    """Return whether the message has only a text and was not received: no host refuses it then."""
     return bool(message.content) and raw_of(message) is None and _has_texts_only(message)
 
 
 def _paired(
     message: Message, results: Sequence[Message]
 ) -> tuple[list[tuple[str, Message | None]], list[Message]]:
-    """The id and the result of each call, and the results without a call.
+    """Return the id and the result of each call, and the results without a call.
 
     A call without an id takes the next result whose id no other call has.
     """
@@ -246,7 +246,7 @@ _EMPTY_VALUES = (b"null", b'""', b"[]", b"{}")
 
 @functools.cache
 def _single_host_keys() -> frozenset[str]:
-    """Keys that a single host adds.
+    """Return the keys that a single host adds.
 
     No other host gets them. A host with a `verbatim` dialect accepts its own messages unchanged,
     but not the keys of other hosts.
@@ -262,7 +262,7 @@ def _single_host_keys() -> frozenset[str]:
 def _assistant_message(
     message: Message, ids: Sequence[str], dialect: Dialect, path: str, notes: list[Note]
 ) -> Message | None:
-    """An assistant message as the host takes it back; `None` if nothing of it is left."""
+    """Return an assistant message as the host takes it back; `None` if nothing of it is left."""
     source = encode(message)
     before: RawFields = decoder(RawFields).decode(source)
     after = dict(before)
@@ -304,7 +304,7 @@ def _assistant_message(
 
 
 def _speaks_only(message: Message) -> bool:
-    """Whether the transcript of its speech is all the text that the message has."""
+    """Return whether the transcript of its speech is all the text that the message has."""
     return not message.content and message.audio is not None and bool(message.audio.transcript)
 
 
@@ -383,7 +383,7 @@ def _set_content(
 
 
 def _with_text(content: str | list[ContentPart] | None, text: str) -> str | list[ContentPart]:
-    """The content of a message, with one more paragraph."""
+    """Return the content of a message, with one more paragraph."""
     if isinstance(content, list):
         return [*content, ContentPart(type="text", text=text)]
     return f"{content}\n\n{text}" if content else text
@@ -423,7 +423,7 @@ def _call(
 
 
 def _arguments(arguments: Any, dialect: Dialect, path: str, notes: list[Note]) -> str:
-    """The arguments as text, which OpenAI's reference requires; some hosts send an object."""
+    """Return the arguments as text, as OpenAI's reference requires; some hosts send an object."""
     text = (
         arguments
         if isinstance(arguments, str)

@@ -14,7 +14,7 @@ from wire.neutral.request import TEXT_PARAMETER
 
 
 def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
-    """The arguments of a call as an object; `None` if the text is not a JSON object (Q11).
+    """Parse the arguments of a call as an object; return `None` if the text is not one (Q11).
 
     The empty text and `null` are a call without arguments, hence `{}`. `cut` means that the
     response was truncated: the arguments may then be missing, hence `None`.
@@ -44,7 +44,7 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
 
 
 def custom_input(call: ToolCall, custom_tools: Container[str] = ()) -> str | None:
-    """The text of a call of a custom tool; `None` for a call of a function.
+    """Return the text of a call of a custom tool; `None` for a call of a function.
 
     A host without custom tools called one of the `custom_tools` as a function.
 

@@ -41,7 +41,8 @@ def create_batch(
     metadata: Mapping[str, str] | None = None,
     output_expires_after: int | None = None,
 ) -> Call[Batch]:
-    """A call that creates a batch of the requests in an uploaded file, written with `batch_lines`.
+    """Build a call that creates a batch of the requests in an uploaded file, written with
+    `batch_lines`.
 
     >>> create_batch("file-1", "/v1/responses").body
     b'{"input_file_id":"file-1","endpoint":"/v1/responses","completion_window":"24h"}'
@@ -76,7 +77,7 @@ def create_batch(
 
 @checked_arguments()
 def get_batch(batch_id: str) -> Call[Batch]:
-    """A call that returns the state of a batch.
+    """Build a call that returns the state of a batch.
 
     >>> get_batch("batch_1").path
     '/batches/batch_1'
@@ -88,7 +89,7 @@ def get_batch(batch_id: str) -> Call[Batch]:
 
 @checked_arguments()
 def list_batches(*, limit: int | None = None, after: str | None = None) -> Call[BatchList]:
-    """A call that returns one page of the batches, the newest first.
+    """Build a call that returns one page of the batches, the newest first.
 
     >>> list_batches(limit=2, after="batch_1").query
     {'limit': '2', 'after': 'batch_1'}
@@ -102,8 +103,9 @@ def list_batches(*, limit: int | None = None, after: str | None = None) -> Call[
 
 @checked_arguments()
 def cancel_batch(batch_id: str) -> Call[Batch]:
-    """A call that stops a batch. It is `cancelling` for up to ten minutes; then the results that it
-    has so far are in its files.
+    """Build a call that stops a batch.
+
+    It is `cancelling` for up to ten minutes; then the results that it has so far are in its files.
 
     >>> cancel_batch("batch_1").path
     '/batches/batch_1/cancel'
@@ -124,7 +126,9 @@ _RUNNING_STATES = frozenset({"validating", "in_progress", "finalizing", "cancell
 def wait_for_batch(
     batch: str | Batch, *, every: float = 30.0, most: float = 86400.0
 ) -> Flow[Batch]:
-    """A flow that polls a batch until it has ended, and returns it. Run it with `client.run(flow)`.
+    """Return a flow that polls a batch until it has ended, and then returns the batch.
+
+    Run it with `client.run(flow)`.
 
     `every` is the pause between two polls, `most` the sum of the pauses, both in seconds. A batch
     that failed, expired or was cancelled is returned too: it may have results.
@@ -148,14 +152,14 @@ def _pending(batch: Batch) -> str | None:
 
 
 def input_line(custom_id: str, url: str, body: bytes) -> bytes:
-    """One line of a file of requests."""
+    """Encode one line of a file of requests."""
     id = encode(json_values.checked(custom_id, "custom_id"))
     return b'{"custom_id":%b,"method":"POST","url":"%b","body":%b}' % (id, url.encode(), body)
 
 
 @checked_arguments()
 def batch_results(data: bytes) -> list[BatchResult]:
-    """Parses a file of results or of errors, as `download_file` returns it.
+    """Parse a file of results or of errors, as `download_file` returns it.
 
     >>> data = b'{"custom_id":"a","response":{"status_code":200,"body":{"id":"resp_1"}}}'
     >>> [result] = batch_results(data)

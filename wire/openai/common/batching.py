@@ -46,7 +46,7 @@ _OTHER_APIS = frozenset({"mistral", "xai"})
 def create_batch(
     calls: Mapping[str, Call[Reply]], model: str, row: Provider, name: str = ""
 ) -> Flow[Batch]:
-    """A flow that uploads the bodies of calls, and creates a batch of them.
+    """Return a flow that uploads the bodies of calls and creates a batch of them.
 
     Raises `ConfigurationError` for a host with another batch API.
     """
@@ -61,14 +61,14 @@ def create_batch(
 
 
 def newest_batch(row: Provider) -> Flow[str]:
-    """A flow that needs no call: batches have names."""
+    """Return a flow that makes no call and returns an empty id, since batches have names."""
     _check_host(row)
     yield from ()
     return ""
 
 
 def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch | None]:
-    """A flow that searches for the batch of that name."""
+    """Return a flow that searches for the batch with the given name."""
     _check_host(row)
     last: str | None = None
     for _ in range(MOST_PAGES):
@@ -83,13 +83,13 @@ def find_batch(name: str, total: int, after: str, row: Provider) -> Flow[Batch |
 
 
 def get_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that reads the state of a batch."""
+    """Return a flow that reads the state of a batch."""
     _check_host(row)
     return _batch((yield from ask(batches.get_batch(id))), row)
 
 
 def cancel_batch(id: str, row: Provider) -> Flow[Batch]:
-    """A flow that stops a batch."""
+    """Return a flow that stops a batch."""
     _check_host(row)
     return _batch((yield from ask(batches.cancel_batch(id))), row)
 
@@ -103,7 +103,7 @@ def _check_host(row: Provider) -> None:
 
 
 def batch_results(batch: Batch, row: Provider) -> Flow[list[ResultLine]]:
-    """A flow that reads the files of results and errors of a batch that has ended.
+    """Return a flow that reads the files of results and errors of a batch that has ended.
 
     Raises `BadRequestError` with the errors of the input file for a batch that failed.
     """
@@ -176,7 +176,7 @@ def _status(word: str | None) -> BatchStatus:
 
 
 def uploaded(upload: Upload, purpose: str) -> Flow[Media]:
-    """A flow that uploads a file and returns media that refer to it."""
+    """Return a flow that uploads a file and returns media that refer to it."""
     call = files.upload_file(
         upload.data,
         purpose=purpose,
@@ -189,15 +189,15 @@ def uploaded(upload: Upload, purpose: str) -> Flow[Media]:
 
 
 def delete_file(reference: str, row: Provider) -> Flow[object]:
-    """A flow that deletes the file of `Media.url`."""
+    """Return a flow that deletes the file of `Media.url`."""
     return (yield from ask(files.delete_file(reference)))
 
 
 def file_reference() -> str:
-    """A `Media.url` of no file, for a request that is checked before the upload."""
+    """Return a placeholder for `Media.url`, for a request that is checked before the upload."""
     return "file-x"
 
 
 def refused_type(problem: str) -> RuleError:
-    """The error for a file of a type that a family of endpoints does not refer to."""
+    """Build the error for a file of a type that a family of endpoints does not refer to."""
     return RuleError(violations=[Violation("media_type", problem)])

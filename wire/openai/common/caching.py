@@ -1,4 +1,4 @@
-"""What both of OpenAI's wires do about prompt caches: the breakpoints of messages, the key of a
+"""Prompt caches, for both of OpenAI's wires: the breakpoints of messages, the key of a
 request's beginning, and its retention.
 """
 
@@ -35,8 +35,8 @@ class Breakpoints(msgspec.Struct, Generic[Turn]):
     notes: list[Note]
 
     def marked(self, path: str, turns: Iterable[Turn]) -> list[Turn]:
-        """The turns that the neutral message at `path` became, the last one with a breakpoint if it
-        gets one.
+        """Return the turns of the neutral message at `path`, with a breakpoint on the last one if
+        the message has one.
         """
         turns = list(turns)
         if path not in self.paths:
@@ -56,7 +56,7 @@ def breakpoints(
     notes: list[Note],
     most: int = IMPLICIT_BREAKPOINTS,
 ) -> Breakpoints[Turn] | None:
-    """The breakpoints of messages with `cache`, the last `most` of them.
+    """Return the breakpoints of messages with `cache`, the last `most` of them.
 
     `with_mark` is `None` for a model without breakpoints, and so is what is returned. A host that
     caches prompts on its own needs none, and gets no note.
@@ -78,7 +78,7 @@ def cache_fields(
     beginning: Sequence[Any],
     notes: list[Note],
 ) -> dict[str, Any]:
-    """The fields of the body for a request with `caching`, beside its breakpoints.
+    """Return the fields of the body for a request with `caching`, beside its breakpoints.
 
     `beginning` are the values of the body that further requests of the conversation repeat. A note
     reports what the host does not have, unless it caches prompts without being asked.

@@ -12,7 +12,7 @@ _TITLES = ("title", "filename")
 
 
 def annotation_of(fields: Mapping[str, Any], begin: int, length: int) -> Citation:
-    """The citation of an annotation of a text, by the keys of its JSON.
+    """Build the citation of an annotation of a text from the keys of its JSON.
 
     >>> annotation_of({"url": "https://example.com/", "start_index": 0, "end_index": 4}, 10, 9).end
     14

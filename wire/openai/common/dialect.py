@@ -31,7 +31,7 @@ class Refusal(msgspec.Struct, frozen=True):
     """The server's error message; `{model}`, `{path}` and `{value}` are replaced by the model's
     name, the path and the value."""
     remedy: str = ""
-    """What to send instead; empty if there is no single remedy."""
+    """The value to send instead; empty if there is no single remedy."""
     models: str = ""
     """Regular expression of the names of models, see `matches_model`; empty for all models."""
     ignored: bool = False
@@ -87,7 +87,8 @@ _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
 
 @functools.lru_cache(1024)  # each rule of a dialect asks this of each request
 def matches_model(pattern: str, model: str) -> bool:
-    """Whether a pattern matches the whole name of a model; upper and lower case are the same.
+    """Return whether a pattern matches the whole name of a model; upper and lower case are the
+    same.
 
     A date or `-latest` after the name belongs to the same model, any other word makes another one.
 
@@ -139,7 +140,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """In a strict schema, objects must have `additionalProperties: false`, and all properties must
     be required."""
     schemas_are_checked: bool = False
-    """The host refuses a schema of a tool or of the output that is no valid JSON Schema."""
+    """The host refuses a schema of a tool or of the output that is not valid JSON Schema."""
     thinks: str = ""
     """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False

@@ -29,7 +29,7 @@ JSON = {"content-type": "application/json"}
 
 @checked_arguments()
 def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
-    """A call that returns the vectors of texts, or of lists of token ids.
+    """Build a call that returns the vectors of texts, or of lists of token ids.
 
     >>> embeddings(EmbeddingRequest(model="text-embedding-3-small", input=["a", "b"])).body
     b'{"model":"text-embedding-3-small","input":["a","b"]}'
@@ -43,7 +43,7 @@ def embeddings(request: EmbeddingRequest) -> Call[EmbeddingList]:
 
 
 def list_models() -> Call[ModelList]:
-    """A call that returns the models that the key has access to.
+    """Build a call that returns the models that the key has access to.
 
     >>> list_models().path
     '/models'
@@ -53,7 +53,7 @@ def list_models() -> Call[ModelList]:
 
 @checked_arguments()
 def get_model(model: str) -> Call[Model]:
-    """A call that returns the metadata of one model.
+    """Build a call that returns the metadata of one model.
 
     >>> get_model("gpt-5.4").path
     '/models/gpt-5.4'
@@ -65,7 +65,7 @@ def get_model(model: str) -> Call[Model]:
 
 @checked_arguments()
 def delete_model(model: str) -> Call[DeletedModel]:
-    """A call that deletes a fine-tuned model of the account.
+    """Build a call that deletes a fine-tuned model of the account.
 
     >>> delete_model("ft:gpt-5.4:my-org").method
     'DELETE'
@@ -84,7 +84,7 @@ def _checked_name(model: str) -> str:
 
 
 def plain(kind: type[W], method: str, path: str, body: bytes = b"", **more: Any) -> Call[W]:
-    """A call whose response is one struct."""
+    """Build a call whose response is one struct."""
     parse = functools.partial(parse_plain, kind)
     return Call("openai", method, path, body, parse=parse, read_error=parse_error, **more)
 
@@ -92,7 +92,7 @@ def plain(kind: type[W], method: str, path: str, body: bytes = b"", **more: Any)
 def page(
     limit: int | None, order: str | None, after: str | None, **more: str | None
 ) -> dict[str, str]:
-    """The query parameters of a list; omits those that are `None`."""
+    """Return the query parameters of a list; omits those that are `None`."""
     if limit is not None:
         whole_number("limit", limit, least=1, error=ConfigurationError)
     if order is not None and order not in ("asc", "desc"):

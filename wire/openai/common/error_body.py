@@ -53,16 +53,16 @@ class _Errors(ErrorReader[ErrorObject]):
     )
 
     def code(self, error: ErrorObject) -> str | None:
-        """The provider's code as text; its type if it has no code."""
+        """Return the provider's code as text; its type if it has no code."""
         return str(error.code) if error.code is not None else error.type
 
     def message(self, error: ErrorObject) -> str:
-        """The message; from a gateway, followed by the message of the host behind it."""
+        """Return the message; from a gateway, followed by the message of the host behind it."""
         message, upstream = super().message(error), upstream_message(error)
         return f"{message}: {upstream}" if upstream and upstream not in message else message
 
     def words(self, error: ErrorObject) -> str:
-        """The text that `classes` search.
+        """Return the text that `classes` search.
 
         Of a quota of Google, the codes and the ids: its message is the same for the quota of a
         minute, which comes back, and for that of a day.
@@ -74,7 +74,7 @@ class _Errors(ErrorReader[ErrorObject]):
 
 
 def _quota_ids(details: object) -> Iterator[object]:
-    """The ids in the google.rpc details of an error."""
+    """Yield the ids in the google.rpc details of an error."""
     for detail in details if isinstance(details, list) else ():
         violations = detail.get("violations") if isinstance(detail, dict) else None
         for each in violations if isinstance(violations, list) else ():
@@ -87,7 +87,7 @@ ERRORS = _Errors()
 
 @checked_arguments()
 def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIError:
-    """The typed error of a response with an error status.
+    """Build the typed error of a response with an error status.
 
     Its `details` has one `ErrorObject`, which keeps the type of the provider's code.
 
@@ -100,7 +100,10 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
 
 
 def upstream_error(error: ErrorObject) -> ErrorObject | None:
-    """The error of the host behind a gateway. OpenRouter sends that host's JSON as a text."""
+    """Return the error of the host behind a gateway.
+
+    OpenRouter sends that host's JSON as a text.
+    """
     raw = error.metadata.get("raw") if error.metadata is not None else None
     if not isinstance(raw, str):
         return None
@@ -108,6 +111,6 @@ def upstream_error(error: ErrorObject) -> ErrorObject | None:
 
 
 def upstream_message(error: ErrorObject) -> str | None:
-    """The message of `upstream_error`."""
+    """Return the message of `upstream_error`."""
     upstream = upstream_error(error)
     return upstream.message if upstream is not None else None

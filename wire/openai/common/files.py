@@ -32,7 +32,7 @@ def upload_file(
     size: int | None = None,
     boundary: str = "",
 ) -> Call[File]:
-    r"""A call that uploads a file, which is read in pieces while it is sent.
+    r"""Build a call that uploads a file, which is read in pieces while it is sent.
 
     >>> call = upload_file(b'{"custom_id":"a"}\n', purpose="batch", filename="in.jsonl")
     >>> call.path, len(call.form)
@@ -60,7 +60,7 @@ def upload_file(
 
 @checked_arguments()
 def get_file(file_id: str) -> Call[File]:
-    """A call that returns the metadata of a file.
+    """Build a call that returns the metadata of a file.
 
     >>> get_file("file-1").path
     '/files/file-1'
@@ -78,7 +78,7 @@ def list_files(
     order: str | None = None,
     after: str | None = None,
 ) -> Call[FileList]:
-    """A call that returns one page of the files.
+    """Build a call that returns one page of the files.
 
     >>> list_files(purpose="batch", limit=2).query
     {'limit': '2', 'purpose': 'batch'}
@@ -93,8 +93,9 @@ def list_files(
 
 @checked_arguments()
 def download_file(file_id: str) -> Call[bytes]:
-    """A call that returns the bytes of a file. OpenAI has none for the purposes `user_data`,
-    `assistants` and `vision`.
+    """Build a call that returns the bytes of a file.
+
+    OpenAI has none for the purposes `user_data`, `assistants` and `vision`.
 
     >>> download_file("file-1").path
     '/files/file-1/content'
@@ -107,7 +108,7 @@ def download_file(file_id: str) -> Call[bytes]:
 
 @checked_arguments()
 def delete_file(file_id: str) -> Call[DeletedFile]:
-    """A call that deletes a file.
+    """Build a call that deletes a file.
 
     >>> delete_file("file-1").method
     'DELETE'

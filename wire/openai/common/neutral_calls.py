@@ -39,13 +39,13 @@ _MARGIN = 2
 def count_call(
     request: Request, model: str, provider: Provider | str = "openai"
 ) -> Call[TokenCount] | None:
-    """`None`: chat completions have no endpoint that counts tokens."""
+    """Return `None`: chat completions have no endpoint that counts tokens."""
     return None
 
 
 @checked_arguments()
 def models_call(cursor: str = "", provider: Provider | str = "openai") -> Call[ModelPage]:
-    """The call for the models, which are one page."""
+    """Return the call for the models, which are one page."""
     return converted(list_models(), _page)
 
 
@@ -69,7 +69,7 @@ def _page(page: ModelList) -> ModelPage:
 def embed_flow(
     request: EmbedRequest, model: str, provider: Provider | str = "openai"
 ) -> Flow[Embeddings]:
-    """The flow that embeds all texts.
+    """Return the flow that embeds all texts.
 
     Raises `ConfigurationError` for a host without embeddings.
     """

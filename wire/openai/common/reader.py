@@ -12,9 +12,9 @@ W = TypeVar("W", bound=WireStruct)
 
 
 def parse_plain(kind: type[W], body: bytes) -> W:
-    """A whole body that is one struct.
+    """Parse a whole body that is one struct.
 
-    Raises the provider's error if the body is one, `StreamInvalid` if it is no JSON object.
+    Raises the provider's error if the body is one, `StreamInvalid` if it is not a JSON object.
     """
     bare = body.strip()
     if bare[:1] == b"[" and "data" in kind.__struct_fields__ and ERRORS.in_success(bare) is None:

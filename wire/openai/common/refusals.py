@@ -14,7 +14,7 @@ from wire.openai.common.dialect import Refusal, matches_model
 def refused_fields(
     refusals: Iterable[Refusal], request: Any, model: str, rule: str
 ) -> Iterator[Violation]:
-    """A violation for each field of the request that a refusal matches.
+    """Yield a violation for each field of the request that a refusal matches.
 
     `request` is a struct or decoded JSON. `rule` is the id of the rule in docs/rules.md.
 
@@ -35,14 +35,14 @@ def refused_fields(
 
 
 def _matches(refusal: Refusal, request: Any) -> Iterator[tuple[str, Any]]:
-    """Path and value of each refused field in the request."""
+    """Yield the path and the value of each refused field in the request."""
     keys, values = _steps(refusal.path)
     return _walk(request, keys, values, "")
 
 
 @functools.cache
 def _steps(path: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The keys of a pattern, and its values; `None` for any value.
+    """Split a pattern into its keys and its values; `None` stands for any value.
 
     >>> _steps("tool_choice=required|none")
     (('tool_choice',), ('required', 'none'))
@@ -78,7 +78,7 @@ def _walk(
 
 
 def _equals(child: Any, value: str) -> bool:
-    """Whether a value of the request is the one in a pattern, where `[]` is the empty list."""
+    """Return whether a value of the request equals that of a pattern; `[]` is the empty list."""
     if isinstance(child, list):
         return not child and value == "[]"
     if isinstance(child, (int, float)):

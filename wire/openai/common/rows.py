@@ -27,7 +27,7 @@ def chat_host(
     hosts: tuple[str, ...] = (),
     header_variables: Mapping[str, str] | None = None,
 ) -> Provider:
-    """The row of a host of chat completions.
+    """Build the row of a host of chat completions.
 
     >>> chat_host("my-host", "https://llm.example/v1", "MY_HOST_API_KEY").key_scheme
     'Bearer '
@@ -52,7 +52,7 @@ def chat_host(
 
 @checked_arguments()
 def unlisted(name: str, *, key_required: bool) -> Provider:
-    """A new row for a host of chat completions that `ROWS` lacks, without a base URL.
+    """Build a row for a host of chat completions that `ROWS` lacks, without a base URL.
 
     >>> unlisted("my-host", key_required=True).key_variable
     'MY_HOST_API_KEY'

@@ -1,4 +1,4 @@
-"""What OpenAI requires of the schemas of tools and outputs."""
+"""OpenAI's requirements for the schemas of tools and outputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _Context = tuple[str | int, ...]
 
 
 def open_object(schema: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """The first object of a schema that is not closed, or does not require a property.
+    """Return the first object of a schema that is not closed, or does not require a property.
 
     Returns its path below the schema, the server's words, and a remedy. The server reports only
     the first one too.
@@ -48,7 +48,10 @@ def open_object(schema: Mapping[str, Any]) -> tuple[str, str, str] | None:
 
 
 def nodes(schema: Any, context: _Context) -> Iterator[tuple[_Context, Mapping[str, Any]]]:
-    """The schema and its subschemas, each with its keys from the root. `$ref` is not followed."""
+    """Yield the schema and its subschemas, each with its keys from the root.
+
+    `$ref` is not followed.
+    """
     if not isinstance(schema, Mapping):
         return
     yield context, schema
@@ -85,8 +88,9 @@ MAY_BE_UNKNOWN = re.compile(
 
 
 def unknown_types(schema: Any) -> Iterator[tuple[str, str, str]]:
-    """Each `type` in a schema that JSON Schema lacks: its path below the schema, the problem and a
-    remedy.
+    """Yield each `type` in a schema that JSON Schema lacks.
+
+    An item is its path below the schema, the problem and a remedy.
 
     >>> list(unknown_types({"type": "list"}))
     [('.type', "'list' is no type of JSON Schema", 'use "array"')]
@@ -102,5 +106,5 @@ def unknown_types(schema: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _json_path(context: _Context) -> str:
-    """The JSON path of the keys from the root of a schema."""
+    """Return the JSON path of the keys from the root of a schema."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in context)

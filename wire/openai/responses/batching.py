@@ -21,7 +21,7 @@ from wire.openai.responses.rendering import reply_call as reply_call
 
 
 def upload(upload: Upload, model: str, row: Provider) -> Flow[Media]:
-    """A flow that uploads a file and returns media that refer to it.
+    """Return a flow that uploads a file and returns media that refer to it.
 
     Raises `RuleError` for sound and video, which Responses do not have.
     """

@@ -30,7 +30,7 @@ def breakpoints_of(
     dialect: Dialect,
     notes: list[Note],
 ) -> Breakpoints[Item] | None:
-    """The breakpoints of messages with `cache`; `None` if there are none on this host."""
+    """Return the breakpoints of messages with `cache`; `None` if there are none on this host."""
     marking = with_mark if _has_breakpoints(dialect, model) else None
     return breakpoints(request, conversation, dialect.caching, marking, notes)
 
@@ -41,7 +41,7 @@ def _has_breakpoints(dialect: Dialect, model: str) -> bool:
 
 
 def with_mark(item: Item) -> Item | None:
-    """The item with a breakpoint on its last part; `None` if it cannot have one.
+    """Return the item with a breakpoint on its last part; `None` if it cannot have one.
 
     >>> with_mark(Item(type="message", role="user", content="Hi")).content[0].text
     'Hi'
@@ -64,7 +64,7 @@ def cached(
     key_refused: bool,
     notes: list[Note],
 ) -> ResponseRequest:
-    """The request with what the setting `caching` adds on this host.
+    """Return the request with the fields that the setting `caching` adds on this host.
 
     A key of its tools and instructions, or of its first item if it has neither; and a breakpoint
     after the instructions, which then are the first item, because only parts have breakpoints.

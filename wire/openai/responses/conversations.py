@@ -33,7 +33,7 @@ MAX_ITEMS_PER_REQUEST = 20
 
 @checked_arguments()
 def create_conversation(request: ConversationRequest | None = None) -> Call[Conversation]:
-    """A call that creates a conversation, empty or with its first items.
+    """Build a call that creates a conversation, empty or with its first items.
 
     >>> create_conversation(ConversationRequest(items=[Item(role="user", content="Hi")])).body
     b'{"items":[{"role":"user","content":"Hi"}]}'
@@ -51,7 +51,7 @@ def create_conversation(request: ConversationRequest | None = None) -> Call[Conv
 
 @checked_arguments()
 def get_conversation(conversation_id: str) -> Call[Conversation]:
-    """A call that returns a conversation without its items.
+    """Build a call that returns a conversation without its items.
 
     >>> get_conversation("conv_1").path
     '/conversations/conv_1'
@@ -63,7 +63,7 @@ def get_conversation(conversation_id: str) -> Call[Conversation]:
 
 @checked_arguments()
 def update_conversation(conversation_id: str, metadata: Mapping[str, str]) -> Call[Conversation]:
-    """A call that replaces the metadata of a conversation.
+    """Build a call that replaces the metadata of a conversation.
 
     >>> update_conversation("conv_1", {"topic": "tides"}).body
     b'{"metadata":{"topic":"tides"}}'
@@ -78,7 +78,7 @@ def update_conversation(conversation_id: str, metadata: Mapping[str, str]) -> Ca
 
 @checked_arguments()
 def delete_conversation(conversation_id: str) -> Call[DeletedConversation]:
-    """A call that deletes a conversation.
+    """Build a call that deletes a conversation.
 
     >>> delete_conversation("conv_1").method
     'DELETE'
@@ -97,7 +97,7 @@ def list_items(
     after: str | None = None,
     include: Sequence[str] = (),
 ) -> Call[ItemList]:
-    """A call that returns one page of the items of a conversation.
+    """Build a call that returns one page of the items of a conversation.
 
     >>> list_items("conv_1", limit=2).target
     '/conversations/conv_1/items?limit=2'
@@ -112,7 +112,7 @@ def list_items(
 def add_items(
     conversation_id: str, items: Sequence[Item], *, include: Sequence[str] = ()
 ) -> Call[ItemList]:
-    """A call that adds items to the end of a conversation, and returns them with their ids.
+    """Build a call that adds items to the end of a conversation, and returns them with their ids.
 
     >>> add_items("conv_1", [Item(role="user", content="Hi")]).body
     b'{"items":[{"role":"user","content":"Hi"}]}'
@@ -138,7 +138,7 @@ def add_items(
 
 @checked_arguments()
 def get_item(conversation_id: str, item_id: str, *, include: Sequence[str] = ()) -> Call[Item]:
-    """A call that returns one item of a conversation.
+    """Build a call that returns one item of a conversation.
 
     >>> get_item("conv_1", "msg_1").path
     '/conversations/conv_1/items/msg_1'
@@ -150,7 +150,7 @@ def get_item(conversation_id: str, item_id: str, *, include: Sequence[str] = ())
 
 @checked_arguments()
 def delete_item(conversation_id: str, item_id: str) -> Call[Conversation]:
-    """A call that deletes one item of a conversation, and returns the conversation.
+    """Build a call that deletes one item of a conversation, and returns the conversation.
 
     >>> delete_item("conv_1", "msg_1").method
     'DELETE'

@@ -48,7 +48,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     stores: bool = True
     """The host stores a response unless the request has `store: false`."""
     chains: Literal["yes", "refused", "ignored"] = "yes"
-    """What the host does with `previous_response_id`."""
+    """How the host handles `previous_response_id`."""
     chain_words: str = ""
     """The host's error message for `previous_response_id`; empty if it is not known."""
 

@@ -35,7 +35,7 @@ HostRules = Callable[[Any, Provider], Any]
 
 @checked_arguments()
 def create_response(request: ResponseRequest, *, checked: bool = True) -> Call[Response]:
-    """A call that returns one complete response.
+    """Build a call that returns one complete response.
 
     >>> request = ResponseRequest(model="gpt-5.6", input="Hi", store=False)
     >>> print(create_response(request).preview())
@@ -77,8 +77,9 @@ def create_response(request: ResponseRequest, *, checked: bool = True) -> Call[R
 def stream_response(
     request: ResponseRequest, *, checked: bool = True
 ) -> StreamCall[StreamEvent, Response]:
-    """A call that streams a response as events. `result()` of the stream returns the complete
-    response, the same as `create_response`.
+    """Build a call that streams a response as events.
+
+    `result()` of the stream returns the complete response, the same as `create_response`.
 
     >>> stream_response(ResponseRequest(model="gpt-5.6", input="Hi", store=False)).body
     b'{"model":"gpt-5.6","input":"Hi","store":false,"stream":true}'
@@ -108,7 +109,7 @@ def stream_response(
 def stream_again(
     response_id: str, *, starting_after: int | None = None, include: Sequence[str] = ()
 ) -> StreamCall[StreamEvent, Response]:
-    """A call that streams a response with `background` again, or goes on with its stream.
+    """Build a call that streams a response with `background` again, or continues its stream.
 
     >>> stream_again("resp_1", starting_after=41).target
     '/responses/resp_1?stream=true&starting_after=41'
@@ -136,8 +137,9 @@ def stream_again(
 
 
 def _resumed(reader: ChunkReader) -> StreamCall[StreamEvent, Response] | None:
-    """The call that goes on with a stream after its last event; `None` unless the server runs the
-    response in the background.
+    """Build the call that continues a stream after its last event.
+
+    It is `None` unless the server runs the response in the background.
     """
     if not reader.is_resumable:
         return None
@@ -149,19 +151,21 @@ def _resumed(reader: ChunkReader) -> StreamCall[StreamEvent, Response] | None:
 
 
 def response_path(response_id: str) -> str:
-    """The path of one response; raises `ConfigurationError` for an id that is no path segment."""
+    """Return the path of one response; raise `ConfigurationError` for an id that is not a path
+    segment.
+    """
     return f"/responses/{path_segment('response_id', response_id, 'resp_1')}"
 
 
 def only_where_stored(call: AnyCall, provider: Provider) -> AnyCall:
-    """A hook of a call: raises `ConfigurationError` at a host that stores no responses."""
+    """Return the call; raise `ConfigurationError` at a host that stores no responses."""
     if not provider_row(provider).dialect.stores:
         raise ConfigurationError(f"call: {provider.name} stores no responses and conversations")
     return call
 
 
 def included(include: Sequence[str]) -> dict[str, Sequence[str]]:
-    """The query parameter that asks for fields beside the usual ones."""
+    """Return the query parameter that asks for fields beside the usual ones."""
     if isinstance(include, str) or not all(isinstance(each, str) and each for each in include):
         raise ConfigurationError(
             "include: expected a list of texts, such as ['file_search_call.results']"
@@ -170,7 +174,7 @@ def included(include: Sequence[str]) -> dict[str, Sequence[str]]:
 
 
 def _body(request: ResponseRequest, checked: bool) -> tuple[bytes, HostRules | None]:
-    """The request as JSON, and the hook that checks it against the host before it is sent."""
+    """Encode the request, and return the hook that checks it against the host before it is sent."""
     body, encoded = checked_body(request, "input", needs_no_check)
     if not checked:
         return body, None
@@ -185,7 +189,7 @@ def _judged(body: Body, call: AnyCall, provider: Provider) -> AnyCall:
 
 
 def needs_no_check(item: object) -> bool:
-    """Whether it is a received item, or has texts only: then JSON can encode it."""
+    """Return whether it is a received item, or has texts only: then JSON can encode it."""
     if type(item) is not Item:
         return False
     if raw_of(item) is not None:

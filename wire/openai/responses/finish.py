@@ -15,7 +15,7 @@ REASONS: dict[str, StopReason] = {
 def reason_of(
     status: str | None, incomplete: str | None = None, *, calls: bool = False
 ) -> StopReason:
-    """The neutral stop reason; "other" for an unknown one.
+    """Return the neutral stop reason; "other" for an unknown one.
 
     >>> (
     ...     reason_of("completed"),

@@ -72,7 +72,7 @@ class ItemPositions:
         self._latest = 0
 
     def position(self, index: int | None, id: str | None) -> int:
-        """The position, by the `output_index` of the event, else by the id of its item."""
+        """Return the position, by the `output_index` of the event, else by the id of its item."""
         if index is not None:
             return index
         if id:
@@ -157,7 +157,7 @@ class _Item:
         self._open.pop(name, None)
 
     def part(self, name: str, index: int, kind: str = "") -> _Part:
-        """The part at a position of one of the lists of the item."""
+        """Return the part at a position of one of the lists of the item."""
         if (name, index) not in self._parts:
             # vLLM counts the position up with each delta of the one part that it began.
             index = self._open.get(name, index)
@@ -167,14 +167,14 @@ class _Item:
         return part
 
     def texts(self, piece: Piece, index: int) -> list[str]:
-        """The fragments of the text that the deltas of `piece` belong to."""
+        """Return the fragments of the text that the deltas of `piece` belong to."""
         if not piece.parts:
             return self._texts.setdefault(piece.field, [])
         part = self.part(piece.parts, index, piece.part)
         return part.texts.setdefault(piece.field, [])
 
     def merged(self) -> Any:
-        """The complete item as it was received; else what its events form."""
+        """Return the complete item as it was received; else what its events form."""
         if self.done is not None:
             return self.done
         item: Fields = dict(self.start)
@@ -271,14 +271,16 @@ class _ResponseBuilder:
         return item.merged()
 
     def _fits(self, index: int, item: _Item) -> bool:
-        """Whether the item of the last event at this position is the one that began there."""
+        """Return whether the last event has an item of the same type at this position."""
         return index < len(self._last) and _text(fields_of(self._last[index]).get("type")) == _text(
             item.start.get("type")
         )
 
 
 def _key(item: msgspec.Raw) -> tuple[bytes, bytes]:
-    """What tells two items apart: an item of the last event may stand at another position."""
+    """Return the ids that identify an item: an item of the last event may stand at another
+    position.
+    """
     fields = fields_of(item)
     return bytes(fields.get("id", b"")), bytes(fields.get("call_id", b""))
 
@@ -332,7 +334,7 @@ class TextEvent(msgspec.Struct, forbid_unknown_fields=True):
         return data
 
     def text_key(self, position: int) -> str:
-        """The key of the text."""
+        """Return the key of the text."""
         return "delta"
 
 
@@ -350,7 +352,7 @@ class _Slices:
         return items_of(fields_of(msgspec.Raw(strict_json(self._data))).get(self._key))
 
     def item(self, index: int) -> msgspec.Raw:
-        """The bytes of one item."""
+        """Return the bytes of one item."""
         return self._items[index].copy()
 
 
@@ -364,7 +366,10 @@ def keep_bytes(response: Response, data: bytes) -> Response:
 
 
 def with_bytes(items: list[Item], data: bytes, key: str) -> list[Item]:
-    """The items, frozen, with their bytes in `data`, a JSON object that has them under `key`."""
+    """Return the items, frozen, with their bytes in `data`.
+
+    `data` is a JSON object that has the items under `key`.
+    """
     pieces = _Slices(data, key)
     items = freeze(items)
     for index, item in enumerate(items):

@@ -21,7 +21,7 @@ from wire.openai.responses.types import InputTokenCount
 def count_call(
     request: Request, model: str, provider: Provider | str = "openai@responses"
 ) -> Call[TokenCount] | None:
-    """The call of input_tokens for a neutral request. Raises as `render_request`."""
+    """Return the call of input_tokens for a neutral request. Raises as `render_request`."""
     return converted(count_input_tokens(render_request(request, model, provider)), _count)
 
 
@@ -33,6 +33,6 @@ def _count(response: InputTokenCount) -> TokenCount:
 def embed_flow(
     request: EmbedRequest, model: str, provider: Provider | str = "openai@responses"
 ) -> Flow[Embeddings]:
-    """The flow of the provider's chat completions, which have the same embeddings."""
+    """Return the flow of the provider's chat completions, which have the same embeddings."""
     family = provider_row(provider).family
     return neutral_calls.embed_flow(request, model, rows.provider_row(family))

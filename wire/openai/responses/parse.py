@@ -126,7 +126,7 @@ def _citations(items: list[Item], parts: Sequence[Part]) -> tuple[Citation, ...]
 
 
 def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part, Item | bytes]]:
-    """The neutral parts of an item, each with the item that it alone would be sent as.
+    """Return the neutral parts of an item, each with the item that it alone would be sent as.
 
     The result of a server's tool is in the item of its call; alone it is sent as nothing. `cut`
     says whether the stream was cut off: the arguments of a call may then be missing.
@@ -178,13 +178,13 @@ _KEYS_OF_CALLS = ("namespace", "caller")
 
 
 def _extra(item: Item, keys: tuple[str, ...]) -> dict[str, Any] | None:
-    """The values of keys that a neutral part has no field for; `None` if the item has none."""
+    """Return the values of keys without a field in a neutral part; `None` if the item has none."""
     given = {key: value for key in keys if (value := getattr(item, key)) is not None}
     return portable_json(encode(given)) if given else None
 
 
 def _image(item: Item) -> Media | None:
-    """The image that the host generated; `None` if its base64 is malformed."""
+    """Return the image that the host generated; `None` if its base64 is malformed."""
     try:
         data = from_base64(item.result or "")
         kind = _IMAGE_TYPES.get(item.output_format or "") or media_type_of("", data[:HEAD_BYTES])
@@ -224,7 +224,7 @@ def _thought(item: Item) -> Thought:
 
 
 def _texts_of(item: Item) -> dict[tuple[str, int], str]:
-    """The list and the position of each part of a message or of reasoning -> its text.
+    """Map the list and the position of each part of a message or of reasoning to its text.
 
     Of reasoning the text itself, else its summary: no host is known to send both.
     """
@@ -354,7 +354,7 @@ class EventReader:
         self._calls = self._images = 0
 
     def feed(self, event: StreamEvent) -> list[Event]:
-        """The neutral events of one event."""
+        """Return the neutral events of one event."""
         try:
             events = list(self._events_of(event))
         except WireError:
@@ -369,7 +369,9 @@ class EventReader:
 
     @checked_arguments()
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
-        """The events of chunks that repeat the last one, a delta of an item, with other texts."""
+        """Return the events of chunks that repeat the last one, a delta of an item, with other
+        texts.
+        """
         if self._latest is None:
             return []
         opened, place, kind = self._latest
@@ -381,7 +383,8 @@ class EventReader:
 
     @checked_arguments()
     def close(self, reply: Reply) -> list[Event]:
-        """The last events: the ends of the items that are still open, and `Done` with the reply.
+        """Return the last events: the ends of the items that are still open, and `Done` with the
+        reply.
 
         Raises `BlockedError` if filters removed the complete reply.
         """
@@ -428,7 +431,7 @@ class EventReader:
         return self._positions.position(event.output_index, id)
 
     def _open(self, event: StreamEvent) -> _OpenItem:
-        """The item of an event. Some hosts omit `output_item.added`."""
+        """Return the item of an event. Some hosts omit `output_item.added`."""
         index = self._position(event)
         if index not in self._items:
             kind = PIECES[base].item if (base := _base(event)) in PIECES else ""
@@ -442,7 +445,7 @@ class EventReader:
             yield ToolCallStart(opened.position, well_formed(opened.item.name or ""), opened.id)
 
     def _end(self, index: int, item: Item) -> Iterator[Event]:
-        """The events of a complete item that its deltas did not have."""
+        """Yield the events of a complete item that its deltas did not have."""
         opened = self._items.setdefault(index, _OpenItem(item))
         if opened.ended:
             return
@@ -464,7 +467,7 @@ class EventReader:
         )
 
     def _end_all(self, response: Response | None) -> Iterator[Event]:
-        """The items of the last event that no event before it completed."""
+        """Yield the items of the last event that no event before it completed."""
         output = response.output if response is not None else None
         # Such an item may stand at another position than the one that it was streamed at.
         ended = {_key(opened.item) for opened in self._items.values() if opened.ended}
@@ -485,7 +488,7 @@ def _base(event: StreamEvent) -> str:
 
 
 def _place(event: StreamEvent) -> _Place:
-    """The list of parts that a delta belongs to, and the position in it."""
+    """Return the list of parts that a delta belongs to, and the position in it."""
     piece = PIECES[_base(event)]
     return piece.parts, getattr(event, piece.position) or 0
 
@@ -502,14 +505,14 @@ class _OpenItem:
         self._emitted: dict[_Place, int] = {}  # characters, by list and position
 
     def text(self, kind: _TextEvent, place: _Place, text: str) -> Iterator[Event]:
-        """The event of a delta of text; none if it completes no character."""
+        """Yield the event of a delta of text; yield nothing if it completes no character."""
         if text := self._added(place, text):
             is_next = place[0] == "summary" and self._emitted.keys() - {place}
             begins = self._emitted[place] == len(text)
             yield kind(_SEPARATOR + text if is_next and begins else text)
 
     def arguments(self, text: str) -> Iterator[Event]:
-        """The event of a delta of arguments."""
+        """Yield the event of a delta of arguments."""
         if text := self._added(_ARGUMENTS, text):
             yield ToolCallDelta(self.position or 0, text)
 
@@ -524,11 +527,11 @@ class _OpenItem:
         return text
 
     def rest_of_arguments(self, text: str) -> Iterator[Event]:
-        """The arguments behind those of the deltas."""
+        """Yield the arguments behind those of the deltas."""
         yield from self.arguments(text[self._emitted.get(_ARGUMENTS, 0) :])
 
     def rest_of_texts(self, item: Item) -> Iterator[Event]:
-        """The texts behind those of the deltas."""
+        """Yield the texts behind those of the deltas."""
         if item.type not in ("message", "reasoning", None):
             return
         kind: _TextEvent

@@ -109,7 +109,7 @@ def parse_request(
 
 
 def _output(form: TextFormat | None) -> tuple[Output | None, str]:
-    """The form of the answer, and the words for one that has no schema."""
+    """Return the requested form of the answer, and the instruction for JSON without a schema."""
     if form is None or form.type in (None, "text"):
         return None, ""
     if form.type == "json_object":
@@ -123,7 +123,10 @@ def _output(form: TextFormat | None) -> tuple[Output | None, str]:
 
 
 def _messages(items: Sequence[Item], provider: str, model: str) -> Iterator[Message]:
-    """The messages: items of the model in a row are one, and so are outputs in a row."""
+    """Yield the messages.
+
+    Adjacent items of the model form one message, and so do adjacent outputs.
+    """
     names: dict[str, str] = {}  # id of a call -> name of its tool
     own: list[Item] = []
     results: list[ToolResult] = []

@@ -62,7 +62,7 @@ _TOOL_NAMES = ToolNames(
 def instructions_of(
     system: str, conversation: Sequence[SentMessage]
 ) -> tuple[str, list[SentMessage]]:
-    """The instructions, and the rest of the conversation.
+    """Return the instructions, and the rest of the conversation.
 
     Instructions are one text before the conversation. So they are the system text, or the first
     message if that is the only one with instructions; any other such message stays at its place.
@@ -90,7 +90,7 @@ def input_items(
     notes: list[Note],
     breakpoints: Breakpoints[Item] | None = None,
 ) -> list[Item]:
-    """The items of a conversation that `wire.history.check` accepts.
+    """Render the items of a conversation that `wire.history.check` accepts.
 
     `answers` are the results of the calls, by the path of the message with the calls. `tools` are
     the tool names in use, which a renamed call must not get. `breakpoints` are `None` if no message
@@ -132,7 +132,7 @@ def input_items(
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """What the host and the model accept in items."""
+    """The features of items that the host and the model accept."""
 
     refusals: bool = True
     custom_tools: frozenset[str] | None = frozenset()
@@ -162,7 +162,7 @@ class _Writer:
     # --- user and system
 
     def message(self, message: Message, path: str) -> Iterator[Item]:
-        """A message of the user, or one with instructions; none if nothing of it remains."""
+        """Yield a message of the user, or one with instructions; yield nothing if it is empty."""
         content: list[ContentPart] = []
         for index, part in enumerate(message.parts):
             part_path = f"{path}.parts[{index}]"
@@ -197,7 +197,7 @@ class _Writer:
     # --- assistant
 
     def assistant(self, message: Message, path: str) -> list[Item]:
-        """The items of a message of the model."""
+        """Render the items of a message of the model."""
         self._sent = {}
         received = self._received(message, path)
         items = (
@@ -212,8 +212,9 @@ class _Writer:
     def _received(
         self, message: Message, path: str
     ) -> list[tuple[Item, list[tuple[Part, str]]]] | None:
-        """The items that the message was received as, each with its parts and their paths; `None`
-        if it came from elsewhere or was changed.
+        """Return the items that the message was received as, each with its parts and their paths.
+
+        The result is `None` if the message came from elsewhere or was changed.
         """
         origin = message.origin
         if origin is None or origin.wire != WIRE:
@@ -259,7 +260,7 @@ class _Writer:
         return [*items, *self._own_message(texts)]
 
     def _source(self, part: Part, path: str) -> Item | None:
-        """The item that a part was received as; `None` if it came from elsewhere."""
+        """Return the item that a part was received as; `None` if it came from elsewhere."""
         if part.origin is None or part.origin.wire != WIRE:
             return None
         try:
@@ -270,7 +271,7 @@ class _Writer:
             return None
 
     def _received_item(self, item: Item, parts: Sequence[tuple[Part, str]]) -> list[Item]:
-        """A received item as this host takes it back, with the parts that it became."""
+        """Return a received item as this host takes it back, with the parts that it became."""
         path = parts[0][1] if parts else "messages"
         if not self._accepted.refusals and item.type in ("message", None):
             texts = [(part, each) for part, each in parts if isinstance(part, Text)]
@@ -291,7 +292,7 @@ class _Writer:
         return [_sendable(item, changed, keeps_id=self._keeps_id(item))]
 
     def _readable(self, item: Item, path: str) -> bool:
-        """Whether the host can read this reasoning when it comes back."""
+        """Return whether the host can read this reasoning when it comes back."""
         wanted = self._dialect.reasoning
         if wanted != "content" and item.encrypted_content:
             return True
@@ -364,7 +365,7 @@ class _Writer:
         return [Item(type="function_call", call_id=id, name=name, arguments=text)]
 
     def _call_id(self, call: ToolCall, path: str) -> str:
-        """The id that a call is sent with: legal, and unique in the conversation."""
+        """Return the id that a call is sent with: legal, and unique in the conversation."""
         # Other vendors repeat ids in later turns. A repeated id gets a key of its own, so that
         # `LegalIds` makes a new id; `_sent` gives the results of this turn the same one.
         key, occurrence = call.id, 1
@@ -384,7 +385,7 @@ class _Writer:
     # --- results
 
     def results(self, answers: Answers) -> Iterator[Item]:
-        """The results of a turn, in the order of their calls."""
+        """Yield the results of a turn, in the order of their calls."""
         if answers.moved:
             self._note(answers.moved, "the results were sorted into the order of their calls")
         for each in answers.results:
@@ -421,7 +422,7 @@ _NO_SIGNATURE = "withheld: the signature, which the wire has no field for"
 
 
 def _sendable(item: Item, changed: Mapping[str, str], *, keeps_id: bool) -> Item:
-    """A received item without the keys that a server refuses to get back; others keep their bytes.
+    """Return a received item without the keys that a server refuses. Other items keep their bytes.
 
     Servers refuse keys without a value that they sent themselves.
     """
@@ -443,7 +444,7 @@ def _sendable(item: Item, changed: Mapping[str, str], *, keeps_id: bool) -> Item
 
 
 def _read_message(raw: bytes) -> Response:
-    """The received message of a saved conversation, with items that remember their bytes."""
+    """Read the received message of a saved conversation, with items that remember their bytes."""
     return keep_bytes(decoded(raw, Response), raw)
 
 
@@ -455,7 +456,8 @@ def _read_item(raw: bytes) -> Item:
 def parse_message(
     raw: bytes, provider: Provider | str = "openai@responses", *, part: bool = False
 ) -> tuple[Message, ...]:
-    """The messages that bytes of a saved message can mean, which `parse_reply` made once.
+    """Parse the bytes of a message that `parse_reply` made and that was saved; return each message
+    that they can mean.
 
     With `part`, they are the bytes of one part. There is more than one reading if it depends on
     settings of the client that are not saved. Raises `Unreadable` for bytes that no host sent, and
@@ -469,8 +471,9 @@ def parse_message(
 
 
 def without_reasoning(body: bytes) -> tuple[bytes, int]:
-    """The body of a request without reasoning and without the ids of items; and how many items of
-    reasoning it had. All else keeps its bytes.
+    """Remove reasoning and the ids of items from the body of a request.
+
+    The second value is the number of removed items of reasoning. All else keeps its bytes.
     """
     fields = fields_of(msgspec.Raw(body))
     items = [fields_of(item) for item in items_of(fields.get("input"))]
@@ -496,7 +499,7 @@ _FILE_TYPES = {
 
 
 def media_part(media: Media, path: str) -> ContentPart:
-    """Media as a part: an image, or a file.
+    """Render media as a part: an image, or a file.
 
     >>> media_part(Media(data=b"abc", media_type="image/png"), "").image_url
     'data:image/png;base64,YWJj'

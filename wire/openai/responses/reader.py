@@ -53,7 +53,10 @@ def parse_response(body: bytes) -> Response:
 
 
 def _is_response(response: Response) -> bool:
-    """Whether it is a response that did not fail. One in the background has no output yet."""
+    """Return whether it is a response that did not fail.
+
+    One in the background has no output yet.
+    """
     return (
         response.error is None
         and response.status != "failed"
@@ -121,7 +124,7 @@ class ChunkReader(FramedReader[StreamEvent]):
             self.last_number = int(bytes(latest))
 
     def end(self) -> None:
-        """`[DONE]` ends the body; it completes nothing."""
+        """Handle `[DONE]`, which ends the body and completes nothing."""
         self._raise_failure()
         self.done = self.finished = self._whole
 
@@ -138,7 +141,7 @@ class ChunkReader(FramedReader[StreamEvent]):
         return self._in_background and self.last_number is not None and bool(self.response_id)
 
     def is_whole(self) -> bool:
-        """A last event was read."""
+        """Return whether a last event was read."""
         return self._whole
 
     def _raise_failure(self) -> None:
@@ -147,7 +150,7 @@ class ChunkReader(FramedReader[StreamEvent]):
 
 
 def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
-    """The error of a failed response; of two, the one with more words.
+    """Return the error of a failed response; if there are two, the one with more words.
 
     The event `error` names a type and a parameter, `response.failed` only a code and a message.
     """
@@ -155,7 +158,7 @@ def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
     error = fields_of(response).get("error")
     own: APIError | None = None
     if error is not None and bytes(error) != b"null":
-        # Without its envelope: the status of the response is none of the error.
+        # Without its envelope, whose status is that of the response and not of the error.
         envelope = b'{"error":' + bytes(error) + b"}"
         own = ERRORS.in_success(envelope, certain=True, raw=bytes(response))
     if before is not None and (own is None or before.message != "no message"):
@@ -164,7 +167,7 @@ def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
 
 
 def _last_event(data: bytes) -> StreamEvent:
-    """The event that a complete response would have ended with, had it been streamed.
+    """Return the event that a complete response would have ended with if it had been streamed.
 
     Raises the provider's error, or `StreamInvalid` if `data` is not a response.
     """

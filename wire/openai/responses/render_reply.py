@@ -61,7 +61,7 @@ class ReplyWriter:
         self._response: dict[str, Any] = {}
 
     def begin(self) -> bytes:
-        """`response.created` and `response.in_progress`."""
+        """Render `response.created` and `response.in_progress`."""
         begun = self._fields("in_progress", None)
         return self._framed(
             [
@@ -71,7 +71,7 @@ class ReplyWriter:
         )
 
     def feed(self, event: Event) -> bytes:
-        """The events of the wire for one event."""
+        """Render the events of the wire for one event."""
         events: _Events = []
         holds = self._received.returns_state
         if isinstance(event, TextDelta):
@@ -100,7 +100,7 @@ class ReplyWriter:
         return self._framed(events)
 
     def body(self) -> bytes:
-        """The whole response."""
+        """Render the whole response."""
         return encoded(self._response)
 
     def _fields(self, status: str, usage: dict[str, Any] | None) -> dict[str, Any]:
@@ -310,7 +310,7 @@ _ARGUMENTS = ("arguments", "function_call_arguments")
 
 
 def takes(media: Media) -> bool:
-    """Whether a response has a place for media: for images, as base64.
+    """Return whether a response has a place for media: for images, as base64.
 
     >>> takes(Media(url="https://example.com/a.png", media_type="image/png"))
     False
@@ -323,7 +323,7 @@ def _output_text(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]
 
 
 def _annotation(citation: Citation, begin: int) -> dict[str, Any]:
-    """An annotation of the message that begins at this position of the text."""
+    """Render an annotation of the message that begins at this position of the text."""
     start, end = (max(0, (each or 0) - begin) for each in (citation.start, citation.end))
     cited = {"type": "url_citation", "url": citation.url, "title": citation.title}
     return {**cited, "start_index": start, "end_index": end}
@@ -334,7 +334,7 @@ def _summary_text(text: str) -> dict[str, Any]:
 
 
 def usage_of(usage: Usage) -> dict[str, Any]:
-    """The token counts of the wire.
+    """Convert usage to the token counts of the wire.
 
     >>> usage_of(Usage(input=30, output=5))["total_tokens"]
     35

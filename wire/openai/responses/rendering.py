@@ -62,7 +62,7 @@ ENCRYPTED_REASONING = "reasoning.encrypted_content"
 def call(
     request: Request, model: str, provider: Provider | str = "openai@responses"
 ) -> Call[Reply]:
-    """The request as a call that returns one complete reply.
+    """Render the request as a call that returns one complete reply.
 
     >>> from wire.neutral.messages import Message
     >>> call(Request(messages=(Message.user("Hi"),)), "gpt-5.6").path
@@ -79,7 +79,9 @@ def call(
 def stream_call(
     request: Request, model: str, provider: Provider | str = "openai@responses"
 ) -> StreamCall[Event, Reply]:
-    """The request as a call that streams events; `reply()` of the stream is the reply of `call`.
+    """Render the request as a call that streams events.
+
+    `reply()` of the stream is the reply of `call`.
 
     >>> from wire.neutral.messages import Message
     >>> body = stream_call(Request(messages=(Message.user("Hi"),)), "gpt-4.1").body
@@ -99,7 +101,7 @@ def stream_call(
 def render_request(
     request: Request, model: str, provider: Provider | str = "openai@responses"
 ) -> ResponseRequest:
-    """The body as a struct, without the request's `options`.
+    """Render the body as a struct, without the request's `options`.
 
     >>> from wire.neutral.messages import Message
     >>> request = Request(messages=(Message.user("Hi"),), effort="low")
@@ -189,7 +191,7 @@ def _wire_call(
     *,
     stream: bool | None = None,
 ) -> AnyCall:
-    """The call that `make` builds. `stream` is the value in its body, which rules need (P16)."""
+    """Build the call with `make`. `stream` is the value in its body, which rules need (P16)."""
     row = provider_row(provider)
     return wire_call(
         render_request(request, model, row),
@@ -207,7 +209,7 @@ def _check(
 
 
 def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
-    """A call whose `parse` reads a response that came in another way. It is not sent.
+    """Return a call whose `parse` reads a response that came in another way. It is not sent.
 
     Ids of tool calls that the host gave none are made of `seed`.
     """
@@ -216,7 +218,9 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
 
 
 def _neutral(raw: Any, model: str, provider: Provider | str, stops: tuple[str, ...]) -> Any:
-    """The raw call as one that returns a reply, and that is sent once more without reasoning."""
+    """Convert the raw call to one that returns a reply, and that is sent once more without
+    reasoning.
+    """
     reader = _reader(raw, model, provider, stops)
     neutral = reader.event_call(raw) if isinstance(raw, StreamCall) else reader.whole_call(raw)
     amend = functools.partial(_amended, raw, model, provider, stops)
@@ -231,7 +235,7 @@ def _amended(
     call: AnyCall,
     error: WireError,
 ) -> AnyCall | None:
-    """The call without the reasoning in its input, if the server could not decrypt that.
+    """Return the call without the reasoning in its input, if the server could not decrypt that.
 
     The key of another organization, project or resource cannot: the answer is then 400.
     """
@@ -275,7 +279,7 @@ def _reader(
 def _accepted(
     request: Request, conversation: Sequence[SentMessage], model: str, row: Provider
 ) -> Accepted:
-    """What the host accepts of the refusals and the custom tools of a request."""
+    """Return which of the refusals and the custom tools of a request the host accepts."""
     parts = [part for _, message in conversation for part in message.parts]
     has_refusals = any(isinstance(part, Text) and part.refusal for part in parts)
     custom = frozenset(
@@ -304,7 +308,9 @@ _CUSTOM_TOOL = WireTool(type="custom", name="a")
 
 
 def _takes(row: Provider, model: str, **fields: Any) -> bool:
-    """Whether the host accepts these fields and does not ignore them, according to its dialect."""
+    """Return whether the host accepts these fields and does not ignore them, according to its
+    dialect.
+    """
     violations = check(ResponseRequest(model=model, **fields), model, row)
     return all(each.rule not in ("P2", "P16") for each in violations)
 
@@ -349,8 +355,9 @@ def _tool_choice(
 
 
 def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
-    """Whether the model is known to reason. A request with an effort says so of a deployment, whose
-    name says nothing.
+    """Return whether the model is known to reason.
+
+    A request with an effort says so of a deployment, whose name says nothing.
     """
     if dialect.reasons:
         return matches_model(dialect.reasons, model)

@@ -193,7 +193,7 @@ _VLLM = Dialect(
 
 @checked_arguments()
 def responses_host(chat: Provider, dialect: Dialect = PLAIN) -> Provider:
-    """The row of the Responses of a host that has chat completions, too.
+    """Build the row for the Responses of a host that has chat completions, too.
 
     >>> from wire.openai import chat_host
     >>> row = responses_host(chat_host("my-host", "https://llm.example/v1", "MY_HOST_API_KEY"))
@@ -276,7 +276,7 @@ _NAMES = frozenset(row.name for row in ROWS)
 
 
 def provider_row(provider: Provider | str) -> Provider:
-    """The row itself, the row of that name, or for another name one with the default dialect.
+    """Return the row itself or the row of that name; for another name one with the default dialect.
 
     The chat completions of a host stand for its Responses: one client sends calls of both. Raises
     `ConfigurationError` for the row of another wire.

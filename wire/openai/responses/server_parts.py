@@ -23,7 +23,8 @@ _KINDS = {
 
 
 def server_parts(item: Item) -> list[ServerToolCall | ServerToolResult]:
-    """The call of a server's tool and, if the item has one, its result; empty for other items.
+    """Return the call of a server's tool and, if the item has one, its result; empty for other
+    items.
 
     >>> item = Item(type="file_search_call", id="fs_1", queries=["tides"])
     >>> server_parts(item)[0].arguments
@@ -61,7 +62,7 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _results(fields: Mapping[str, Any]) -> Any:
-    """What the tool has returned; `None` if the item does not have it."""
+    """Return the output of the tool; `None` if the item does not have it."""
     action = fields.get("action")
     if isinstance(action, dict) and action.get("sources") is not None:
         return action["sources"]
@@ -70,7 +71,7 @@ def _results(fields: Mapping[str, Any]) -> Any:
 
 
 def citations_of(items: Iterable[Item]) -> tuple[Citation, ...]:
-    """The citations of all texts of a response, in their order."""
+    """Return the citations of all texts of a response, in their order."""
     return tuple(_citations(items))
 
 

@@ -19,7 +19,7 @@ _INCLUDED = {
 
 
 def form_of(type: str) -> Form | None:
-    """The form of a tool of any version; `None` for tools that have no neutral form.
+    """Return the form of a tool of any version; `None` for tools that have no neutral form.
 
     >>> form_of("web_search_preview_2025_03_11").kind
     'web_search'
@@ -30,13 +30,13 @@ def form_of(type: str) -> Form | None:
 
 
 def server_tools(tools: Sequence[Any], model: str, row: Provider) -> list[Tool]:
-    """The server tools among the tools of a neutral request, in their order."""
+    """Return the server tools among the tools of a neutral request, in their order."""
     found = hosted(tools, row.dialect.server_tools, FORMS, row.name, model)
     return [tool_struct(Tool, each) for each in found]
 
 
 def included(tools: Sequence[Tool]) -> list[str]:
-    """The values of `include` that request the results of these tools.
+    """Return the values of `include` that request the results of these tools.
 
     >>> included([Tool(type="file_search", vector_store_ids=["vs_1"])])
     ['file_search_call.results']

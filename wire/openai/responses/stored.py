@@ -48,7 +48,7 @@ W = TypeVar("W", bound=WireStruct)
 
 @checked_arguments()
 def get_response(response_id: str, *, include: Sequence[str] = ()) -> Call[Response]:
-    """A call that returns a stored response, complete or not: `status` tells which.
+    """Build a call that returns a stored response, complete or not: `status` tells which.
 
     >>> get_response("resp_1", include=["file_search_call.results"]).target
     '/responses/resp_1?include%5B%5D=file_search_call.results'
@@ -63,7 +63,7 @@ def get_response(response_id: str, *, include: Sequence[str] = ()) -> Call[Respo
 
 @checked_arguments()
 def cancel_response(response_id: str) -> Call[Response]:
-    """A call that cancels a response with `background`.
+    """Build a call that cancels a response with `background`.
 
     >>> cancel_response("resp_1").path
     '/responses/resp_1/cancel'
@@ -75,7 +75,7 @@ def cancel_response(response_id: str) -> Call[Response]:
 
 @checked_arguments()
 def delete_response(response_id: str) -> Call[DeletedResponse]:
-    """A call that deletes a stored response.
+    """Build a call that deletes a stored response.
 
     >>> delete_response("resp_1").method
     'DELETE'
@@ -95,7 +95,7 @@ def list_input_items(
     after: str | None = None,
     include: Sequence[str] = (),
 ) -> Call[ItemList]:
-    """A call that returns one page of the input of a stored response.
+    """Build a call that returns one page of the input of a stored response.
 
     >>> list_input_items("resp_1", limit=2, order="asc", after="msg_1").query
     {'limit': '2', 'order': 'asc', 'after': 'msg_1'}
@@ -111,7 +111,7 @@ def list_input_items(
 
 @checked_arguments()
 def count_input_tokens(request: InputTokensRequest | ResponseRequest) -> Call[InputTokenCount]:
-    """A call that returns the number of input tokens of a request.
+    """Build a call that returns the number of input tokens of a request.
 
     Of a `ResponseRequest` only the fields are sent that `InputTokensRequest` has too.
 
@@ -136,7 +136,7 @@ def count_input_tokens(request: InputTokensRequest | ResponseRequest) -> Call[In
 
 @checked_arguments()
 def compact(request: CompactRequest) -> Call[Compaction]:
-    """A call that returns a shorter input, `output`, which replaces the input of the request.
+    """Build a call that returns a shorter input, `output`, which replaces the input of the request.
 
     >>> compact(CompactRequest(model="gpt-5.6", previous_response_id="resp_1")).body
     b'{"model":"gpt-5.6","previous_response_id":"resp_1"}'
@@ -166,7 +166,7 @@ def plain(
     parse: Callable[[bytes], W] | None = None,
     **more: Any,
 ) -> Call[W]:
-    """A call whose response is one struct."""
+    """Build a call whose response is one struct."""
     return Call(
         WIRE,
         method,
@@ -213,7 +213,7 @@ def _parse(kind: type[W], body: bytes) -> W:
 
 
 def _parse_deleted(body: bytes) -> DeletedResponse:
-    """The reference names no body, so a body of another form is no error."""
+    """Parse the response, or return an empty one: the reference does not specify the body."""
     try:
         return _parse(DeletedResponse, body)
     except StreamInvalid:

@@ -81,7 +81,7 @@ class ChatCompletion(_ResponseFields, frozen=True, kw_only=True):
         return self.choices[0].message if self.choices else None
 
     def charges(self) -> Charges:
-        """What the response says of its price besides token counts.
+        """Return the facts of the response, besides its token counts, that decide its price.
 
         Models that search charge each search, which the response does not count.
         """
@@ -167,7 +167,7 @@ class Choice(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class ChunkChoice(Choice, frozen=True, kw_only=True):
-    """What one chunk adds to one choice.
+    """The delta of one choice in one chunk.
 
     If both are present, `delta` is new and `message` is the text so far (Perplexity). A `message`
     alone may be the complete answer (MiniMax, in the last chunk).

@@ -101,7 +101,7 @@ class Message(_MessageFields, frozen=True, kw_only=True):
 
 
 class Delta(_MessageFields, frozen=True, kw_only=True):
-    """What one chunk adds to a message.
+    """The delta of a message in one chunk.
 
     `null`, `""` and an absent field mean that nothing is new; they never overwrite.
     """

@@ -137,7 +137,7 @@ class BatchResponse(OpenAIStruct, frozen=True, kw_only=True):
     status_code: Annotated[int | None, Facts(source=DOCS)] = None
     request_id: Annotated[str | None, Facts(source=DOCS)] = None
     body: Annotated[Any, Facts(source=DOCS)] = None
-    """What the endpoint answers to the request alone, or its error; `parse_completion` and
+    """The body that the endpoint returns for the request, or its error; `parse_completion` and
     `parse_response` decode it."""
 
 

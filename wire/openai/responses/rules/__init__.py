@@ -63,7 +63,7 @@ def check(
     model: str = "",
     provider: Provider | str = "openai@responses",
 ) -> list[Violation]:
-    """The violations of a request: a struct, or a body as bytes or as decoded JSON.
+    """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
     >>> print(check(ResponseRequest(model="gpt-5.6", input="Hi", top_logprobs=2))[0])
     top_logprobs: logprobs are not supported with reasoning models. [P18] (remove it)
@@ -71,7 +71,7 @@ def check(
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
     for which only the rules of all hosts are applied.
 
-    A body that is no JSON object is a violation too, not an exception.
+    A body that is not a JSON object is a violation too, not an exception.
     """
     if expands((request,)):
         return [too_large(request, "")]
@@ -79,8 +79,9 @@ def check(
 
 
 def check_body(body: Body, model: str, provider: Provider | str) -> list[Violation]:
-    """As `check`, for a request that was encoded before. A body that is checked for several hosts
-    is read once.
+    """Return the violations, as `check`, of a request that was encoded before.
+
+    A body that is checked for several hosts is read once.
     """
     try:
         if not isinstance(body.plain, Mapping):

@@ -74,11 +74,11 @@ class Body(msgspec.Struct, frozen=True, dict=True):
 
     request: ResponseRequest | bytes | Plain
     found: dict[tuple[str, str], tuple[Violation, ...]] = msgspec.field(default_factory=dict)
-    """What rules have found in it that depend on no host, by their ids and the model."""
+    """Violations that depend on no host, by the ids of the rules and the model."""
 
     @functools.cached_property
     def plain(self) -> Plain:
-        """The body as plain JSON; of another type if the request is no object."""
+        """The body as plain JSON; of another type if the request is not an object."""
         request = plain = self.request
         if isinstance(request, bytes):
             plain = json.loads(request)
@@ -93,7 +93,7 @@ class Body(msgspec.Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def items_beyond_messages(self) -> list[Entry]:
-        """The items that are no messages. A long history has few of them."""
+        """The items other than messages. A long history has few of them."""
         return [item for item in self.items if item.type != "message"]
 
     @functools.cached_property
@@ -148,7 +148,7 @@ def _plain_request(request: ResponseRequest) -> Any:
 
 
 def _received(struct: WireStruct) -> Any:
-    """The received JSON of a struct."""
+    """Return the received JSON of a struct."""
     raw = kept_bytes(struct)
     if vars(struct).get(COMPLETE):
         return msgspec.to_builtins(struct)
@@ -221,12 +221,12 @@ def _matches(pattern: str, model: str) -> bool:
 
 
 def as_object(value: Any) -> Plain:
-    """The value if it is an object, otherwise an empty object."""
+    """Return the value if it is an object, otherwise an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """The value if it is a list, otherwise an empty list."""
+    """Return the value if it is a list, otherwise an empty list."""
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
@@ -244,7 +244,10 @@ def violation(
     code: str = "",
     field: str | None = None,
 ) -> Violation:
-    """A violation with the code of the server's error; its `param` is `field`, or else the path."""
+    """Build a violation with the code of the server's error.
+
+    Its `param` is `field`, or else the path.
+    """
     return Violation(
         path,
         message,
@@ -257,13 +260,13 @@ def violation(
 
 
 def missing(path: str, rule: str, remedy: str = "", severity: str = "error") -> Violation:
-    """The violation for a field that is absent."""
+    """Build the violation for a field that is absent."""
     message = f"Missing required parameter: '{path}'."
     return violation(path, message, rule, remedy, severity, code="missing_required_parameter")
 
 
 def supported(values: Iterable[str]) -> str:
-    """The end of the server's words for a value outside a list.
+    """Return the end of the server's words for a value outside a list.
 
     >>> print(supported(["low", "medium", "high"]))
     Supported values are: 'low', 'medium', and 'high'.
@@ -281,13 +284,13 @@ def supported(values: Iterable[str]) -> str:
 def invalid_value(
     path: str, value: str, values: Iterable[str], rule: str, remedy: str = "", field: str = ""
 ) -> Violation:
-    """The violation for a value outside the list of the API."""
+    """Build the violation for a value outside the list of the API."""
     message = f"Invalid value: '{value}'. {supported(values)}"
     return violation(path, message, rule, remedy, code="invalid_value", field=field or path)
 
 
 def json_type(value: Any) -> str:
-    """The server's words for the JSON type of a value.
+    """Return the server's words for the JSON type of a value.
 
     >>> json_type(None), json_type(1.5), json_type([])
     ('null', 'a decimal', 'an array')

@@ -97,7 +97,7 @@ class Response(OpenAIStruct, frozen=True, kw_only=True):
     tool_usage: Annotated[dict[str, Any] | None, Facts(source=TRAFFIC)] = None
     """Tokens and calls of hosted tools. Keys `image_gen`, `web_search`."""
     input_transformations: Annotated[list[InputTransformation] | None, Facts(source=SDK)] = None
-    """What the server left out of the input."""
+    """The parts of the input that the server left out."""
     prompt_cache_diagnostics: Annotated[PromptCacheDiagnostics | None, Facts(source=SDK)] = None
     """Present if `PromptCacheOptions.comparison_response_id` requested it."""
     content_filters: Annotated[
@@ -108,12 +108,12 @@ class Response(OpenAIStruct, frozen=True, kw_only=True):
     ] = None
     """Keys `token_details`, `total_nano_aiu`."""
     input_messages: Annotated[list[Any] | None, Facts(hosts=("vllm",), source=TRAFFIC)] = None
-    """What the model got, in vLLM's own form."""
+    """The input of the model, in vLLM's own form."""
     output_messages: Annotated[list[Any] | None, Facts(hosts=("vllm",), source=TRAFFIC)] = None
-    """What the model generated, in vLLM's own form."""
+    """The output of the model, in vLLM's own form."""
 
     def charges(self) -> Charges:
-        """What the response says of its price besides token counts.
+        """Return the facts of the response, besides its token counts, that decide its price.
 
         OpenAI charges each web search, and other hosted tools by figures of their own.
         """
@@ -138,7 +138,10 @@ class Response(OpenAIStruct, frozen=True, kw_only=True):
         )
 
     def _searches(self) -> int:
-        """The web searches that are charged. `tool_usage` counts them where it is sent."""
+        """Return the number of web searches that are charged.
+
+        `tool_usage` counts them where it is sent.
+        """
         told = (self.tool_usage or {}).get("web_search")
         counted = told.get("num_requests") if isinstance(told, dict) else None
         if isinstance(counted, int):
@@ -259,7 +262,7 @@ class ResponseUsage(OpenAIStruct, frozen=True, kw_only=True):
     server_side_tool_usage_details: Annotated[
         dict[str, Any] | None, Facts(hosts=("xai",), source=TRAFFIC)
     ] = None
-    """Those calls by tool."""
+    """Number of these calls for each tool."""
     context_details: Annotated[dict[str, Any] | None, Facts(hosts=("xai",), source=TRAFFIC)] = None
     """Keys `input_tokens`, `output_tokens`."""
 

@@ -44,7 +44,7 @@ class StreamEvent(OpenAIStruct, frozen=True, kw_only=True):
     `*.done`.
     """
     delta: str | dict[str, Any] | None = None
-    """What a `.delta` event adds. An object with `stdout` and `stderr` in
+    """The text or data that a `.delta` event adds. An object with `stdout` and `stderr` in
     `response.shell_call_output_content.delta`.
     """
     logprobs: list[TokenLogprob] | None = None

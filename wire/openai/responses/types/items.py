@@ -73,11 +73,11 @@ class Item(OpenAIStruct, frozen=True, kw_only=True):
     `computer_call_output`.
     """
     caller: Caller | None = None
-    """What called the tool. Send it back."""
+    """The caller of the tool. Send it back."""
     async_: Annotated[bool | None, Facts(source=SDK)] = msgspec.field(name="async", default=None)
     """In `function_call` and `custom_tool_call`."""
     created_by: str | None = None
-    """What made the item, in items that the server lists."""
+    """The creator of the item, in items that the server lists."""
 
     # --- of hosted tools
     action: Action | str | None = None
@@ -162,7 +162,7 @@ class Item(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class Caller(OpenAIStruct, frozen=True, kw_only=True):
-    """What called a tool: the model itself, or a program that the model wrote."""
+    """The caller of a tool: the model itself, or a program that the model wrote."""
 
     type: str | None = None
     """`direct`, `program`."""
@@ -272,7 +272,7 @@ class TokenLogprob(TopLogprob, frozen=True, kw_only=True):
 
 
 class Action(OpenAIStruct, frozen=True, kw_only=True):
-    """What a call does: a step of a web search, an input to a computer, or commands of a shell."""
+    """The action of a call: a step of a web search, an input to a computer, or shell commands."""
 
     type: str | None = None
     """In `web_search_call`: `search`, `open_page`, `find_in_page`. In `computer_call`: `click`,
@@ -323,7 +323,7 @@ class SearchSource(OpenAIStruct, frozen=True, kw_only=True):
     """A page that a web search used."""
 
     type: str | None = None
-    """`url`; `api` for data that is no page."""
+    """`url`; `api` for data other than a page."""
     url: str | None = None
     name: Annotated[str | None, Facts(source=TRAFFIC)] = None
     """In `api`."""
@@ -343,7 +343,7 @@ class SearchResult(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class CodeOutput(OpenAIStruct, frozen=True, kw_only=True):
-    """What a run of the code interpreter printed or drew."""
+    """The text or the image that a run of the code interpreter produced."""
 
     type: str | None = None
     """`logs`, `image`."""

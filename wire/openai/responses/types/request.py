@@ -51,7 +51,7 @@ class ResponseRequest(_Prompt, frozen=True, kw_only=True):
     top_logprobs: int | None = None
     """0 to 20. Reasoning models refuse it."""
     include: list[str] | None = None
-    """What the response has beside its usual fields: `reasoning.encrypted_content`,
+    """Further fields that the response has beside its usual ones: `reasoning.encrypted_content`,
     `message.output_text.logprobs`, `message.input_image.image_url`, `web_search_call.results`,
     `web_search_call.action.sources`, `file_search_call.results`, `code_interpreter_call.outputs`,
     `computer_call_output.output.image_url`.

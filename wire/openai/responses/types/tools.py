@@ -233,7 +233,7 @@ class Environment(OpenAIStruct, frozen=True, kw_only=True):
 
 
 class NetworkPolicy(OpenAIStruct, frozen=True, kw_only=True):
-    """What a container may reach."""
+    """The network access of a container."""
 
     type: str | None = None
     """`disabled`, `allowlist`."""
