@@ -244,10 +244,11 @@ class _Vendor:
     async def created(
         self, job: BatchJob, calls: Mapping[str, Call[Reply]], room: Callable[[], Awaitable[bool]]
     ) -> BatchJob:
-        """Create a job and return it with its id; search for it before each retry.
+        """Create a job, and return it with its id.
 
-        At a vendor that takes no further job now, `room` waits until one has ended. Raises
-        `BadRequestError` and other errors of the request that creates it.
+        A retry creates it again only if the vendor does not have it. At a vendor that takes no
+        further job now, `room` waits until one has ended. Raises `BadRequestError` and other errors
+        of the request that creates it.
         """
         self.journal.submitting(job)
         chat, attempt = self._chat, 0

@@ -257,7 +257,7 @@ class _Lease(Limiter[_Turn]):
         self._say(Ended(turn.number, dict(used), turn.is_answered))
 
     def _say(self, said: Said) -> None:
-        """Tell the scheduler soon, together with what else is said until then."""
+        """Send a message to the scheduler soon, together with those that follow until then."""
         self._said.append(said)
         if self._is_told:
             self._is_told = False
@@ -268,7 +268,7 @@ class _Lease(Limiter[_Turn]):
         self._loop.call_at(max(self._loop.time(), self._told_at + SLICE), self._tell)
 
     def _tell(self) -> None:
-        self._is_told = True  # first: what is said from now on is told later, if not now
+        self._is_told = True  # first: a message that is added from now on is sent later, if not now
         self._told_at = self._loop.time()
         said = [self._said.popleft() for _ in range(len(self._said))]
         self._worker.batched_send({"op": SAID, "run": self._run, "said": encode(said)})

@@ -14,7 +14,7 @@ from wire.bulk.rows import Row
 NextRow = Callable[[], Awaitable[Row | None]]
 """Returns the next row that is to be asked; `None` at the end."""
 Record = Callable[[Outcome], Awaitable[None]]
-"""Takes what a row ended in, in any order. It may wait until somebody has read earlier ones."""
+"""Stores the outcomes of rows, in any order. It may wait until earlier ones have been read."""
 
 
 class Executor(Protocol):

@@ -32,7 +32,7 @@ _READ_BYTES = 1 << 20
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of the results: what was asked, apart from the rows."""
+    """The first line of the results: models and settings of the run, without the rows."""
 
     format: str = FORMAT
     version: int = VERSION

@@ -47,11 +47,11 @@ class Visit:
     now: Callable[[], str]
     """Returns the current time as text."""
     report: Callable[[Kind, str], None] | None = None
-    """Reports an event of this node: `answer`, `call` or `result`, and its text. `None` if nobody
-    listens.
+    """Reports an event of this node: `answer`, `call` or `result`, and its text. `None`
+    reports nothing.
     """
     tracing: Spans | None = None
-    """Makes the spans of the agent of this node; `None` if nobody asked for spans."""
+    """Makes the spans of the agent of this node; `None` without tracing."""
 
     def text(self, name: str, default: str = "") -> str:
         """Render an attribute as a template, with the values of the context.

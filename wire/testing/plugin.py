@@ -341,25 +341,28 @@ def async_wire_cassette(
 
 @pytest.fixture
 def wire_client(_wire_recording: Recording) -> Callable[..., Client]:
-    """Open a client that uses the cassette of the test: `wire_client("gemini")`."""
+    """Return a function that opens a client with the cassette: `wire_client("gemini")`."""
     return _wire_recording.client
 
 
 @pytest.fixture
 def async_wire_client(_wire_recording: Recording) -> Callable[..., AsyncClient]:
-    """Open an async client, as `wire_client`."""
+    """Return a function that opens an async client, as `wire_client`."""
     return _wire_recording.async_client
 
 
 @pytest.fixture
 def wire_chat(_wire_recording: Recording) -> Callable[..., Chat]:
-    """Open a chat that uses the cassette of the test: `wire_chat("gemini:gemini-3.8-flash")`."""
+    """Return a function that opens a chat with the cassette of the test.
+
+    `wire_chat("gemini:gemini-3.8-flash")` returns the chat.
+    """
     return _wire_recording.chat
 
 
 @pytest.fixture
 def async_wire_chat(_wire_recording: Recording) -> Callable[..., AsyncChat]:
-    """Open an async chat, as `wire_chat`."""
+    """Return a function that opens an async chat, as `wire_chat`."""
     return _wire_recording.async_chat
 
 

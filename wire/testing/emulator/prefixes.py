@@ -14,7 +14,7 @@ class Piece:
     """One piece of a prompt, such as its tools, or a message."""
 
     content: bytes
-    """The hash that must be equal for a read from a cache."""
+    """The bytes that must be equal for a read from a cache."""
     tokens: int
     mark: str = ""
     """The kind of the request's breakpoint at its end; empty if there is none."""

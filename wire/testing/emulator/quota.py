@@ -166,7 +166,7 @@ def _amounts(input_tokens: int, output_tokens: int) -> dict[str, int]:
 def limit_states(
     meter: Meter | None, limits: Sequence[tuple[str, int]], status: int, now: float
 ) -> Sequence[LimitState]:
-    """Return the limits for the headers of a response: the quota, or `limits`, which stay full."""
+    """Return the limits for the headers of a response: the quota, or the constant `limits`."""
     if meter is not None:
         return meter.states()
     return [

@@ -92,7 +92,7 @@ def received(
     body: bytes,
     limits: EmulatorLimits = DEFAULT_LIMITS,
 ) -> Received:
-    """Split the target, which is a path with its query or a whole URL.
+    """Split the target, which is a path with its query or a complete URL.
 
     Raises `ValueError` for a target that is neither.
     """

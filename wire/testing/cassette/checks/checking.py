@@ -69,7 +69,7 @@ def check(
     """List the findings in the bytes of a cassette file.
 
     `side_files` are the names of the files in its folder of side files, `allowed` values that are
-    no secrets.
+    not secrets.
     """
     text = data.decode("utf-8-sig", "replace")
     found = [Finding(name, hit.line, "secret", hit.path, hit.kind) for hit in scan(text, allowed)]
@@ -91,7 +91,7 @@ def check(
 
 
 class _Lines:
-    """The lines on which values, or their keys, begin; found when the first is asked for."""
+    """The lines on which values, or their keys, begin; computed at the first access."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -166,7 +166,7 @@ def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
     if depth:
         for word in _BASE64.finditer(text):
             for _, kind, value in _found_in(_decoded(word[0]), depth - 1):
-                # The base64 of Basic is told as such, and so is a JWT.
+                # The base64 of Basic is reported as such, and so is a JWT.
                 if not any(word.start() < stop and start < word.end() for start, stop in taken):
                     yield word.start(), kind.removesuffix(_IN_BASE64) + _IN_BASE64, value
 

@@ -1,4 +1,4 @@
-"""Files beside a cassette: what is binary and larger than 4 KiB (C-08).
+"""Files beside a cassette: binary contents that are larger than 4 KiB (C-08).
 
 `tide.cassette.json` has its side files in the folder `tide.cassette.json.files`. The name of each
 is the SHA-256 of its content, so a name leads to no other folder (C-14), and content that changed
@@ -29,8 +29,8 @@ Coding = Literal["base64", "base64url", "base64 unpadded", "base64url unpadded"]
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _MIN_BASE64 = INLINE_BYTES // 3 * 4
-# The whole of a JSON string, or of the data in a data URL. Base64 with an escape, such as `\/`, is
-# no match and stays.
+# A complete JSON string, or the complete data in a data URL. Base64 with an escape, such as `\/`,
+# does not match and stays.
 _BASE64 = re.compile(
     rb'(?:(?<=")|(?<=;base64,))(?:[A-Za-z0-9+/]{%d,}|[A-Za-z0-9_-]{%d,})={0,2}(?=")'
     % (_MIN_BASE64, _MIN_BASE64)

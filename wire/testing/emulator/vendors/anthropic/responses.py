@@ -129,7 +129,7 @@ class MessageWriter:
         return {"citations": cited} if cited else {}
 
     def _paused_calls(self, id: str) -> list[dict[str, Any]]:
-        """Call the first tool that the server runs: it pauses before it has the result."""
+        """Return a call of the first tool that the server runs: it pauses before its result."""
         tools = (tool for tool in self.prompt.get("tools") or () if tool.get("type"))
         name = next((tool.get("name") for tool in tools if tool["type"] != "custom"), None)
         call: dict[str, Any] = {"type": "server_tool_use", "id": f"srvtoolu_01{id}"}

@@ -1,4 +1,4 @@
-"""Long-running operations: jobs that are asked for by name until they are done.
+"""Long-running operations: jobs that clients poll by name until they are done.
 
 There is no clock: a job runs at its first get, and is done at its second.
 """

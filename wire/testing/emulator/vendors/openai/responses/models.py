@@ -1,4 +1,4 @@
-"""The models that answer Responses, and how they reason when nothing is said about it."""
+"""The models that answer Responses, and their default effort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests for responses: decoded, put beside what they continue, and refused."""
+"""Requests for responses: decode them, add the items that they continue, and refuse bad ones."""
 
 from __future__ import annotations
 

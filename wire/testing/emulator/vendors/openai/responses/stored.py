@@ -1,4 +1,4 @@
-"""Stored responses: found by id, continued by later requests, forgotten when there are many."""
+"""Stored responses: later requests continue them by id; the oldest of many are forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the small model's output, or a script's, to one whole response."""
+"""Writes the output of the small model, or of a script, as one complete response."""
 
 from __future__ import annotations
 
