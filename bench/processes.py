@@ -169,7 +169,7 @@ def _one_shot(client: str, wire: str, base_url: str, report: Report) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What pip installs, without bytecode."""
+    """The packages that pip installs, without bytecode."""
 
     def run(self, clients: Sequence[str], _: int | None, report: Report) -> Figures:
         """The figures of the libraries among these clients."""

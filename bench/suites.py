@@ -112,7 +112,9 @@ SUITES = {
         _clients().run,
         "httpx",
     ),
-    "size": Suite("Size", "What pip installs, without bytecode", "", Size().run, "openai"),
+    "size": Suite(
+        "Size", "The packages that pip installs, without bytecode", "", Size().run, "openai"
+    ),
     "burst": Suite(
         "Burst",
         "One stream of 5,000 chunks, as fast as it is read",

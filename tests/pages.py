@@ -163,7 +163,7 @@ def struct_list(wire: str) -> str:
 
 HEAD = """# Facts of fields
 
-What is known of a field beside its type. `python -m tests.pages` writes this page from the `Facts`
+The facts of a field beside its type. `python -m tests.pages` writes this page from the `Facts`
 in the annotations of the structs. A field that is not listed is in the vendor's reference, on all
 hosts, and older than the recorded history of the reference.
 

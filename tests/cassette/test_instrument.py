@@ -209,7 +209,7 @@ def test_c33_a_body_that_is_no_stream_has_two_halves(way: Way, tmp_path: Path) -
     [
         ("explode", "fault: 'explode' is unknown; there are a status, cut, end"),
         ("error", "fault: 'error' is unknown"),
-        ("cut; at=1", "fault: 'at' is no setting; there are status, after, bytes"),
+        ("cut; at=1", "fault: 'at' is not a setting; there are status, after, bytes"),
         ("cut; after=-1", "fault: after: expected 0 or more"),
         ("cut; attempt=0", "fault: attempt: expected 1 or more"),
         ("99", "fault: status: expected 200 to 599"),

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 _ABOUT = """\
 # Reliability
 
-What the clients promise when servers, networks and callers misbehave, and how it is shown.
+The promises of the clients when servers, networks and callers misbehave, and the proof of each.
 `make faults` runs everything on this page and writes the page anew.
 
 ## Promises

@@ -24,7 +24,7 @@ class Background:
         self._ended: anyio.Event | None = None
         self._task: Any = None
         self.error: BaseException | None = None
-        """What the function raised."""
+        """The exception that the function raised."""
 
     @property
     def has_ended(self) -> bool:

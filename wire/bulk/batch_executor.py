@@ -64,16 +64,16 @@ class BatchExecutor:
         jobs: int,
         every: float,
     ) -> None:
-        """Raises `ConfigurationError` for a provider without batches."""
+        """Raise `ConfigurationError` for a provider without batches."""
         next(get_flow(chat, "batch")).judge(chat.row)  # type: ignore[union-attr]
         self._chat, self._rows = chat, BatchRows(chat, output)
         self._header, self._journal, self._jobs, self._every = header, journal, jobs, every
 
     async def open(self) -> None:
-        """Nothing is to be made ready."""
+        """Do nothing: batches need no preparation."""
 
     async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
-        """As `Executor.ask_all`."""
+        """Ask all remaining rows, as `Executor.ask_all`."""
         with closing(Journal(self._journal)) as journal, closing(Waiting()) as waiting:
             earlier = journal.open_jobs(self._header)
             vendor = _Vendor(self._chat, journal)
@@ -107,7 +107,7 @@ class _Jobs:
         self._merging = anyio.Lock()
 
     async def ask_all(self, next_row: NextRow, earlier: list[BatchJob]) -> None:
-        """Ask rows until there are no more; those of `earlier` jobs are not sent again."""
+        """Ask all remaining rows; those of `earlier` jobs are not sent again."""
         by_row = JobsByRow(earlier)
         earlier = sorted(earlier, key=lambda job: job.last)
         filling: list[tuple[Row, Call[Reply]]] = []
@@ -237,17 +237,18 @@ class _Vendor:
         self.most_bytes = min(MOST_BYTES, self._wire.MAX_BYTES)
 
     async def new_job(self, rows: tuple[tuple[int, int], ...]) -> BatchJob:
-        """A job that is not created yet."""
+        """Return a job that is not created yet."""
         after = await self._chat.client.run(self._wire.newest_batch(self._chat.row))
         return BatchJob(key=os.urandom(8).hex(), rows=rows, after=after)
 
     async def created(
         self, job: BatchJob, calls: Mapping[str, Call[Reply]], room: Callable[[], Awaitable[bool]]
     ) -> BatchJob:
-        """The job with its id. It is sent again only if the vendor does not have it.
+        """Create a job, and return it with its id.
 
-        At a vendor that takes no further job now, `room` waits until one has ended. Raises
-        `BadRequestError` and other errors of the request that creates it.
+        A retry creates it again only if the vendor does not have it. At a vendor that takes no
+        further job now, `room` waits until one has ended. Raises `BadRequestError` and other errors
+        of the request that creates it.
         """
         self.journal.submitting(job)
         chat, attempt = self._chat, 0
@@ -270,7 +271,7 @@ class _Vendor:
                 return self._known(job, batch)
 
     async def found(self, job: BatchJob) -> BatchJob | None:
-        """An open job of the journal with its id; `None` if the vendor does not have it."""
+        """Return an open job of the journal with its id; `None` if the vendor does not have it."""
         if job.batch:
             return job
         if (batch := await self._search(job)) is not None:
@@ -288,22 +289,22 @@ class _Vendor:
         return job
 
     async def get(self, job: BatchJob) -> Batch:
-        """The state of a job."""
+        """Fetch the state of a job."""
         return await self._chat.client.run(self._wire.get_batch(job.batch, self._chat.row))
 
     async def results(self, job: BatchJob, batch: Batch) -> JobResults:
-        """The results of a job that has ended. Raises the error of one that has none."""
+        """Fetch the results of a job that has ended. Raises the error of a job without results."""
         lines = await self._chat.client.run(self._wire.batch_results(batch, self._chat.row))
         return JobResults(job, batch, lines)
 
 
 def _is_refused(error: WireError) -> bool:
-    """Whether the vendor has created no job for sure. After 408 and 409 it may have."""
+    """Return whether the vendor has created no job for sure. After 408 and 409 it may have."""
     return error.status is not None and 400 <= error.status < 500 and error.status not in (408, 409)
 
 
 def _sent_once(flow: Flow[Batch]) -> Flow[Batch]:
-    """The flow, whose calls are not sent again if they fail: a job could be created twice."""
+    """Run the flow without retries of its calls: a retry could create a job twice."""
     try:
         step = next(flow)
         while True:

@@ -37,7 +37,7 @@ class BatchRows:
         self._output_type = None if output is None else OutputType(output)
 
     def call(self, row: Row) -> Call[Reply] | Outcome:
-        """The call that would ask a row alone; what a row that cannot be asked ends in."""
+        """Return the call that would send a row alone, or the outcome of an invalid row."""
         metadata = None
         try:
             question = question_of(row)
@@ -59,7 +59,7 @@ class BatchRows:
         return self._chat._batch_call(request, output).judge(self._chat.row)
 
     def outcome(self, row: Row, batch: Batch, line: ResultLine | None) -> Outcome:
-        """What a row of a batch ended in; `line` is `None` if the batch has no result of it."""
+        """Return the outcome of a row; `line` is `None` if the batch has no result for it."""
         question = question_of(row)
         if line is None:
             return self.failed(row, _unanswered(batch), question.metadata)
@@ -79,18 +79,18 @@ class BatchRows:
         )
 
     def failed(self, row: Row, error: WireError, metadata: Any = None) -> Outcome:
-        """The outcome of a row that failed."""
+        """Return the outcome of a row that failed."""
         return outcome_of(row, Result(id=row.id, row=row.number, error=error, metadata=metadata))
 
     def failed_with_job(self, row: Row, error: WireError) -> Outcome:
-        """The outcome of a row whose job has no results: the next run asks it again."""
+        """Return the outcome of a row whose job has no results: the next run asks it again."""
         error.retryable = True
         error.provider = error.provider or self._chat.provider
         return self.failed(row, error, question_of(row).metadata)
 
 
 def _unanswered(batch: Batch) -> WireError:
-    """The error of a row without a result."""
+    """Return the error of a row without a result."""
     code = {"expired": EXPIRED, "cancelled": CANCELLED}.get(batch.status)
     error = (
         WireError(f"{batch.id} has no result of the row")
@@ -102,7 +102,7 @@ def _unanswered(batch: Batch) -> WireError:
 
 
 def id_of(job: BatchJob, row: Row) -> str:
-    """The id of a row in its job.
+    """Return the id of a row in its job.
 
     >>> id_of(BatchJob(key="0f", rows=((7, 7),)), Row(7, "a", b"{}"))
     '0f-7-01e7b720ff566d53'
@@ -127,7 +127,7 @@ class JobResults:
         self.are_foreign = self.are_foreign and not self._lines
 
     def take(self, row: Row) -> ResultLine | None:
-        """The result of a row, which is forgotten; `None` if there is none.
+        """Remove and return the result of a row; `None` if there is none.
 
         Raises `ConfigurationError` if another row of that number was sent.
         """

@@ -59,7 +59,7 @@ _ADDRESS = re.compile(
 class DaskExecutor:
     """Asks rows on the workers of a cluster.
 
-    Raises `ConfigurationError` for what is no address, and for a job that cannot be sent.
+    Raises `ConfigurationError` for an invalid address, and for a job that cannot be sent.
     """
 
     def __init__(self, address: Any, job: Job, terms: Terms) -> None:
@@ -88,7 +88,7 @@ class DaskExecutor:
             raise ConfigurationError(f"on: {self._address}: nobody answers: {cause}") from None
 
     async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
-        """As `Executor.ask_all`."""
+        """Ask all remaining rows, as `Executor.ask_all`."""
         send, receive = anyio.create_memory_object_stream[Row](self._ahead)
 
         async def work() -> None:
@@ -105,7 +105,7 @@ class DaskExecutor:
             watching.cancel_scope.cancel()
 
     async def _outcomes(self, rows: list[Row], replies: bool) -> AsyncIterator[Outcome]:
-        """What rows end in. Those that get lost are sent again."""
+        """Yield the outcomes of rows. Rows whose outcome is lost are sent again."""
         left = {row.number: row for row in rows}
         while left:
             session = await self._opened()
@@ -130,7 +130,7 @@ class DaskExecutor:
                 raise chunk.error
 
     async def _opened(self) -> _Session:
-        """The session; a new one if it was lost.
+        """Return the session; open a new one if it was lost.
 
         Raises `WireError` if the scheduler is away for too long.
         """
@@ -250,7 +250,7 @@ class _Session:
         return None
 
     async def workers(self) -> int | None:
-        """The number of workers; `None` if the scheduler does not answer."""
+        """Return the number of workers; `None` if the scheduler does not answer."""
         try:
             with anyio.fail_after(CONNECT):
                 return len(await self._client.scheduler.ncores(workers=None))
@@ -276,7 +276,7 @@ async def _read(next_row: NextRow, send: MemoryObjectSendStream[Row]) -> None:
 
 
 async def _chunk(receive: MemoryObjectReceiveStream[Row], most: int) -> list[Row]:
-    """A row, and those that were read meanwhile; none at the end."""
+    """Receive a row, and those that were read meanwhile; return an empty list at the end."""
     rows: list[Row] = []
     try:
         rows.append(await receive.receive())
@@ -290,7 +290,7 @@ async def _chunk(receive: MemoryObjectReceiveStream[Row], most: int) -> list[Row
 
 
 def _killed(row: Row) -> Outcome:
-    """The outcome of a row whose workers ended again and again."""
+    """Return the outcome of a row whose workers ended again and again."""
     error = WireError("the workers that asked it have ended", retryable=True)
     return outcome_of(row, Result(id=row.id, row=row.number, error=error))
 

@@ -1,4 +1,4 @@
-"""What runs on Dask's scheduler: the rate limits of each run, and its job until the workers ask."""
+"""The plugin of Dask's scheduler: rate limits of each run, and its job until the workers ask."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SchedulerSide(SchedulerPlugin):
         self._runs[run] = _Run(client, job, leases)
 
     async def job(self, run: str) -> tuple[str, bytes] | None:
-        """The version of `wire` and the job of a run; `None` if there is no such run."""
+        """Return the version of `wire` and the job of a run; `None` if there is no such run."""
         found = self._runs.get(run)
         return None if found is None else (VERSION, found.job)
 
@@ -109,7 +109,7 @@ class SchedulerSide(SchedulerPlugin):
             self._grant_in(seconds, name)
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
-        """The attempts of a worker that is gone let others through."""
+        """Free the attempts of a worker that is gone, so that others are let through."""
         for name, run in self._runs.items():
             run.leases.forget(worker, monotonic())
             self._grant_in(0.0, name)

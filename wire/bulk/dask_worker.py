@@ -1,4 +1,4 @@
-"""What runs on Dask's workers: tasks that ask the rows of a chunk.
+"""Code that runs on Dask's workers: tasks that ask the rows of a chunk.
 
 A worker has one `Asker` for each run, whose calls wait until the scheduler lets them through.
 """
@@ -33,7 +33,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """What a row ended in, without the row, which the driver has."""
+    """The outcome of a row, without the row, which the driver has."""
 
     result: Result
     line: bytes
@@ -41,18 +41,18 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """What a task returns. It raises nothing: Dask would log it, with the rows."""
+    """The result of a task. A task raises nothing: Dask would log the error, with the rows."""
 
     answered: dict[int, Answered] = {}
     """By the number of the row; rows without an entry were not asked to the end."""
     error: WireError | None = None
-    """What ends the run."""
+    """The error that ends the run."""
     is_unknown: bool = False
     """Whether the scheduler does not know the run."""
 
 
 def answer_rows(run: str, rows: bytes, replies: bool) -> Chunk:
-    """The task: ask the rows of a chunk; without `replies`, only the lines are returned.
+    """Ask the rows of a chunk as a task; without `replies`, only the lines are returned.
 
     It leaves the pool of the worker's threads, which are for tasks that compute.
     """
@@ -81,7 +81,7 @@ async def prepare(run: str, dask_worker: Any) -> WireError | None:
 
 
 async def worker_side(worker: Any) -> WorkerSide:
-    """The plugin of a worker, which the first task installs."""
+    """Return the plugin of a worker, which the first task installs."""
     side = worker.plugins.get(NAME)
     if side is None:
         await worker.plugin_add(plugin=WorkerSide(), name=NAME)  # set up before it waits
@@ -108,7 +108,7 @@ class WorkerSide(WorkerPlugin):
             await self._ended(run)
 
     async def share(self, run: str) -> Share | None:
-        """The share in a run; `None` if the run has ended.
+        """Return the share in a run; `None` if the run has ended.
 
         Raises `ConfigurationError` if this worker cannot ask its rows.
         """
@@ -165,7 +165,7 @@ class WorkerSide(WorkerPlugin):
 
 
 class Share:
-    """What a worker does for one run."""
+    """The rows and attempts of one run on a worker."""
 
     def __init__(self, asker: Asker, lease: _Lease) -> None:
         self._asker, self.lease = asker, lease
@@ -257,7 +257,7 @@ class _Lease(Limiter[_Turn]):
         self._say(Ended(turn.number, dict(used), turn.is_answered))
 
     def _say(self, said: Said) -> None:
-        """Tell the scheduler soon, together with what else is said until then."""
+        """Send a message to the scheduler soon, together with those that follow until then."""
         self._said.append(said)
         if self._is_told:
             self._is_told = False
@@ -268,7 +268,7 @@ class _Lease(Limiter[_Turn]):
         self._loop.call_at(max(self._loop.time(), self._told_at + SLICE), self._tell)
 
     def _tell(self) -> None:
-        self._is_told = True  # first: what is said from now on is told later, if not now
+        self._is_told = True  # first: a message that is added from now on is sent later, if not now
         self._told_at = self._loop.time()
         said = [self._said.popleft() for _ in range(len(self._said))]
         self._worker.batched_send({"op": SAID, "run": self._run, "said": encode(said)})

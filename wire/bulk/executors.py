@@ -14,7 +14,7 @@ from wire.bulk.rows import Row
 NextRow = Callable[[], Awaitable[Row | None]]
 """Returns the next row that is to be asked; `None` at the end."""
 Record = Callable[[Outcome], Awaitable[None]]
-"""Takes what a row ended in, in any order. It may wait until somebody has read earlier ones."""
+"""Stores the outcomes of rows, in any order. It may wait until earlier ones have been read."""
 
 
 class Executor(Protocol):
@@ -25,7 +25,7 @@ class Executor(Protocol):
         ...
 
     async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
-        """Ask rows until there are no more.
+        """Ask all remaining rows.
 
         Each row is recorded once. Without `replies`, somebody needs the lines alone, and a reply
         that is elsewhere may stay there. Raises what each further row would get.
@@ -44,10 +44,10 @@ class LocalExecutor:
         self._asker, self._concurrent = asker, concurrent
 
     async def open(self) -> None:
-        """Nothing is to be made ready."""
+        """Do nothing: local calls need no preparation."""
 
     async def ask_all(self, next_row: NextRow, record: Record, *, replies: bool) -> None:
-        """As `Executor.ask_all`."""
+        """Ask all remaining rows, as `Executor.ask_all`."""
 
         async def work() -> None:
             while (row := await next_row()) is not None:

@@ -20,7 +20,10 @@ _CACHE_KIB = 4096
 
 
 def private_database(*tables: str) -> sqlite3.Connection:
-    """A database of SQLite that no other process sees: a few MiB in memory, the rest on disk."""
+    """Open an SQLite database that no other process sees.
+
+    A few MiB are in memory, the rest on disk.
+    """
     database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     for statement in (
         f"PRAGMA cache_size=-{_CACHE_KIB}",
@@ -58,11 +61,11 @@ class Index:
         except sqlite3.IntegrityError:
             raise ConfigurationError(f"to: row {done.row} has two lines") from None
         except OverflowError:
-            raise ConfigurationError(f"to: {done.row} is no number of a row") from None
+            raise ConfigurationError(f"to: {done.row} is not the number of a row") from None
         self.count += 1
 
     def is_done(self, row: Row) -> bool:
-        """Whether an earlier run has done the row.
+        """Return whether an earlier run has done the row.
 
         Raises `ConfigurationError` if it did another row of that number.
         """
@@ -80,13 +83,13 @@ class Index:
         return True
 
     def beyond(self, last: int) -> int | None:
-        """The number of a row that is done and comes after the last one."""
+        """Return the number of a row that is done and comes after the last one."""
         query = "SELECT min(row) FROM done WHERE row > ?"
         number: int | None = self._database.execute(query, (last,)).fetchone()[0]
         return number
 
     def taken_by(self, row: Row) -> int | None:
-        """The number of an earlier row with the same id; `None` takes the id for this row."""
+        """Return the number of an earlier row with the same id; `None` takes it for this row."""
         key = hashlib.blake2b(row.id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         insert = "INSERT OR IGNORE INTO ids VALUES (?, ?)"
         if self._database.execute(insert, (key, row.number)).rowcount:

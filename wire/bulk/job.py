@@ -1,4 +1,4 @@
-"""What all rows of a bulk run have in common, and the coroutine that asks one row."""
+"""The settings that all rows of a bulk run have in common, and the coroutine that asks one row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SETTINGS = frozenset(RequestOptions.__annotations__) - {"timeouts", "retry", "h
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What to ask, and whom: the model, its options, and the settings of all rows."""
+    """The model of a run, its options, and the settings of all rows."""
 
     models: tuple[str, ...]
     """`provider:model`; the others are asked where the first fails."""
@@ -40,7 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     http: Any = "auto"
 
     def asker(self, pace: Limiter[Any]) -> Asker:
-        """A new chat, whose calls wait for `pace`.
+        """Build a new chat, whose calls wait for `pace`.
 
         Raises `ConfigurationError` for a model that has no key or cannot hold the settings.
         """
@@ -49,7 +49,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return Asker(chat, chats, self.output, self.cache is not None)
 
     def chats(self, *around: Limiter[Any]) -> list[AsyncChat]:
-        """A new chat with each model. Raises `ConfigurationError` as `asker`."""
+        """Build a new chat with each model. Raises `ConfigurationError` as `asker`."""
         given = self.options.get("around") or ()
         functions = (given,) if callable(given) else tuple(given)
         options = {**self.options, "around": (*functions, *around), "http": self._transport()}
@@ -68,7 +68,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         return AsyncCache(self.cache, inner=_Sends(inner))
 
     def settings(self) -> dict[str, Any]:
-        """The settings that change what is asked, as fields of a `Request`."""
+        """Return the settings that change the requests, as fields of a `Request`."""
         options = {name: each for name, each in self.options.items() if name != "around"}
         request: Request = AsyncChat(self.models[0], **options).request("")
         if self.output is not None:
@@ -149,7 +149,7 @@ class Asker:
 
 
 def is_of_all_rows(error: WireError) -> bool:
-    """Whether each further row would get this error: the run ends with it.
+    """Return whether each further row would get this error: the run ends with it.
 
     >>> is_of_all_rows(AuthenticationError("no such key"))
     True

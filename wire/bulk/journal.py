@@ -67,7 +67,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def ranges_of(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Ascending numbers as ranges.
+    """Group ascending numbers into ranges.
 
     >>> ranges_of([1, 2, 3, 7, 9, 10])
     ((1, 3), (7, 7), (9, 10))
@@ -96,7 +96,7 @@ class JobsByRow:
         self._firsts = [first for first, _, _ in self._ranges]
 
     def of(self, number: int) -> BatchJob | None:
-        """The job with the row of that number."""
+        """Return the job with the row of that number."""
         position = bisect_right(self._firsts, number) - 1
         if position < 0:
             return None
@@ -112,7 +112,7 @@ class Journal:
         self._file = LinesFile(path)
 
     def open_jobs(self, header: Header) -> list[BatchJob]:
-        """The jobs that earlier runs have left; begins the file if it is new.
+        """Return the jobs that earlier runs have left; begin the file if it is new.
 
         Raises `ConfigurationError` for the journal of another run.
         """

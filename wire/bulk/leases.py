@@ -25,7 +25,7 @@ class Asked(msgspec.Struct, frozen=True, array_like=True, tag="asked"):
     key: str
     """The server and the model."""
     amounts: dict[str, float]
-    """What it may use of each unit."""
+    """The most that it may use of each unit."""
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
@@ -33,9 +33,9 @@ class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
 
     number: int
     limits: tuple[RateLimit, ...]
-    """What the response reports."""
+    """The rate limits in the response."""
     received_at: float
-    """When it came, in seconds since 1970."""
+    """When the response came, in seconds since 1970."""
     retry_after: float | None
     """Seconds that the server wants all to wait."""
     is_busy: bool
@@ -47,7 +47,7 @@ class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
 
     number: int
     used: dict[str, float]
-    """What it used, for the units where that is known."""
+    """The amounts that it used, for the units where they are known."""
     is_answered: bool
     """Whether the call has its result."""
 
@@ -56,21 +56,21 @@ Said: TypeAlias = Asked | Heard | Ended
 
 
 def encode(said: Iterable[Said]) -> bytes:
-    """The bytes of what a holder says."""
+    """Encode the messages of a holder."""
     return msgspec.json.encode(list(said))
 
 
 def decode(data: bytes) -> list[Said]:
-    """What `encode` was given."""
+    """Decode the messages that `encode` wrote."""
     read: list[Said] = decoder(list[Said]).decode(data)
     return read
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a run may use."""
+    """The limits of a run."""
 
     limits: dict[str, int]
-    """Of each unit in a window."""
+    """The most that the run may use of each unit in a window."""
     window: float
     """Seconds."""
     concurrent: int = 32
@@ -123,10 +123,10 @@ class Leases:
                 self._pacing.leave(known, now, each.used)
 
     def grant(self, now: float) -> tuple[dict[str, list[int]], float | None]:
-        """The attempts that may be sent now, by their holders.
+        """Return the attempts that may be sent now, by their holders.
 
-        The number is the seconds until the next one may be sent; `None`: not before somebody says
-        something.
+        The number is the seconds until the next one may be sent; `None`: not before a holder sends
+        a message.
         """
         granted: dict[str, list[int]] = {}
         seconds: float | None = None
@@ -144,7 +144,7 @@ class Leases:
             yield place
 
     def forget(self, holder: str, now: float) -> None:
-        """A holder is gone. Its attempts may have been sent: their estimates count as used."""
+        """Remove a holder. Its attempts may have been sent: their estimates count as used."""
         for place in self._places.pop(holder, {}).values():
             self._owners.pop(place, None)
             self._pacing.leave(place, now, {})

@@ -19,7 +19,7 @@ from wire.core.files import open_regular, replace_file
 
 @checked_arguments(ConfigurationError)
 def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
-    """The lines of the results or of the dead letters as dicts, in the order of their rows.
+    """Yield the lines of the results or of the dead letters as dicts, in the order of their rows.
 
     A line that was cut, as the last one of a run that was killed, is left out. Raises
     `ConfigurationError` for a file that no bulk run has written.
@@ -29,7 +29,7 @@ def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
 
 
 def _is_header(line: bytes) -> bool:
-    """Whether a line is the first one of the results."""
+    """Return whether a line is the first one of the results."""
     try:
         header: Header = decoder(Header).decode(line)
         return header.format == FORMAT
@@ -50,7 +50,7 @@ def put_in_order(name: str) -> None:
 
 
 def lines_in_order(name: str) -> Iterator[bytes]:
-    """The header if there is one, then all whole lines in the order of their rows."""
+    """Yield the header if there is one, then all complete lines in the order of their rows."""
     table = "lines (row INTEGER PRIMARY KEY, start INTEGER, size INTEGER)"
     with (
         closing(private_database(table)) as database,

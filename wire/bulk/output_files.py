@@ -32,7 +32,7 @@ _READ_BYTES = 1 << 20
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line of the results: what was asked, apart from the rows."""
+    """The first line of the results: models and settings of the run, without the rows."""
 
     format: str = FORMAT
     version: int = VERSION
@@ -63,7 +63,10 @@ class _Line(msgspec.Struct):
 
 
 def header_line(header: Header) -> bytes:
-    """The first line of the results, with its end and without the credentials in the settings."""
+    """Return the first line of the results, with its line end.
+
+    Credentials in the settings are masked.
+    """
     return masked_body(msgspec.json.encode(header, order="deterministic")) + b"\n"
 
 
@@ -126,7 +129,7 @@ class LinesFile:
             raise ConfigurationError(f"to: {self.path}: another run writes to it") from None
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """The lines with their numbers; the last one may be cut."""
+        """Yield the lines with their numbers; the last one may be cut."""
         with open_regular(self.path, ConfigurationError) as file:
             yield from enumerate(file, 1)
 
@@ -155,7 +158,7 @@ class LinesFile:
 
 
 def read_done(name: str, number: int, line: bytes) -> tuple[Done, bool]:
-    """The row of a line, and whether it failed in a way that may pass.
+    """Read the row of a line, and whether it failed in a way that may pass.
 
     Raises `ConfigurationError` for a line that no run has written.
     """
@@ -175,7 +178,7 @@ class OutputFiles:
         self._dead: LinesFile | None = None
 
     def done(self, header: Header, *, begin: bool = True) -> Iterator[Done]:
-        """The rows that earlier runs have done.
+        """Yield the rows that earlier runs have done.
 
         With `begin`, the files are made ready: a line that was cut is removed, rows that are asked
         again leave the dead letters, and a new file gets its header.
@@ -223,7 +226,7 @@ class OutputFiles:
             dead.close()
 
     def _dead_lines(self, dead: LinesFile) -> Iterator[tuple[bytes, Done, bool]]:
-        """The whole lines, their rows, and whether the error of each may pass."""
+        """Yield the complete lines, their rows, and whether the error of each may pass."""
         for number, line in dead.lines():
             if line.endswith(b"\n"):
                 yield line, *read_done(self._dead_path, number, line)

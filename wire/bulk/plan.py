@@ -1,4 +1,4 @@
-"""What a bulk run would send: rows, tokens, money and time, estimated before anything is sent."""
+"""The plan of a bulk run: rows, tokens, money and time, estimated before anything is sent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wire.neutral.request import Request
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run would send.
+    """The rows, tokens, money and time that a run would need.
 
     >>> print(Plan(rows=2, input_tokens=100, seconds=120.0, reason="max_tokens is not set"))
     2 rows, about 100 input tokens, 2 min at the given limits
@@ -78,7 +78,7 @@ def planned(
     window: float,
     tier: str = "",
 ) -> Plan:
-    """The plan of the rows that are not done.
+    """Estimate the rows that are not done.
 
     `settings` are those of the run, as fields of a `Request`; `limits` are `requests` and `tokens`
     in `window` seconds; `tier` is that of the prices.

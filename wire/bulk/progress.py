@@ -66,7 +66,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         return ", ".join(words)
 
     def summary(self) -> dict[str, Any]:
-        """The figures as JSON."""
+        """Return the figures as JSON."""
         left = None if self.total is None else self.total - self.done
         return {
             "rows": self.total,
@@ -85,7 +85,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usd(amount: Decimal) -> str:
-    """An amount of money.
+    """Format an amount of money.
 
     >>> usd(Decimal("1234.5")), usd(Decimal("0.0000045"))
     ('1,234.5000 USD', '0.0000045 USD')
@@ -94,7 +94,7 @@ def usd(amount: Decimal) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in two units at most.
+    """Format a time in two units at most.
 
     >>> duration(12.4), duration(200), duration(7300), duration(200_000)
     ('12 s', '3 min 20 s', '2 h 1 min', '2 d 7 h')
@@ -132,7 +132,7 @@ class Counter:
             setattr(self, name, getattr(self, name) + count)
 
     def progress(self, now: float) -> Progress:
-        """How far the run is at that time, in seconds of any clock."""
+        """Return the progress of the run at that time, in seconds of any clock."""
         own = self.answered + self.failed
         if now - self._marks[-1][0] >= 0.5:
             self._marks.append((now, own))

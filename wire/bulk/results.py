@@ -1,4 +1,4 @@
-"""What a row of a bulk run ended in, as a value and as a line of JSON."""
+"""The outcome of a row of a bulk run, as a value and as a line of JSON."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run needs of a row that has ended. It can be sent to another process."""
+    """The facts that the run needs of a row that has ended. They can be sent to another process."""
 
     row: Row
     result: Result
     line: bytes
-    """Of the results or of the dead letters, with its end."""
+    """The line for the results or the dead letters, with its line end."""
     counts: Mapping[str, Any]
-    """What it adds to the figures of `Progress`."""
+    """The amounts that it adds to the figures of `Progress`."""
 
     @property
     def failed(self) -> bool:
@@ -53,7 +53,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(row: Row, result: Result, *, cached: bool = False) -> Outcome:
-    """The outcome of a row; `cached`: nothing was sent for it."""
+    """Build the outcome of a row; `cached`: nothing was sent for it."""
     counts: dict[str, Any] = {"failed": 1}
     cost = None
     if (reply := result.reply) is not None:
@@ -86,7 +86,7 @@ def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
 
 
 def _shown(row: Row) -> Any:
-    """The line of a row without credentials: its JSON, or its text if it is no JSON."""
+    """Return the line of a row without credentials: its JSON, or its text if it is not JSON."""
     line = masked_body(row.line)
     try:
         msgspec.json.decode(line)
@@ -96,7 +96,7 @@ def _shown(row: Row) -> Any:
 
 
 def error_json(error: WireError) -> dict[str, Any]:
-    """The fields of an error that a program can use.
+    """Return the fields of an error that a program can use.
 
     >>> error_json(WireError("no capacity", status=503, retryable=True))
     {'type': 'WireError', 'message': 'no capacity', 'status': 503, 'retryable': True}

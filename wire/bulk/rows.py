@@ -61,7 +61,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What a row asks."""
+    """The request of a row, its own settings and its metadata."""
 
     request: Request
     settings: dict[str, Any]
@@ -79,7 +79,7 @@ class _Ids(msgspec.Struct):
 
 
 def read_row(number: int, given: Any) -> Row:
-    """The row of a line, of a dict or of a `Request`. It never raises: a row has its problem.
+    """Read the row of a line, of a dict or of a `Request`; an error becomes its `problem`.
 
     >>> read_row(7, b'{"id": "a", "prompt": "Hi"}').id, read_row(7, {"prompt": "Hi"}).id
     ('a', '7')
@@ -122,10 +122,10 @@ def _line(given: Any) -> bytes:
 
 
 def question_of(row: Row) -> Question:
-    """What a row asks.
+    """Parse the request of a row.
 
-    Raises `RuleError` or another `WireError` that names the key for a row that asks nothing, or has
-    a key or a value that is unknown.
+    Raises `RuleError` or another `WireError` that names the key for a row without a request, and
+    for an unknown key or value.
     """
     if row.problem:
         raise RuleError(row.problem)
@@ -142,7 +142,7 @@ def question_of(row: Row) -> Question:
 
 
 def _vendor_body(value: dict[str, Any]) -> tuple[Any, Any]:
-    """The body in a line of a vendor's batch file, and the function that parses it."""
+    """Return the body in a line of a vendor's batch file, and the function that parses it."""
     if "params" in value:
         from wire.anthropic.parse_request import parse_request
 
@@ -169,7 +169,7 @@ def _vendor_body(value: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _ignored(value: dict[str, Any], received: Any) -> tuple[Note, ...]:
-    """Notes on what the model of the run does not get."""
+    """Return notes on fields of a row that are not sent to the model of the run."""
     model = received.model
     named = [Note("model", f"{model}: the model of the run is asked")] if model else []
     return (*named, *received.notes)
@@ -218,7 +218,7 @@ def _user(content: Any) -> dict[str, Any]:
 
 
 def _message(value: Any, path: str) -> Message:
-    """A message as in a session file; `content` may be its text, or a list of texts and parts."""
+    """Parse a message as in a session file; `content` may be text, or a list of texts and parts."""
     where, given = path or "prompt", value
     if not isinstance(value, dict) or "role" not in value:
         raise _refused(where, 'expected an object with "role", and "content" or "parts"')
@@ -288,7 +288,7 @@ def _refused(path: str, problem: str, remedy: str = "") -> RuleError:
 
 
 def given_settings(request: Request) -> dict[str, Any]:
-    """The settings of a request that differ from the defaults."""
+    """Return the settings of a request that differ from the defaults."""
     defaults = _DEFAULTS
     return {
         name: value
@@ -301,7 +301,7 @@ _DEFAULTS = Request(messages=())
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """A request as a neutral row, which `question_of` reads back.
+    """Write a request as a neutral row, which `question_of` reads back.
 
     >>> request_json(Request(messages=(Message.user("Hi"),), max_tokens=5))["max_tokens"]
     5
@@ -311,7 +311,7 @@ def request_json(request: Request) -> dict[str, Any]:
 
 
 def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a request as keys of a neutral row."""
+    """Write settings of a request as keys of a neutral row."""
     plain = dict(settings)
     if plain.get("tools"):
         plain["tools"] = [_declared(each) for each in plain["tools"]]
@@ -320,7 +320,7 @@ def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _declared(tool: Tool | ServerTool) -> Tool | ServerTool:
-    """The tool without its function, which is no JSON."""
+    """Return the tool without its function, which JSON cannot express."""
     if not isinstance(tool, Tool):
         return tool
     return Tool(**{name: getattr(tool, name) for name in Tool.__struct_fields__})

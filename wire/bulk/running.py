@@ -223,7 +223,7 @@ class Run:
             )
 
     async def _next_row(self) -> Row | None:
-        """The next row that is not done."""
+        """Return the next row that is not done."""
         if self._async_rows is None:
             for row in self._rows:
                 if (new := self._if_new(row)) is not None:
@@ -236,7 +236,7 @@ class Run:
             return None
 
     def _if_new(self, row: Row) -> Row | None:
-        """The row, with its problem; `None` if it is done."""
+        """Return the row, with its problem; `None` if it is done."""
         row = self._checked_id(row)
         if self._index.is_done(row):
             return None
@@ -244,7 +244,7 @@ class Run:
         return row
 
     def _checked_id(self, row: Row) -> Row:
-        """The row; its problem may be that an earlier one has its id."""
+        """Return the row; its problem may be that an earlier one has its id."""
         taken_by = self._index.taken_by(row)
         if taken_by is None or row.problem:
             return row

@@ -34,7 +34,7 @@ def _pickled(value: Any) -> bytes:
 
 
 def sealed_job(job: Job) -> bytes:
-    """The bytes of a job.
+    """Serialise a job to bytes.
 
     Raises `ConfigurationError` that names the option which cannot be sent.
     """
@@ -50,5 +50,5 @@ def sealed_job(job: Job) -> bytes:
 
 
 def opened_job(data: bytes) -> Job:
-    """The job of `sealed_job`. Raises what importing the modules that it names raises."""
+    """Rebuild the job of `sealed_job`. Raises the errors of importing the modules that it names."""
     return Job(**pickle.loads(zlib.decompress(data)))

@@ -41,7 +41,7 @@ class Source:
         self._rows: Any = rows
 
     def read(self) -> Iterator[Row]:
-        """The rows of a file, or of an iterable."""
+        """Return an iterator over the rows of a file, or of an iterable."""
         if self.path is None:
             return (read_row(number, each) for number, each in enumerate(self._rows, 1))
         return self._lines(self.path)
@@ -65,14 +65,14 @@ class Source:
         return self.path is None and isinstance(self._rows, AsyncIterable)
 
     async def read_async(self) -> AsyncIterator[Row]:
-        """The rows of an async iterable."""
+        """Yield the rows of an async iterable."""
         number = 0
         async for each in self._rows:
             number += 1
             yield read_row(number, each)
 
     def count(self) -> int | None:
-        """The rows of a file, which is read for it; `None` for others without a length."""
+        """Count the rows; a file is read for it. Return `None` for a source without a length."""
         if self.path is None:
             try:
                 return len(self._rows)

@@ -200,7 +200,7 @@ def _terms(
     concurrent: int | None,
     results: str | None,
 ) -> Terms:
-    """What the run may use. Raises `ConfigurationError` that names the one that is wrong."""
+    """Check the limits of the run. Raises `ConfigurationError` that names the wrong one."""
     if concurrent is not None:
         whole_number("concurrent", concurrent, least=1, error=ConfigurationError)
     Pace(requests=requests, tokens=tokens, window=window)  # raises for a value that is wrong

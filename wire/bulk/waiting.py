@@ -31,7 +31,7 @@ class Waiting:
         )
 
     def rows(self, job: str) -> Iterator[Row]:
-        """The rows of a job by their numbers."""
+        """Yield the rows of a job by their numbers."""
         query = "SELECT row, id, line FROM waiting WHERE job = ? AND row > ? ORDER BY row LIMIT ?"
         last = 0
         while found := self._database.execute(query, (job, last, _AT_ONCE)).fetchall():
@@ -40,7 +40,7 @@ class Waiting:
             last = found[-1][0]
 
     def has(self, job: str) -> bool:
-        """Whether rows of the job are kept."""
+        """Return whether rows of the job are kept."""
         query = "SELECT 1 FROM waiting WHERE job = ? LIMIT 1"
         return self._database.execute(query, (job,)).fetchone() is not None
 

@@ -64,7 +64,7 @@ def _status_of(error: Exception, chosen: argparse.Namespace) -> int:
 
 
 def _as_options(message: str, chosen: argparse.Namespace) -> str:
-    """The message of the library, in which the command's option replaces a parameter's name."""
+    """Replace a parameter's name in a message of the library by the command's option."""
     name, colon, rest = message.partition(": ")
     if name in chosen.spelling:
         return f"{chosen.spelling[name]}{colon}{rest}"

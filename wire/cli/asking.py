@@ -62,7 +62,7 @@ def _chat(chosen: argparse.Namespace) -> Chat:
 
 
 def _prompt(chosen: argparse.Namespace) -> list[str | Media]:
-    """The files, then the prompt of the arguments and of stdin.
+    """Return the files, then the prompt of the arguments and of stdin.
 
     Raises `ConfigurationError` if there is nothing to send.
     """

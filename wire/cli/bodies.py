@@ -61,7 +61,10 @@ def _check(chosen: argparse.Namespace) -> int:
 
 
 def row_of_body(row: Provider, body: Mapping[str, Any], model: str) -> Provider:
-    """The row of the wire that a body is of. Clients of OpenAI's API send bodies of both wires."""
+    """Return the row for the wire of a body.
+
+    Clients of OpenAI's API send bodies of both wires.
+    """
     from wire.wires.providers import PROVIDERS, row_of_model
 
     if is_neutral(body):
@@ -75,7 +78,7 @@ def row_of_body(row: Provider, body: Mapping[str, Any], model: str) -> Provider:
 
 
 def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) -> list[Violation]:
-    """What the rules of a provider say about a body of its wire, or about a neutral request."""
+    """Check a body of its wire, or a neutral request, against the rules of a provider."""
     from wire import anthropic
     from wire.core.bodies import decoded_body
     from wire.core.errors import RuleError
@@ -102,7 +105,7 @@ def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) 
 
 
 def is_neutral(body: Mapping[str, Any]) -> bool:
-    """Whether a body has the messages of `wire.sessions`, which consist of parts."""
+    """Return whether a body has the messages of `wire.sessions`, which consist of parts."""
     messages = body.get("messages")
     return isinstance(messages, list) and any(
         isinstance(each, dict) and "parts" in each for each in messages
@@ -110,7 +113,7 @@ def is_neutral(body: Mapping[str, Any]) -> bool:
 
 
 def neutral(body: Mapping[str, Any]) -> Request:
-    """The neutral request of a JSON object: the fields of `wire.Request`, or a session file.
+    """Parse a JSON object, the fields of `wire.Request` or a session file, as a neutral request.
 
     Raises `ConfigurationError` with the JSON path of what cannot be read, and `RuleError`.
     """
@@ -201,7 +204,7 @@ def _send(chosen: argparse.Namespace) -> int:
 def raw_call(
     row: Provider, model: str, data: bytes, body: Mapping[str, Any], *, stream: bool
 ) -> Call[Any] | StreamCall[Any, Any]:
-    """The call that sends the bytes of a body, with the model and the kind of answer set."""
+    """Build the call that sends the bytes of a body, with the model and the kind of answer set."""
     import msgspec
 
     from wire import anthropic, gemini, openai

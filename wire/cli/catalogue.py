@@ -77,7 +77,7 @@ def _text(value: object) -> str:
 
 
 def _conditions(price: Price) -> list[str]:
-    """To what a row of a price list applies, in words."""
+    """Describe in words the requests to which a row of a price list applies."""
     return [
         *([price.tier] if price.tier else []),
         *([f"above {price.above:,}"] if price.above else []),
@@ -87,7 +87,7 @@ def _conditions(price: Price) -> list[str]:
 
 
 def _figures(price: Price) -> str:
-    """The figures of a row, in USD."""
+    """Format the figures of a row, in USD."""
     return ", ".join(f"{name} {figure:f}" for name, figure in price.usd.items())
 
 

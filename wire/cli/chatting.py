@@ -88,7 +88,7 @@ def _saved(path: str | None) -> Iterable[Message]:
 
 
 def load_tool(name: str) -> Any:
-    """The function of `module:function`; modules of the current folder come first.
+    """Load the function of `module:function`; modules of the current folder come first.
 
     Raises `ConfigurationError` that names the tool.
     """
@@ -117,7 +117,7 @@ def load_tool(name: str) -> Any:
 
 
 def is_interactive() -> bool:
-    """Whether a person types the prompts and reads the answers."""
+    """Return whether a person types the prompts and reads the answers."""
     return is_terminal(sys.stdin) and is_terminal()
 
 
@@ -157,7 +157,10 @@ class Conversation:
                     report(f"{type(error).__name__}: {error}")
 
     def _prompt(self) -> str | None:
-        """The next prompt; `None` at the end of the input. Ctrl-C discards what was typed."""
+        """Read the next prompt; return `None` at the end of the input.
+
+        Ctrl-C discards the line that was typed.
+        """
         while True:
             try:
                 return read_prompt()
@@ -225,7 +228,7 @@ class Conversation:
 
 
 def read_prompt() -> str | None:
-    """A prompt, which may have several lines; `None` at the end of the input."""
+    """Read a prompt, which may have several lines; return `None` at the end of the input."""
     lines: list[str] = []
     question = "> " if is_interactive() else ""
     while (line := read_line(question)) is not None:
@@ -237,7 +240,10 @@ def read_prompt() -> str | None:
 
 
 def read_line(question: str) -> str | None:
-    """A line of the input; `None` at its end. Raises `ConfigurationError` if it is not UTF-8."""
+    """Read a line of the input; return `None` at its end.
+
+    Raises `ConfigurationError` if it is not UTF-8.
+    """
     from wire.core.errors import ConfigurationError
 
     try:
@@ -263,7 +269,7 @@ class Approval:
         self._names: set[str] = set()
 
     def __call__(self, call: ToolCall) -> bool | str:
-        """Whether the call may run, or why it may not."""
+        """Return whether the call may run, or why it may not."""
         from wire.tools import format_call
 
         if self._all or call.name in self._names:

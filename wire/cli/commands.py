@@ -47,7 +47,7 @@ Keys of providers are taken from the environment only; `wire providers` lists th
 
 
 def parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
-    """The parser of the command line."""
+    """Build the parser of the command line."""
     top = Parser(
         prog="wire",
         description="Ask LLM providers over raw HTTP, check requests, emulate servers.",

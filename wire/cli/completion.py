@@ -14,7 +14,7 @@ from wire.cli.terminal import write
 
 
 class _Words(NamedTuple):
-    """What may follow a subcommand."""
+    """The options and arguments that may follow a subcommand."""
 
     name: str
     help: str
@@ -27,7 +27,7 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 
 def words(commands: Sequence[Command]) -> Iterator[_Words]:
-    """Names and options of subcommands."""
+    """Yield names and options of subcommands."""
     for row in commands:
         parser = argparse.ArgumentParser(row.name)
         row.options(parser)
@@ -102,7 +102,7 @@ compdef _wire wire
 
 
 def _quoted(word: str, help: str) -> str:
-    """A word with its description, as `_describe` of zsh reads it, in single quotes."""
+    """Write a word with its description, as `_describe` of zsh reads it, in single quotes."""
     text = f"{word}:{help}".replace("'", "'\\''") if help else word
     return f"'{text}'"
 
@@ -128,7 +128,7 @@ _SCRIPTS: dict[str, Callable[[Sequence[_Words]], str]] = {
 
 
 def completion_of(commands: Sequence[Command]) -> Command:
-    """The subcommand that completes `commands`, and itself."""
+    """Build the subcommand that completes `commands`, and itself."""
 
     def run(chosen: argparse.Namespace) -> int:
         write(_SCRIPTS[chosen.shell](list(words((*commands, completion)))), end="")

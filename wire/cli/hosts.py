@@ -83,7 +83,7 @@ def _cells(row: Provider) -> tuple[str, ...]:
 
 
 def key_is_set(row: Provider) -> bool:
-    """Whether the environment has a key for a provider."""
+    """Return whether the environment has a key for a provider."""
     variables = filter(None, (row.key_variable, row.other_key_variable))
     return any(os.environ.get(name, "").strip() for name in variables)
 
@@ -103,7 +103,7 @@ def _document(row: Provider) -> dict[str, Any]:
 
 
 def differences(dialect: Any) -> dict[str, Any]:
-    """The fields of a dialect that differ from the reference of its wire."""
+    """Return the fields of a dialect that differ from the reference of its wire."""
     reference = type(dialect)()
     return {
         name: value

@@ -1,4 +1,4 @@
-"""What subcommands share: their row, options that several have, and the values of options."""
+"""The row of a subcommand, options that several subcommands have, and the values of options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PARAMETERS = {
 
 
 def spelling(command: argparse.ArgumentParser) -> dict[str, str]:
-    """How errors name each parameter: by the option of the command that sets it.
+    """Map each parameter to the option of the command that sets it, for the text of errors.
 
     >>> command = argparse.ArgumentParser()
     >>> _ = command.add_argument("--base-url")
@@ -53,7 +53,7 @@ def spelling(command: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def command_group(name: str, help: str, rows: Sequence[Command]) -> Command:
-    """A subcommand that has subcommands of its own."""
+    """Build a subcommand that has subcommands of its own."""
 
     def options(command: argparse.ArgumentParser) -> None:
         members = command.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -75,7 +75,7 @@ def command_group(name: str, help: str, rows: Sequence[Command]) -> Command:
 
 
 def model_options(command: argparse.ArgumentParser) -> None:
-    """The model, and how to reach it."""
+    """Add the options for the model and its host."""
     command.add_argument(
         "--model",
         metavar="PROVIDER:MODEL",
@@ -85,7 +85,7 @@ def model_options(command: argparse.ArgumentParser) -> None:
 
 
 def address_and_timeout(command: argparse.ArgumentParser) -> None:
-    """Where a provider is, and how long to wait for it."""
+    """Add the options for the address of a provider and the time to wait for it."""
     command.add_argument(
         "--base-url", metavar="URL", help="another address of the provider, such as a gateway"
     )
@@ -98,7 +98,7 @@ def address_and_timeout(command: argparse.ArgumentParser) -> None:
 
 
 def host_options(command: argparse.ArgumentParser) -> None:
-    """How to reach a provider, or a recording of it."""
+    """Add the options that reach a provider, or a recording of it."""
     address_and_timeout(command)
     command.add_argument(
         "--cassette", metavar="FILE", help="replay the calls from a file, or record them to it"
@@ -113,7 +113,7 @@ def host_options(command: argparse.ArgumentParser) -> None:
 
 
 def json_option(command: argparse.ArgumentParser, what: str) -> None:
-    """`--json`; `what` is printed."""
+    """Add the option `--json`; `what` is printed."""
     command.add_argument("--json", action="store_true", help=f"print {what} as JSON")
 
 
@@ -121,7 +121,7 @@ def json_option(command: argparse.ArgumentParser, what: str) -> None:
 
 
 def seconds(text: str) -> float:
-    """A time in seconds above 0."""
+    """Parse a time in seconds above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -132,7 +132,7 @@ def seconds(text: str) -> float:
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """The type of a whole number in a range."""
+    """Return a parser of whole numbers in a range."""
     expected = f"a whole number from {least} {'up' if most is None else f'to {most}'}"
 
     def number(text: str) -> int:
@@ -148,7 +148,7 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
 
 
 def model_of(chosen: argparse.Namespace) -> tuple[str, str]:
-    """Provider and model of `--model` or of `WIRE_MODEL`.
+    """Return the provider and the model of `--model` or of `WIRE_MODEL`.
 
     Raises `ConfigurationError` that names the one that is wrong.
     """
@@ -165,7 +165,7 @@ def model_of(chosen: argparse.Namespace) -> tuple[str, str]:
 
 
 def client_options(chosen: argparse.Namespace) -> dict[str, Any]:
-    """The options of a client that `host_options` set."""
+    """Return the options of a client that `host_options` set."""
     return {"base_url": chosen.base_url, "timeouts": chosen.timeout}
 
 
@@ -184,7 +184,7 @@ def with_cassette(chosen: argparse.Namespace) -> int:
 
 
 def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:
-    """A chat with the model of the options, and with settings of all its requests."""
+    """Build a chat with the model of the options, and with settings of all its requests."""
     model = ":".join(model_of(chosen))  # first: loading what a chat needs takes most of a second
     from wire.chat.chat import Chat
 
@@ -193,7 +193,7 @@ def chat_of(chosen: argparse.Namespace, settings: Mapping[str, Any]) -> Chat:
 
 
 def client_of(chosen: argparse.Namespace, provider: str) -> Client:
-    """A client for a provider, at the address of the options."""
+    """Build a client for a provider, at the address of the options."""
     from wire.http.client import Client
 
     return Client(provider, **client_options(chosen))

@@ -128,7 +128,7 @@ PROBES = (
 
 
 class Finding(NamedTuple):
-    """What one call found out."""
+    """The result of one call."""
 
     name: str
     outcome: Outcome
@@ -179,7 +179,7 @@ def _probe(chosen: argparse.Namespace) -> int:
 
 
 def default_name(base_url: str) -> str:
-    """The name of a row for a URL.
+    """Return the name of a row for a URL.
 
     >>> default_name("https://llm.example/v1"), default_name("http://127.0.0.1:8080/v1")
     ('llm.example', 'local')
@@ -195,7 +195,10 @@ def default_name(base_url: str) -> str:
 
 
 def first_model(client: Client) -> str:
-    """The first model of the host's list. Raises `ConfigurationError` if it has none."""
+    """Return the first model of the host's list.
+
+    Raises `ConfigurationError` if it has none.
+    """
     from wire.core.errors import ConfigurationError, NotFoundError
 
     try:
@@ -242,7 +245,7 @@ def ask(client: Client, model: str, probe: Probe, slots: list[str]) -> Finding:
 
 
 def row_of(client: Client, findings: list[Finding], slots: list[str]) -> str:
-    """The row of a host as Python, for `wire.openai.chat_host`."""
+    """Write the row of a host as Python, for `wire.openai.chat_host`."""
     outcome = {each.name: each for each in findings}
     dialect: list[str] = []
     refusals = [
@@ -276,7 +279,7 @@ def row_of(client: Client, findings: list[Finding], slots: list[str]) -> str:
 
 
 def _literal(text: str) -> str:
-    """A text as Python, in double quotes."""
+    """Write a text as Python, in double quotes."""
     return json.dumps(text, ensure_ascii=False)
 
 

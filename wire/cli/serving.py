@@ -110,7 +110,7 @@ def _emulate_options(command: argparse.ArgumentParser) -> None:
 
 
 def _quota(text: str | None) -> Quota | None:
-    """The rate limits of `--quota`."""
+    """Parse the rate limits of `--quota`."""
     from wire.core.errors import ConfigurationError
     from wire.core.secret import quoted
     from wire.testing.emulator import Quota
@@ -130,7 +130,7 @@ def _quota(text: str | None) -> Quota | None:
 
 
 def _number(text: str) -> Any:
-    """The number in a text; any other text as it is, which no number is expected to be."""
+    """Parse the number in a text; return any other text unchanged, for the check of its value."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(text)
@@ -138,7 +138,7 @@ def _number(text: str) -> Any:
 
 
 def _outage(chosen: argparse.Namespace) -> Outage | None:
-    """What `--outage` and `--fault` ask for."""
+    """Build the outage of `--outage` and `--fault`."""
     from wire.testing.emulator import Outage
 
     given: dict[str, Any] = {}

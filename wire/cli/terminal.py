@@ -45,13 +45,13 @@ def write_table(rows: list[tuple[str, ...]]) -> None:
 
 
 def is_terminal(stream: TextIO | None = None) -> bool:
-    """Whether a stream, stdout by default, is a terminal."""
+    """Return whether a stream, stdout by default, is a terminal."""
     stream = sys.stdout if stream is None else stream
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def stdin_text() -> str:
-    """All text of stdin. Raises `ConfigurationError` if it is not UTF-8."""
+    """Read all text of stdin. Raises `ConfigurationError` if it is not UTF-8."""
     from wire.core.errors import ConfigurationError
 
     data = sys.stdin.buffer.read()
@@ -62,7 +62,7 @@ def stdin_text() -> str:
 
 
 def read_json(path: str) -> tuple[bytes, Any]:
-    """The bytes of a JSON file, and their value; `-` is stdin.
+    """Read a JSON file; return its bytes and their value. `-` is stdin.
 
     Raises `ConfigurationError` that names the file and the place in it.
     """
@@ -75,7 +75,7 @@ def read_json(path: str) -> tuple[bytes, Any]:
 
 
 def read_object(path: str) -> tuple[bytes, dict[str, Any]]:
-    """As `read_json`, for a file that holds a JSON object."""
+    """Read a file that holds a JSON object, as `read_json`."""
     from wire.core.errors import ConfigurationError
 
     data, value = read_json(path)

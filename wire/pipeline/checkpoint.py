@@ -27,7 +27,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dump_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """A checkpoint as the bytes of a file; `load_checkpoint` is the inverse.
+    """Write a checkpoint as the bytes of a file; `load_checkpoint` is the inverse.
 
     Raises `PipelineError`, which names the key, for a value that JSON cannot express.
     """
@@ -36,7 +36,7 @@ def dump_checkpoint(checkpoint: Checkpoint) -> bytes:
 
 
 def load_checkpoint(source: bytes | str, name: str = "checkpoint") -> Checkpoint:
-    """A checkpoint from the bytes or text of its file.
+    """Read a checkpoint from the bytes or text of its file.
 
     >>> load_checkpoint('{"last_node_id": "ask", "data": {"seed": "a poem"}}').data
     {'seed': 'a poem'}
@@ -65,7 +65,7 @@ def write_checkpoint(path: str | os.PathLike[str], checkpoint: Checkpoint) -> No
 
 
 def context_json(values: Mapping[str, Any]) -> bytes:
-    """A context as indented JSON.
+    """Write a context as indented JSON.
 
     Raises `PipelineError` for a value that JSON cannot express.
     """

@@ -74,7 +74,7 @@ class BadInput(PipelineError):
 
 @contextmanager
 def _preparing() -> Iterator[None]:
-    """Context before a run: its errors are those of an option, which the message names."""
+    """Run the preparation of a run in a block; name the option in errors of an option."""
     try:
         yield
     except PipelineError as error:
@@ -157,12 +157,12 @@ def _report(log: Progress, problem: object, severity: Severity = "error") -> Non
 
 
 def _print(text: str) -> None:
-    """Print an answer of a model, or text of a pipeline's file, which is no safer."""
+    """Print text that is not trusted: an answer of a model, or text of a pipeline's file."""
     print(_encodable(printable_lines(text), sys.stdout))
 
 
 def _encodable(text: str, out: TextIO) -> str:
-    """The text, with escapes for letters that the encoding of a terminal lacks."""
+    """Escape the letters of a text that the encoding of a terminal lacks."""
     encoding = out.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -320,7 +320,7 @@ class _Log(logging.Handler):
 
 
 async def _until_signal(run: Callable[[], Awaitable[Ended]]) -> Ended | int:
-    """The result of the run, or the number of the signal that cancelled it."""
+    """Return the result of the run, or the number of the signal that cancelled it."""
     import asyncio
 
     import anyio
@@ -458,7 +458,7 @@ def _show(chosen: argparse.Namespace, log: Progress) -> int:
 
 
 def as_text(graph: Graph) -> str:
-    """A pipeline as text: each node, with its outgoing edges.
+    """Render a pipeline as text: each node, with its outgoing edges.
 
     >>> print(as_text(parse('digraph tea { start -> boil [label="thirst"]; start -> exit }')))
     tea: 3 nodes, 2 edges
@@ -479,7 +479,7 @@ def as_text(graph: Graph) -> str:
 
 
 def as_plain_dot(graph: Graph) -> str:
-    """A pipeline in the syntax of Graphviz, which does not accept every pipeline file as it is.
+    """Render a pipeline for Graphviz, which does not accept every pipeline file as it is.
 
     >>> print(as_plain_dot(parse('digraph tea { start -> boil [label="mood == \\\\"bad\\\\""] }')))
     digraph "tea" {
@@ -507,7 +507,10 @@ def _shape(type: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of Graphviz. Backslashes are doubled, because Graphviz has its own escapes."""
+    """Quote a string for Graphviz.
+
+    Backslashes are doubled, because Graphviz has its own escapes.
+    """
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
@@ -527,7 +530,7 @@ def _types(chosen: argparse.Namespace, log: Progress) -> int:
 
 
 def describe_type(row: NodeType) -> str:
-    """A type of node as lines for `attractor types`.
+    """Describe a type of node as lines for `attractor types`.
 
     >>> print(describe_type(NODE_TYPES["set"]))
     set: stores a value

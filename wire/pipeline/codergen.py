@@ -31,7 +31,7 @@ class MaxTurnsError(PipelineError):
 
 
 def model_of_node(node: Node, default: str = "") -> str:
-    """The model of a node as `provider:model` (P-25, P-29).
+    """Return the model of a node as `provider:model` (P-25, P-29).
 
     >>> model_of_node(Node("ask", {"llm_provider": "openai", "llm_model": "gpt-5.6"}))
     'openai:gpt-5.6'
@@ -52,7 +52,7 @@ def model_of_node(node: Node, default: str = "") -> str:
 
 
 def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
-    """Each model that nodes ask -> the id of the first of these nodes.
+    """Return each model that nodes ask -> the id of the first of these nodes.
 
     Raises as `model_of_node`.
     """
@@ -63,7 +63,7 @@ def models_of(nodes: Iterable[Node], default: str = "") -> dict[str, str]:
 
 
 def connect(name: str, *, around: AroundFunction | None = None) -> AsyncModel:
-    """The model `provider:model`, with the retry policy of pipelines (S4-27).
+    """Connect the model `provider:model`, with the retry policy of pipelines (S4-27).
 
     The variable `<PROVIDER>_BASE_URL` replaces the host of the provider; a provider of
     `wire.register_provider` gets it as `api_base`, and no `around`. Raises `ConfigurationError` for

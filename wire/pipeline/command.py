@@ -183,7 +183,7 @@ def raise_if_cancelled() -> None:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether the shell has ended. `WNOWAIT` keeps its process id reserved."""
+    """Return whether the shell has ended. `WNOWAIT` keeps its process id reserved."""
     if hasattr(os, "waitid"):
         return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     return process.poll() is not None

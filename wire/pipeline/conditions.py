@@ -53,7 +53,7 @@ class Condition:
     """The keys of the context that it reads, each once, in order."""
 
     def holds(self, context: Mapping[str, Any]) -> bool:
-        """Whether the condition is true in this context."""
+        """Return whether the condition is true in this context."""
         return self._test(context)
 
 
@@ -78,7 +78,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def value_of(key: str, context: Mapping[str, Any]) -> Any:
-    """The value of `key`; `context.x` means `x` if no key has the longer name (P-65)."""
+    """Return the value of `key`; `context.x` means `x` if no key has the longer name (P-65)."""
     return context.get(key, context.get(key.removeprefix("context.")))
 
 

@@ -80,12 +80,12 @@ class Context(MutableMapping[str, Any]):
             return tuple(self._changed)
 
     def snapshot(self) -> dict[str, Any]:
-        """All keys and values, as copies."""
+        """Return all keys and values, as copies."""
         with self._lock:
             return copy.deepcopy(self._values)
 
     def clone(self) -> Context:
-        """A copy of the context, with no key in `changed`."""
+        """Return a copy of the context, with no key in `changed`."""
         return Context(self.snapshot())
 
     def merge(self, branches: Iterable[Context]) -> None:
@@ -111,7 +111,7 @@ def _checked_copies(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _copied(value: Any) -> Any:
-    """A copy as a checkpoint returns it: tuples become lists."""
+    """Copy a value as a checkpoint returns it: tuples become lists."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list | tuple) else value
@@ -123,7 +123,7 @@ def _copied(value: Any) -> Any:
 def variables(
     seed: str | None = None, file: str | bytes | None = None, assignments: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """The first values of a context: the seed, a JSON object, and `key=value` texts (P-55).
+    """Build the first values of a context: the seed, a JSON object, and `key=value` texts (P-55).
 
     Of values with the same key, the later one wins.
 

@@ -74,7 +74,7 @@ class _Tokens:
         return Position(line + 1, at - (self._line_ends[line - 1] if line else -1))
 
     def unexpected(self, hint: str = "", at: int | None = None) -> PipelineError:
-        """The error for the token at offset `at`, by default the current one."""
+        """Return the error for the token at offset `at`, by default the current one."""
         at = self.at if at is None else at
         match = _TOKEN.match(self.text, at)
         token = match.group() if match else ""
@@ -336,5 +336,5 @@ class _Parser:
 
 
 def _class_of(label: str) -> str:
-    """The class that the label of a subgraph gives to its nodes (P-14)."""
+    """Return the class that the label of a subgraph gives to its nodes (P-14)."""
     return re.sub(r"[^a-z0-9-]", "", re.sub(r"\s+", "-", label.strip().lower()))

@@ -194,7 +194,7 @@ class Engine:
         return Ended(context=context.snapshot(), last_node_id=last)
 
     async def _connected(self, stack: AsyncExitStack) -> dict[str, AsyncModel]:
-        """The models by name. All missing keys are reported in one error, before any request."""
+        """Connect the models by name. All missing keys are in one error, before any request."""
         models: dict[str, AsyncModel] = {}
         problems: list[str] = []
         for name, node_id in self._models.items():

@@ -11,7 +11,7 @@ to the heap. Then it overwrites the value in the block with zeros. The program, 
 and other children that it starts still have the variable. Only the file shows an empty value.
 
 This keeps keys from a curious model, not from an attacker: a command with the user's permissions
-may be able to read the memory of other processes. A shell is no sandbox.
+may be able to read the memory of other processes. A shell is not a sandbox.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _told: set[str] = set()
 
 
 def without_secrets(variables: Mapping[str, str]) -> dict[str, str]:
-    """An environment without the variables that hold credentials.
+    """Return an environment without the variables that hold credentials.
 
     >>> without_secrets({"PATH": "/bin", "DB_PASS": "fake", "DB": "postgres://app:fake@db/app"})
     {'PATH': '/bin'}
@@ -99,7 +99,7 @@ def _blank() -> None:
 
 
 def _block() -> tuple[int, int]:
-    """Where the block is in the memory."""
+    """Find the address of the block in the memory."""
     with open(_STAT, "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     first = _ENV_START - _FIELDS_BEFORE - 1

@@ -69,7 +69,7 @@ class Duration:
 
 
 def is_duration(text: str) -> bool:
-    """Whether `text` is a duration such as `90s`, `250ms` or `1h30m`."""
+    """Return whether `text` is a duration such as `90s`, `250ms` or `1h30m`."""
     return _DURATION.fullmatch(text) is not None
 
 
@@ -78,7 +78,7 @@ Value: TypeAlias = str | int | float | bool | Duration
 
 
 def seconds(value: Value) -> float:
-    """A time limit in seconds. It is given as a duration or a number, bare or quoted.
+    """Parse a time limit in seconds. It is given as a duration or a number, bare or quoted.
 
     >>> seconds("1m30s"), seconds(Duration("2h")), seconds(5)
     (90.0, 7200.0, 5.0)
@@ -97,7 +97,7 @@ def seconds(value: Value) -> float:
 
 
 def count(value: Value) -> int:
-    """A whole number from 1 up, bare or quoted.
+    """Parse a whole number from 1 up, bare or quoted.
 
     >>> count(3), count("12")
     (3, 12)
@@ -111,7 +111,7 @@ def count(value: Value) -> int:
 
 
 def written(value: object) -> str:
-    """A value of an attribute or of the context as text, as templates and conditions use it.
+    """Write a value of an attribute or of the context as text, as templates and conditions use it.
 
     >>> written(True), written(5), written(Duration("5m")), written(None), written(["a"])
     ('true', '5', '5m', '', '["a"]')
@@ -158,13 +158,13 @@ class Node:
             object.__setattr__(self, "type", self.text("type") or DEFAULT_TYPE)
 
     def get(self, name: str, default: Value | None = None) -> Value | None:
-        """The attribute, or `default`."""
+        """Return the attribute, or `default`."""
         if not isinstance(name, str):
             raise _no_text("name", name)
         return self.attributes.get(name, default)
 
     def text(self, name: str, default: str = "") -> str:
-        """The attribute as text, or `default`."""
+        """Return the attribute as text, or `default`."""
         if not isinstance(name, str):
             raise _no_text("name", name)
         return written(self.attributes[name]) if name in self.attributes else default
@@ -242,19 +242,19 @@ class Graph:
         return _grouped((edge.target, edge) for edge in self.edges)
 
     def outgoing(self, id: str) -> tuple[Edge, ...]:
-        """The edges from that node, in the order of the file."""
+        """Return the edges from that node, in the order of the file."""
         if not isinstance(id, str):
             raise _no_text("id", id)
         return self._outgoing.get(id, ())
 
     def incoming(self, id: str) -> tuple[Edge, ...]:
-        """The edges to that node, in the order of the file."""
+        """Return the edges to that node, in the order of the file."""
         if not isinstance(id, str):
             raise _no_text("id", id)
         return self._incoming.get(id, ())
 
     def of_type(self, type: str) -> tuple[Node, ...]:
-        """All nodes of that type, in the order of the file."""
+        """Return all nodes of that type, in the order of the file."""
         if not isinstance(type, str):
             raise _no_text("type", type)
         return tuple(node for node in self.nodes.values() if node.type == type)
@@ -277,7 +277,7 @@ class Graph:
 
 
 def not_one(type: str, count: int) -> str:
-    """The message for a pipeline that does not have exactly one node of that type."""
+    """Return the message for a pipeline that does not have exactly one node of that type."""
     return (
         f"pipeline has {count} {type} nodes; exactly one required"
         if count

@@ -47,14 +47,14 @@ class Visit:
     now: Callable[[], str]
     """Returns the current time as text."""
     report: Callable[[Kind, str], None] | None = None
-    """Reports an event of this node: `answer`, `call` or `result`, and its text. `None` if nobody
-    listens.
+    """Reports an event of this node: `answer`, `call` or `result`, and its text. `None`
+    reports nothing.
     """
     tracing: Spans | None = None
-    """Makes the spans of the agent of this node; `None` if nobody asked for spans."""
+    """Makes the spans of the agent of this node; `None` without tracing."""
 
     def text(self, name: str, default: str = "") -> str:
-        """An attribute, with the values of the context in its template.
+        """Render an attribute as a template, with the values of the context.
 
         Raises `PipelineError`, which names node and key, for a key that the context does not have.
         """
@@ -129,7 +129,7 @@ async def codergen(visit: Visit) -> dict[str, Any]:
 
 
 def _prompt(visit: Visit) -> str:
-    """The prompt of the node, else the seed, else the label (P-26)."""
+    """Return the prompt of the node, else the seed, else the label (P-26)."""
     if visit.node.text("prompt").strip():
         return visit.text("prompt")
     if visit.context.get("seed"):
@@ -161,7 +161,10 @@ async def wait_human(visit: Visit) -> dict[str, Any]:
 
 
 def _chosen(line: str, options: list[str]) -> str | None:
-    """The chosen option. A text is matched before a number, because an option may be a number."""
+    """Return the chosen option; `None` if the line chooses none.
+
+    A text is matched before a number, because an option may be a number.
+    """
     if not options:
         return line
     by_text = {option.casefold(): option for option in reversed(options)}

@@ -36,15 +36,15 @@ class Finding:
     severity: Severity
     """`error` prevents the run, `warning` does not."""
     message: str
-    """What is wrong."""
+    """The problem, as one sentence."""
     node_id: str = ""
-    """Id of the node; empty if the subject is no node."""
+    """Id of the node; empty if the subject is not a node."""
     edge: tuple[str, str] | None = None
-    """The ids of the two ends of the edge; `None` if the subject is no edge."""
+    """The ids of the two ends of the edge; `None` if the subject is not an edge."""
     position: Position = FILE_START
     """Where the subject stands in the file."""
     fix: str = ""
-    """A change that removes the problem; empty if there is no single one."""
+    """A change that removes the problem; empty if no single change removes it."""
 
     def __str__(self) -> str:
         about = (
@@ -64,7 +64,7 @@ class Finding:
 def lint(
     graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = (), model: str = ""
 ) -> list[Finding]:
-    """All problems of a pipeline, in the order of the file; an empty list if there are none.
+    """List all problems of a pipeline in the order of the file; an empty list if it has none.
 
     >>> from wire.pipeline.dot import parse
     >>> graph = parse("digraph g { start; greet [type=set]; exit; start -> greet -> exit }")
@@ -95,7 +95,7 @@ def lint(
 
 @checked_arguments(PipelineError, before=True)
 def summary(graph: Graph) -> str:
-    """The line that reports a pipeline without errors.
+    """Return the line that reports a pipeline without errors.
 
     >>> from wire.pipeline.dot import parse
     >>> summary(parse("digraph hello { start -> done }"))
@@ -126,7 +126,7 @@ class _Subject:
         }
 
     def under(self, rule: LintRule) -> list[Node]:
-        """The nodes for which the rows of their types name a rule."""
+        """Return the nodes for which the rows of their types name a rule."""
         return [node for id, node in self.graph.nodes.items() if rule in self.rows[id].rules]
 
 
@@ -272,7 +272,7 @@ def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
 
 
 def _meets(graph: Graph, id: str) -> bool:
-    """Whether a branch that starts at `id` reaches the fan_in of its own fan_out (P-37).
+    """Return whether a branch that starts at `id` reaches the fan_in of its own fan_out (P-37).
 
     Each further fan_out on the way is paired with the next fan_in.
     """
@@ -291,7 +291,7 @@ def _meets(graph: Graph, id: str) -> bool:
 
 
 def _nesting(graph: Graph) -> Iterator[Finding]:
-    """The pairs of fan_out and fan_in that the engine would refuse.
+    """Yield the pairs of fan_out and fan_in that the engine would refuse.
 
     Checked only if no other rule found an error, because its message would repeat theirs.
     """
@@ -435,7 +435,7 @@ def _keys_of_conditions(subject: _Subject) -> Iterator[Finding]:
 
 
 def _known_keys(subject: _Subject, last: Iterable[str]) -> set[str] | None:
-    """The keys that the context may have after these nodes; `None` if they are not known."""
+    """Return the keys that the context may have after these nodes; `None` if they are not known."""
     before = _before(subject.graph, last)
     rows = [
         (subject.rows[node.id], node) for id, node in subject.graph.nodes.items() if id in before

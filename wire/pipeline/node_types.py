@@ -34,9 +34,9 @@ class Attribute:
     name: str
     """Name of the attribute in the file."""
     kind: AttributeKind = "text"
-    """What its value is, such as `text`, `count`, `seconds` or `template`."""
+    """The kind of its value, such as `text`, `count`, `seconds` or `template`."""
     doc: str = ""
-    """What it means, as one line for `attractor types`."""
+    """Its meaning, as one line for `attractor types`."""
     _: dataclasses.KW_ONLY
     default: Value = ""
     """The value of an attribute that is missing or blank; `{id}` stands for the node's id."""
@@ -46,7 +46,7 @@ class Attribute:
     """The name of a template attribute that is used where this one is blank."""
 
     def problem(self, node: Node) -> str:
-        """The problem of the attribute of this node; empty if there is none."""
+        """Return the problem of the attribute of this node; empty if there is none."""
         if self.kind in ("count", "seconds") and self.name in node.attributes:
             try:
                 (count if self.kind == "count" else seconds)(node.attributes[self.name])
@@ -88,7 +88,7 @@ class NodeType:
     handler: Handler | None = None
     """Runs the node. `None`: lint refuses such nodes until a handler is registered."""
     doc: str = ""
-    """What a node of this type does, as one line for `attractor types`."""
+    """The action of a node of this type, as one line for `attractor types`."""
     _: dataclasses.KW_ONLY
     aliases: tuple[str, ...] = ()
     """Other values of the attribute `type` that mean this type."""
@@ -127,7 +127,7 @@ class NodeType:
             )
 
     def with_defaults(self, node: Node) -> Node:
-        """The node, with the defaults of its type in place of attributes that are blank."""
+        """Return the node, with the defaults of its type in place of blank attributes."""
         if not isinstance(node, Node):
             raise PipelineError(f"node: expected a Node, not {type(node).__name__}")
         missing = {
@@ -139,12 +139,12 @@ class NodeType:
         return dataclasses.replace(node, attributes=attributes) if missing else node
 
     def keys_set_by(self, node: Node) -> tuple[str, ...]:
-        """The keys of the context that the node sets, as far as they are known."""
+        """Return the keys of the context that the node sets, as far as they are known."""
         node = self.with_defaults(node)
         return tuple(key for each in self.sets or () if (key := str(_filled(each, node)).strip()))
 
     def templates_of(self, node: Node) -> Iterator[str]:
-        """The texts of the node that are templates."""
+        """Yield the texts of the node that are templates."""
         for each in self.attributes:
             if each.kind == "template":
                 text = node.text(each.name)
@@ -239,7 +239,7 @@ class NodeTypes(Mapping[str, NodeType]):
 
     @checked_arguments(PipelineError, before=True)
     def resolve(self, graph: Graph) -> Graph:
-        """The graph with the type of each node, by its `type`, else its shape, else its id (P-20).
+        """Return the graph with the type of each node: by its `type`, else shape, else id (P-20).
 
         A node with the id `start` is the start only if no other node is (P-21, P-22).
         """

@@ -56,7 +56,7 @@ class Event:
 
 
 def line(event: Event) -> str:
-    """An event as a line of a log.
+    """Format an event as a line of a log.
 
     >>> line(Event("completed", Node("ask"), 1.234)), line(Event("ended", Node("ask")))
     ('completed ask (codergen) in 1.2 s', 'ended     ask (codergen) has no outgoing edge')
@@ -195,7 +195,7 @@ def _facts(event: Event) -> dict[str, Any]:
 
 
 def shown(text: str) -> str:
-    """A text of a model or a tool as one short line.
+    """Shorten a text of a model or a tool to one line.
 
     >>> shown("first\\nsecond")
     'first second'

@@ -20,7 +20,7 @@ _MAX_SHOWN_BYTES = 300
 def following(
     graph: Graph, node_id: str, context: Mapping[str, Any], pairs: Mapping[str, str] | None = None
 ) -> str | None:
-    """The id of the node after a completed one; `None` where the run ends.
+    """Return the id of the node after a completed one; `None` where the run ends.
 
     >>> from wire.pipeline.dot import parse
     >>> graph = parse('digraph { a -> b [label="mood == bad"]; a -> c }')
@@ -56,7 +56,7 @@ def following(
 
 
 def _values(node_id: str, conditions: Iterable[str], context: Mapping[str, Any]) -> str:
-    """The answer of the node, if it has one, and the values that the conditions compare."""
+    """List the answer of the node, if it has one, and the values that the conditions compare."""
     keys = dict.fromkeys(key for each in conditions for key in parse_condition(each).keys)
     if (answer := f"{node_id}_output") in context:
         keys = {answer: None, **keys}
@@ -70,7 +70,7 @@ def _values(node_id: str, conditions: Iterable[str], context: Mapping[str, Any])
 
 
 def fan_ins(graph: Graph) -> dict[str, str]:
-    """Each fan_out -> the fan_in that joins its branches, paired as brackets are (P-37).
+    """Map each fan_out to the fan_in that joins its branches; pairs nest as brackets do (P-37).
 
     Raises `PipelineError` for branches that reach no fan_in or several, and for a node that is
     reached at different depths.

@@ -12,7 +12,7 @@ MAX_MESSAGES, TAIL_MESSAGES = 17, 10
 
 
 def shortened(messages: Iterable[Message]) -> Noted[Message]:
-    """Up to 17 messages stay; of more, the first instruction and the last 10 stay (S4-26).
+    """Keep up to 17 messages; of more, keep the first instruction and the last 10 (S4-26).
 
     >>> talk = [Message.user("Count.")]
     >>> for number in range(12):

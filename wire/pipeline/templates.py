@@ -45,7 +45,7 @@ def render(
 
 
 def keys_of(text: str, *, node: str = "") -> list[str]:
-    """The keys that `text` uses, each once, in order.
+    """List the keys that `text` uses, each once, in order.
 
     >>> keys_of("{{.a}}, {{ .b }}, {{.a}}")
     ['a', 'b']

@@ -33,8 +33,7 @@ _RUN = (
 
 
 def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[FunctionTool]:
-    """The tools `read_file`, `write_file`, `run_command`, `list_dir`, `search_file` and
-    `patch_file` of one folder.
+    """Build the tools that read and change one folder, and run commands in it.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -149,7 +148,7 @@ def workspace_tools(folder: Path, *, command_timeout: float = 30) -> list[Functi
 
 
 def patched(text: bytes, old: bytes, new: bytes) -> tuple[bytes, int]:
-    """`text` with its one `old` replaced by `new`, and the line of the change.
+    """Replace the one `old` in `text` by `new`; return the text and the line of the change.
 
     >>> patched(b"a = 1\\nb = 2\\n", b"b = 2", b"b = 3")
     (b'a = 1\\nb = 3\\n', 2)
@@ -181,7 +180,7 @@ def _with_crlf(text: bytes) -> bytes:
 
 
 def _offsets(text: bytes, old: bytes) -> list[int]:
-    """The offsets of all occurrences, also of those that overlap."""
+    """Return the offsets of all occurrences, also of those that overlap."""
     offsets: list[int] = []
     offset = text.find(old)
     while offset >= 0:
@@ -200,7 +199,7 @@ def _encoded(text: str, name: str) -> bytes:
 
 
 def _lines(file: BinaryIO, path: str, offset: int, limit: int) -> str:
-    """The lines, and a note if the file has more."""
+    """Read the lines from `offset` on, and add a note if the file has more."""
     if b"\0" in file.read(_SAMPLE_BYTES):
         raise _binary(path)
     file.seek(0)
@@ -252,7 +251,10 @@ def _binary(path: str) -> ToolError:
 
 
 def _decoded(data: bytes, *, cut: bool) -> tuple[str, bool]:
-    """The text, and whether it is UTF-8. With `cut`, the last character may be incomplete."""
+    """Decode bytes; return the text, and whether it is UTF-8.
+
+    With `cut`, the last character may be incomplete.
+    """
     try:
         return codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut), True
     except UnicodeDecodeError:

@@ -26,7 +26,7 @@ _MAX_PATH_SHOWN = 200  # bytes of a path in an error
 
 
 def confined(folder: Path, path: str) -> Path:
-    """The absolute path, without `..`, that `path` names in the absolute `folder`.
+    """Return the absolute path, without `..`, that `path` names in the absolute `folder`.
 
     >>> folder = Path("/home/agent")
     >>> [confined(folder, path).name for path in ("src/../notes.md", "/home/agent/src")]
@@ -82,7 +82,7 @@ class Workspace:
         new_in_child(self, _writing=threading.Lock)
 
     def inner(self, path: str) -> Path:
-        """`path` relative to the folder.
+        """Return `path` relative to the folder.
 
         An absolute path may start with the folder as it was given, or with its real path.
         """
@@ -131,7 +131,7 @@ class Workspace:
             _replace(name, within, path, change(data))
 
     def names(self, path: str) -> list[str]:
-        """The sorted entries of a folder: folders end with a slash, symlinks show their target."""
+        """List the sorted entries of a folder; folders end with a slash, symlinks show a target."""
         with self._entry(path) as (within, name):
             folder = _folder(name, within)
             try:
@@ -141,7 +141,7 @@ class Workspace:
                 os.close(folder)
 
     def files(self, path: str, skipped: frozenset[str]) -> Generator[tuple[str, BinaryIO | None]]:
-        """All regular files below a folder, or the one file, with their paths in the work folder.
+        """Yield all regular files below a folder, or the one file, with paths in the work folder.
 
         A file or folder that cannot be opened comes with `None`. Symlinks in the folder are not
         followed. Folders whose names are in `skipped` are not entered.
@@ -173,7 +173,7 @@ class Workspace:
 
     @contextmanager
     def _entry(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """The descriptor of the folder that holds an entry, and the name of the entry in it.
+        """Open the folder that holds an entry; yield its descriptor and the name of the entry.
 
         The entry is not a symlink. The name `.` is the work folder itself.
         """
@@ -235,7 +235,7 @@ def _system_errors(path: str) -> Iterator[None]:
 
 
 def _target(name: str, within: int) -> Path | None:
-    """The target of a symlink; `None` if the entry is not a symlink or does not exist."""
+    """Return the target of a symlink; `None` if the entry is not a symlink or does not exist."""
     try:
         return Path(os.readlink(name, dir_fd=within))
     except OSError as cause:
@@ -257,7 +257,7 @@ def _folder(name: str, within: int, make: bool = False) -> int:
 
 
 def _mode(name: str, within: int) -> int:
-    """The type and permissions of an entry; 0 if it does not exist."""
+    """Return the type and permissions of an entry; 0 if it does not exist."""
     try:
         return os.stat(name, dir_fd=within, follow_symlinks=False).st_mode
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What the gateway serves at each endpoint of the vendors."""
+"""The endpoints of the vendors that the gateway serves, one row each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Parse(Protocol):
     def __call__(
         self, body: bytes, *, provider: str = "", model: str = "", counts: bool = False
     ) -> ReceivedRequest:
-        """With `counts`, the body asks for a number of tokens."""
+        """Parse a body; with `counts`, it asks for a number of tokens."""
         ...
 
 
@@ -32,9 +32,9 @@ class Api(msgspec.Struct, frozen=True):
     parse: Parse
     writer: Callable[[ReceivedRequest, ResponseHead], ReplyWriter]
     id_prefix: str = ""
-    """What the ids of responses begin with."""
+    """The prefix of the ids of responses."""
     call_prefix: str = "call_"
-    """What the ids of tool calls begin with."""
+    """The prefix of the ids of tool calls."""
     misses: tuple[type[Part], ...] = (Media, ServerToolCall, ServerToolResult, Other)
     """Parts that its responses do not have."""
     takes: Callable[[Media], bool] = lambda media: False
@@ -112,7 +112,7 @@ Described = tuple[dict[str, Any], dict[str, Any]]
 
 
 def gemini_models(id: str, facts: Model) -> Described:
-    """As `GET /v1beta/models/NAME` and `GET /v1beta/models`."""
+    """Describe the model as `GET /v1beta/models/NAME` and `GET /v1beta/models`."""
     described = {
         "name": f"models/{id}",
         "displayName": id,
@@ -126,13 +126,13 @@ def gemini_models(id: str, facts: Model) -> Described:
 
 
 def openai_models(id: str, facts: Model) -> Described:
-    """As `GET /v1/models/NAME` and `GET /v1/models`."""
+    """Describe the model as `GET /v1/models/NAME` and `GET /v1/models`."""
     described = {"id": id, "object": "model", "created": _CREATED, "owned_by": facts.provider}
     return described, {"object": "list", "data": [described]}
 
 
 def anthropic_models(id: str, facts: Model) -> Described:
-    """As `GET /v1/models/NAME` and `GET /v1/models` with Anthropic's headers."""
+    """Describe the model as `GET /v1/models/NAME` and `GET /v1/models` with Anthropic's headers."""
     described = {
         "type": "model",
         "id": id,
@@ -155,5 +155,5 @@ SERVED = frozenset({*GENERATING, *COUNTING, *MODELS})
 
 
 def wants_array(request: Received, route: Route) -> bool:
-    """Whether the client wants a stream of Gemini as one JSON array."""
+    """Return whether the client wants a stream of Gemini as one JSON array."""
     return route.endpoint == "streamGenerateContent" and request.query.get("alt") != "sse"

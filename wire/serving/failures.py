@@ -33,7 +33,7 @@ _STATUSES: tuple[tuple[type[WireError], int], ...] = (
 
 
 def status_of(error: WireError) -> int:
-    """The status that a client gets for an error.
+    """Return the status that a client gets for an error.
 
     >>> status_of(RuleError("top_p: 5")), status_of(RateLimitError(status=429))
     (400, 429)
@@ -55,7 +55,7 @@ def status_of(error: WireError) -> int:
 
 
 def words_of(error: WireError) -> str:
-    """The message that a client gets."""
+    """Return the message that a client gets for an error."""
     if isinstance(error, AuthError):
         return f"The backend refused the key of the gateway: {error.message}"
     if isinstance(error, ConfigurationError):
@@ -67,7 +67,7 @@ _TOO_LONG = "prompt is too long"
 
 
 def failure_of(error: WireError, request: Received, route: Route, wires: Sequence[str]) -> Failure:
-    """The failure for an error, for the vendor that speaks these wires.
+    """Build the failure for an error, for the vendor that speaks these wires.
 
     Clients shorten the conversation if they recognise that it is too long: those of OpenAI by the
     code, those of Anthropic by the message.

@@ -77,7 +77,7 @@ class _Exchange(msgspec.Struct, frozen=True):
     api: Api
     parsed: ReceivedRequest
     request: Request
-    """What the backend gets."""
+    """The request for the backend."""
     ids: Mapping[str, str]
     """The backend's ids of the calls in the request by the client's."""
     client_ids: ClientIds
@@ -155,7 +155,7 @@ class Gateway:
     async def respond(
         self, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes
     ) -> Answer | LiveAnswer:
-        """The response to one request."""
+        """Respond to one request."""
         try:
             request = received(0, method, target, headers, body, self.limits)
         except ValueError:  # such as http://[::1
@@ -187,7 +187,7 @@ class Gateway:
         status: int,
         message: str,
     ) -> Answer:
-        """The error for a request that is not read, in the format of the vendor that it is for."""
+        """Return the error for a request that is not read, in the format of its vendor."""
         target, kept = target[: self.limits.max_target_bytes], list(headers)
         try:
             request = received(0, method, target, kept[: self.limits.max_headers], b"", self.limits)
@@ -197,7 +197,7 @@ class Gateway:
         return vendor.error_answer(Failure(status, message, request=request, route=route))
 
     def _refusal(self, request: Received) -> tuple[int, str] | None:
-        """Status and message for a client that may not use the gateway."""
+        """Return status and message for a client that may not use the gateway."""
         if self._key is not None:
             headers = request.headers
             keys = (
@@ -243,7 +243,10 @@ class Gateway:
         return await self._whole(exchange, notes)
 
     def _parsed(self, api: Api, body: bytes, *, counts: bool = False) -> ReceivedRequest:
-        """The request of a client. The blocks of its own vendor go back to that vendor's model."""
+        """Parse the request of a client.
+
+        The blocks of its own vendor go back to that vendor's model.
+        """
         row, model = self.backend.row, self.backend.model
         own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
         return api.parse(body, **own, counts=counts)
@@ -251,8 +254,9 @@ class Gateway:
     def _continued(
         self, parsed: ReceivedRequest, notes: list[Note]
     ) -> tuple[Request, dict[str, str]]:
-        """The request with the messages of the model as it sent them, and the backend's ids of
-        calls by the client's.
+        """Put the messages of the model back as it sent them.
+
+        Returns the request, and the backend's ids of calls by the client's.
         """
         previous = parsed.previous
         before = self._conversations.get(previous) if previous else _Conversation()
@@ -263,7 +267,7 @@ class Gateway:
         ids = dict(before.ids)
         messages = restored(parsed.request.messages, self._calls, ids, notes)
         if before.messages:
-            # What instructs is not carried over.
+            # Instructions of earlier requests are not carried over.
             instructs = tuple(each for each in messages if each.instructs)
             rest = tuple(each for each in messages if not each.instructs)
             messages = (*instructs, *before.messages, *rest)
@@ -274,7 +278,7 @@ class Gateway:
     # --- the backend ------------------------------------------------------------------------------
 
     def _call(self, how: str, request: Request, notes: list[Note]) -> Any:
-        """The call of the backend; settings that its model refuses are changed with a note."""
+        """Build the call of the backend; change settings that its model refuses, with a note."""
         render = getattr(WIRES[self.backend.row.wire], how)
         model, row = self.backend.model, self.backend.row
         checked_request(request)  # what no model takes is refused, and not left out
@@ -357,7 +361,7 @@ class Gateway:
                 yield vendor.error_event(failure)
 
     def _fed(self, exchange: _Exchange, event: Event) -> bytes:
-        """What the client gets of an event. What a later request needs of it is kept."""
+        """Render an event for the client. The facts that a later request needs are kept."""
         seen = exchange.client_ids.event(event)
         if isinstance(event, Done):
             reply, ids = event.reply, exchange.client_ids.originals
@@ -392,7 +396,7 @@ class Gateway:
 
 
 def _changes(request: Request) -> list[dict[str, Any]]:
-    """Settings to change, one after the other, if the backend's model refuses the request."""
+    """List settings to change one by one if the backend's model refuses the request."""
     small = request.max_tokens is not None and request.max_tokens < _LEAST_TOKENS
     singles: list[dict[str, Any]] = [
         {name: None for name in names if getattr(request, name) is not None}
@@ -405,7 +409,7 @@ def _changes(request: Request) -> list[dict[str, Any]]:
 
 
 def _host_of(address: str) -> str | None:
-    """The host of an origin, or of a `Host` header."""
+    """Return the host of an origin, or of a `Host` header."""
     try:
         return urlsplit(address if "//" in address else f"//{address}").hostname
     except ValueError:  # such as http://[::1
@@ -419,7 +423,7 @@ def _check(reply: Reply) -> None:
 
 
 def _with_objects(message: Message) -> Message:
-    """The message with JSON objects in place of texts that contain one, as results of tools.
+    """Replace texts that contain a JSON object by the object, as results of tools.
 
     Results are objects at Google, and texts everywhere else: a text would be sent inside an object.
     """
@@ -449,7 +453,7 @@ def _headers(exchange: _Exchange, notes: Sequence[Note]) -> list[tuple[str, str]
 
 
 def note_headers(notes: Iterable[Note]) -> list[tuple[str, str]]:
-    """Notes as headers `x-wire-note`: a path and a message each, in ASCII.
+    """Write notes as headers `x-wire-note`: a path and a message each, in ASCII.
 
     >>> note_headers([Note("seed", "left out")])
     [('x-wire-note', 'seed: left out')]

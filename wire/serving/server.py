@@ -37,7 +37,7 @@ class GatewayServer(HttpServer):
         headers: list[tuple[str, str]],
         body: bytes,
     ) -> Answer | LiveAnswer:
-        """The response to one request; its call is cancelled when the client goes away."""
+        """Respond to one request; its call is cancelled when the client goes away."""
         async with connection.while_here():
             try:
                 return await self._gateway.respond(method, target, headers, body)

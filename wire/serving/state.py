@@ -1,4 +1,4 @@
-"""What only the backend's model understands of a conversation, kept while a client holds it.
+"""Opaque parts of a conversation that only the backend's model reads; a client holds them.
 
 Signatures and encrypted thoughts must go back to the model that wrote them. A client has opaque
 fields of its own vendor: one of them carries the whole message of the model as base64. Calls are
@@ -48,7 +48,7 @@ _MAX_BYTES = 16 << 20
 
 
 def state_of(message: Message) -> str:
-    """A message of a model as opaque base64; empty if it has nothing that only the model reads.
+    """Encode the message as opaque base64; return "" if it has nothing that only its model reads.
 
     >>> state_of(Message.assistant("Hello."))
     ''
@@ -59,13 +59,13 @@ def state_of(message: Message) -> str:
 
 
 def packed(message: Message) -> str:
-    """A message of a model, with its received bytes, as base64."""
+    """Encode a message of a model, with its received bytes, as base64."""
     written = zlib.compress(msgspec.json.encode(serialize_message(message)))
     return base64.b64encode(_MAGIC + written).decode()
 
 
 def unpacked(state: str) -> Message | None:
-    """The message of a state; `None` for any other text.
+    """Decode the message of a state; return `None` for any other text.
 
     >>> unpacked("EvYBCkYIBxgC") is None
     True
@@ -100,7 +100,7 @@ class Remembered(Generic[V]):
         self._bytes = 0
 
     def get(self, id: str) -> V | None:
-        """The value of an id, if it is not forgotten."""
+        """Return the value of an id; `None` if it is forgotten."""
         entry = self._values.get(id)
         return None if entry is None else entry[0]
 
@@ -130,7 +130,7 @@ class ClientIds:
         self._message = Message("assistant")
 
     def event(self, event: Event) -> Event:
-        """The event for the client."""
+        """Return the event for the client."""
         match event:
             case ToolCallStart(id=id) if id:
                 return msgspec.structs.replace(event, id=self._id(event.position))
@@ -151,7 +151,7 @@ class ClientIds:
         return {self._id(position): call.id for position, call in enumerate(calls)}
 
     def state(self, _: Message) -> str:
-        """The state of the backend's own message, which the writer of the reply does not know."""
+        """Return the state of the backend's own message, which the writer of the reply lacks."""
         return state_of(self._message)
 
     def _id(self, position: int) -> str:
@@ -161,7 +161,7 @@ class ClientIds:
 def restored(
     messages: Iterable[Message], calls: Remembered[str], ids: dict[str, str], notes: list[Note]
 ) -> tuple[Message, ...]:
-    """The messages of a client, with those of the model as it sent them.
+    """Return the messages of a client, with those of the model as it sent them.
 
     A message whose texts or calls were changed stays as the client sent it. What a state held is
     then lost, and a note says so. `ids` has the backend's ids of calls by the client's; those of
@@ -204,7 +204,7 @@ def _restored(message: Message, path: str, calls: Remembered[str], notes: list[N
 
 
 def _states(part: Part) -> Sequence[str]:
-    """The states of this gateway in the opaque fields of a part."""
+    """Return the states of this gateway in the opaque fields of a part."""
     fields: list[Any] = []
     if isinstance(part, Text | Thought | ToolCall):
         fields.append(part.signature)
@@ -214,7 +214,7 @@ def _states(part: Part) -> Sequence[str]:
 
 
 def _plain(part: Part) -> Sequence[Part]:
-    """The part without a state, and without bytes that contain it."""
+    """Remove a state from a part, and bytes that contain it."""
     if not _states(part):
         return (part,)
     if isinstance(part, Text | ToolCall):
@@ -224,7 +224,7 @@ def _plain(part: Part) -> Sequence[Part]:
 
 
 def _says_same(kept: Message, sent: Message) -> bool:
-    """Whether a client's message has the texts and the calls of a kept one."""
+    """Return whether a client's message has the texts and the calls of a kept one."""
 
     def calls(message: Message) -> list[Any]:
         return [(call.name, call.arguments) for call in message.tool_calls]
@@ -233,7 +233,7 @@ def _says_same(kept: Message, sent: Message) -> bool:
 
 
 def _with_ids(message: Message, ids: Mapping[str, str]) -> Message:
-    """The message with other ids of its calls and results."""
+    """Replace the ids of calls and results in a message."""
     parts = tuple(
         msgspec.structs.replace(part, id=ids.get(part.id, part.id))
         if isinstance(part, ToolCall | ToolResult)

@@ -72,7 +72,7 @@ _BLOCK = (
 
 @dataclass
 class _Session:
-    """What this process knows of the run."""
+    """The state of the run in this process."""
 
     free: set[str] = field(default_factory=set)
     """The options that are also there without the prefix."""
@@ -96,7 +96,7 @@ _BLOCKED = pytest.StashKey[Any]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the options with the prefix, and their like in the configuration file."""
+    """Add the options with the prefix, and their like in the configuration file."""
     group = parser.getgroup("wire", "cassettes of wire")
     for name, attributes in _OPTIONS.items():
         group.addoption(f"--wire-{name}", dest=_dest(name), **attributes)
@@ -111,7 +111,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser
 ) -> Iterator[None]:
-    """Adds the options without a prefix, after all other plugins and conftest files had theirs."""
+    """Add the options without a prefix, after all other plugins and conftest files had theirs."""
     yield
     session = early_config.stash.setdefault(_SESSION, _Session())
     group = parser.getgroup("wire")
@@ -121,7 +121,7 @@ def pytest_load_initial_conftests(
 
 
 def _free(parser: pytest.Parser, names: list[str]) -> list[str]:
-    """The names that no option has."""
+    """Return the names that no other option has."""
     examples = [f"--{name}" + "=none" * ("metavar" in _OPTIONS[name]) for name in names]
     try:
         _, unknown = parser.parse_known_and_unknown_args(examples)
@@ -134,7 +134,7 @@ def _free(parser: pytest.Parser, names: list[str]) -> list[str]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the markers, and checks the configuration file."""
+    """Register the markers, and check the configuration file."""
     config.stash.setdefault(_SESSION, _Session())
     known = [line.partition(":")[0].partition("(")[0] for line in config.getini("markers")]
     if "live" not in known:
@@ -161,13 +161,13 @@ def _dest(name: str) -> str:
 
 
 def _option(config: pytest.Config, name: str) -> Any:
-    """The value of the command line, else that of the configuration file."""
+    """Return the value of the command line, else that of the configuration file."""
     given = config.getoption(_dest(name))
     return config.getini(_dest(name)) if given is None else given
 
 
 def _named(config: pytest.Config, name: str) -> str:
-    """The option as people type it."""
+    """Return the option as people type it."""
     return f"--{name}" if name in config.stash[_SESSION].free else f"--wire-{name}"
 
 
@@ -191,7 +191,7 @@ def _check_patterns(patterns: list[str], where: str) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Checks the markers that block the network."""
+    """Check the markers that block the network."""
     for item in items:
         if (mark := _block_marker(item)) is None:
             continue
@@ -213,7 +213,7 @@ def _marked_hosts(mark: pytest.Mark) -> list[str]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
-    """Blocks the network during a test, with its fixtures."""
+    """Block the network during a test, with its fixtures."""
     config = item.config
     mark = _block_marker(item)
     if mark is None and not _option(config, "block-network"):
@@ -234,7 +234,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
 
 @pytest.fixture
 def wire_cassette_config() -> dict[str, Any]:
-    """Settings of all cassettes: override it to return any of those of the marker.
+    """Return settings of all cassettes: override it to return any of those of the marker.
 
     >>> @pytest.fixture
     ... def wire_cassette_config():
@@ -293,7 +293,10 @@ def _wire_recording(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fails a test that left recorded requests unsent: they may be what it no longer tests."""
+    """Fail a test that left recorded requests unsent.
+
+    They may be requests that it no longer tests.
+    """
     try:
         yield
     except Exception as error:
@@ -322,7 +325,7 @@ def _cut(traceback: TracebackType | None) -> None:
 
 @pytest.fixture
 def wire_cassette(_wire_recording: Recording, request: pytest.FixtureRequest) -> Cassette:
-    """The cassette of the test, for `http=` of a client or chat."""
+    """Return the cassette of the test, for `http=` of a client or chat."""
     transport: Cassette = _wire_recording.transport(_live_provider(request))
     return transport
 
@@ -331,37 +334,40 @@ def wire_cassette(_wire_recording: Recording, request: pytest.FixtureRequest) ->
 def async_wire_cassette(
     _wire_recording: Recording, request: pytest.FixtureRequest
 ) -> AsyncCassette:
-    """As `wire_cassette`, for `http=` of an async client or chat."""
+    """Return the cassette as `wire_cassette`, for `http=` of an async client or chat."""
     transport: AsyncCassette = _wire_recording.async_transport(_live_provider(request))
     return transport
 
 
 @pytest.fixture
 def wire_client(_wire_recording: Recording) -> Callable[..., Client]:
-    """`wire_client("gemini")` is a client that uses the cassette of the test."""
+    """Return a function that opens a client with the cassette: `wire_client("gemini")`."""
     return _wire_recording.client
 
 
 @pytest.fixture
 def async_wire_client(_wire_recording: Recording) -> Callable[..., AsyncClient]:
-    """As `wire_client`, an async client."""
+    """Return a function that opens an async client, as `wire_client`."""
     return _wire_recording.async_client
 
 
 @pytest.fixture
 def wire_chat(_wire_recording: Recording) -> Callable[..., Chat]:
-    """`wire_chat("gemini:gemini-3.8-flash")` is a chat that uses the cassette of the test."""
+    """Return a function that opens a chat with the cassette of the test.
+
+    `wire_chat("gemini:gemini-3.8-flash")` returns the chat.
+    """
     return _wire_recording.chat
 
 
 @pytest.fixture
 def async_wire_chat(_wire_recording: Recording) -> Callable[..., AsyncChat]:
-    """As `wire_chat`, an async chat."""
+    """Return a function that opens an async chat, as `wire_chat`."""
     return _wire_recording.async_chat
 
 
 def _marked(item: pytest.Item) -> list[dict[str, Any]]:
-    """The settings of the markers of a test, the closest first."""
+    """Return the settings of the markers of a test, the closest first."""
     return [
         {**({"path": mark.args[0]} if mark.args else {}), **mark.kwargs}
         for mark in item.iter_markers("wire_cassette")
@@ -377,13 +383,16 @@ def _cassette_path(item: pytest.Item, given: Any) -> Path:
 
 
 def _live_provider(request: pytest.FixtureRequest) -> str:
-    """The provider in the marker `live("gemini")` of a test."""
+    """Return the provider in the marker `live("gemini")` of a test."""
     mark = request.node.get_closest_marker("live")
     return mark.args[0] if mark is not None and mark.args else ""
 
 
 def _again(item: pytest.Item, variable: str) -> str:
-    """How to record the test again, from the folder of this run; `variable` comes first."""
+    """Return the command that records the test again, from the folder of this run.
+
+    `variable` comes first.
+    """
     config = item.config
     test = item.nodeid
     if config.invocation_params.dir != config.rootpath:
@@ -393,7 +402,7 @@ def _again(item: pytest.Item, variable: str) -> str:
 
 
 def _shown(path: Path, config: pytest.Config) -> str:
-    """The path from the folder of this run."""
+    """Return the path from the folder of this run."""
     try:
         return Path(os.path.relpath(path, config.invocation_params.dir)).as_posix()
     except ValueError:  # another drive of Windows
@@ -407,7 +416,7 @@ def _unblock(item: pytest.Item) -> None:
 
 
 def _claim(item: pytest.Item, folders: pytest.TempPathFactory, path: Path) -> str:
-    """The test that records to a file in this run: this one, or another that was first.
+    """Return the test that records to a file in this run: this one, or another that was first.
 
     The claims are files, since tests may run in several processes.
     """
@@ -429,7 +438,7 @@ def _claim(item: pytest.Item, folders: pytest.TempPathFactory, path: Path) -> st
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:
-    """Notes the tests that this run leaves out: their cassettes are used."""
+    """Note the tests that this run leaves out: their cassettes are used."""
     if items:
         items[0].config.stash[_SESSION].deselected += items
 
@@ -438,7 +447,7 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Notes a module that was skipped or could not be imported: its tests are not known."""
+    """Note a module that was skipped or could not be imported: its tests are not known."""
     report = yield
     if not report.passed:
         collector.config.stash[_SESSION].files["uncollected"].add(str(collector.path))
@@ -446,7 +455,7 @@ def pytest_make_collect_report(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Notes the cassettes of all tests that were collected."""
+    """Note the cassettes of all tests that were collected."""
     config: Any = session.config
     known = config.stash[_SESSION]
     if (
@@ -466,7 +475,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Takes what a worker of pytest-xdist knows, at its end."""
+    """Take what a worker of pytest-xdist knows, at its end."""
     known, output = node.config.stash[_SESSION], getattr(node, "workeroutput", None) or {}
     for name, paths in output.get("wire_files", {}).items():
         known.files[name].update(paths)
@@ -474,7 +483,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """Reports live tests that were replayed, and cassettes that no test uses."""
+    """Report live tests that were replayed, and cassettes that no test uses."""
     known = config.stash[_SESSION]
     if known.replayed:
         terminalreporter.write_line(f"wire: {_replays(known.replayed.values())}")
@@ -487,7 +496,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
 
 
 def _replays(replays: Collection[tuple[str, bool, bool]]) -> str:
-    """What nobody was asked for, and how it is asked."""
+    """Describe the live tests that were replayed, and how to send their requests."""
     remedies, emulated, instead = zip(*replays, strict=True)
     number = len(replays)
     tests = f"{number} live tests were" if number > 1 else "1 live test was"
@@ -498,7 +507,7 @@ def _replays(replays: Collection[tuple[str, bool, bool]]) -> str:
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    """Whether this run collected all tests of the project."""
+    """Return whether this run collected all tests of the project."""
     option = config.option
     selected = option.markexpr and option.markexpr not in " ".join(config.getini("addopts"))
     partial = ("keyword", "lf", "stepwise", "deselect", "ignore", "ignore_glob", "collectonly")
@@ -507,7 +516,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 def _orphans(files: dict[str, set[str]]) -> list[Path]:
-    """Cassettes in the folders of test modules that no collected test uses.
+    """List cassettes in the folders of test modules that no collected test uses.
 
     That includes the folder of a module that is gone, but no other folder, since a test may name a
     file itself.
@@ -526,7 +535,7 @@ def _orphans(files: dict[str, set[str]]) -> list[Path]:
 
 
 def _is_cassette(path: Path) -> bool:
-    """Whether a file is ours: other tools also keep theirs in such folders."""
+    """Return whether a file is ours: other tools also keep theirs in such folders."""
     with path.open("rb") as file:
         return b'"wire_cassette"' in file.read(100)
 
@@ -543,7 +552,7 @@ def _gemini_server() -> Iterator[Server]:
 
 @pytest.fixture
 def gemini_emulator(_gemini_server: Server) -> Server:
-    """Gemini's emulator on loopback: pass `base_url=gemini_emulator.url` to a client.
+    """Return Gemini's emulator on loopback: pass `base_url=gemini_emulator.url` to a client.
 
     `.requests` holds the requests that it received in this test.
     """
@@ -553,7 +562,7 @@ def gemini_emulator(_gemini_server: Server) -> Server:
 
 @pytest.fixture
 def gemini_transport() -> EmulatorTransport:
-    """Gemini's emulator without a socket: pass `http=gemini_transport` to a client.
+    """Return Gemini's emulator without a socket: pass `http=gemini_transport` to a client.
 
     Each test gets a new `.emulator`.
     """
@@ -563,13 +572,13 @@ def gemini_transport() -> EmulatorTransport:
 
 @pytest.fixture
 def no_retries() -> Iterator[None]:
-    """`wire.retry.off()` during the test: the first error is raised, and nothing waits."""
+    """Run the test in `wire.retry.off()`: the first error is raised, and nothing waits."""
     with _imported("wire.core.retry").off():
         yield
 
 
 def _imported(name: str) -> ModuleType:
-    """A module of `wire`; the test fails if another `wire` is first on the path."""
+    """Import a module of `wire`; fail the test if another `wire` is first on the path."""
     try:
         return importlib.import_module(name)
     except (Exception, SystemExit) as error:  # a module of the project may raise anything

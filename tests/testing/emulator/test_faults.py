@@ -164,7 +164,7 @@ def test_faults_that_are_none(said: Any) -> None:
 
 def test_a_header_that_is_none_is_told() -> None:
     assert error(post(Emulator(), WHOLE, BODY, x_wire_fault="cut; how=1"))[2].startswith(
-        "x-wire-fault: fault: 'how' is no setting"
+        "x-wire-fault: fault: 'how' is not a setting"
     )
 
 

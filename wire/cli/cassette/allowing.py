@@ -1,4 +1,4 @@
-"""The option `--allow` and the list in pyproject.toml: values that are no secrets."""
+"""The option `--allow` and the list in pyproject.toml: values that are not secrets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEY = "tool.wire.cassette.allow"
 
 
 def allow_option(command: argparse.ArgumentParser) -> None:
-    """Adds `--allow`."""
+    """Add `--allow`."""
     command.add_argument(
         "--allow",
         metavar="KIND:DIGITS",
@@ -27,7 +27,7 @@ def allow_option(command: argparse.ArgumentParser) -> None:
 
 
 def allowed(chosen: argparse.Namespace) -> list[Allowed]:
-    """What the command line and the pyproject.toml of the current folder allow.
+    """List the values that the command line and the pyproject.toml of the current folder allow.
 
     Raises `ConfigurationError` for a malformed value, and for a file that is not TOML.
     """
@@ -41,7 +41,7 @@ def allowed(chosen: argparse.Namespace) -> list[Allowed]:
 
 
 def _listed() -> Any:
-    """The list of the project; empty without the file or the key."""
+    """Read the list of the project; return an empty list without the file or the key."""
     from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
 

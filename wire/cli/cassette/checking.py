@@ -68,14 +68,17 @@ def _is_side_file(path: Path) -> bool:
 
 
 def _side_files(cassette: Path) -> Iterator[Path]:
-    """The files beside a cassette."""
+    """Yield the files beside a cassette."""
     folder = Path(f"{cassette}{_SIDE_FILES}")
     if folder.is_dir():
         yield from sorted(folder.iterdir())
 
 
 def _orphan(path: Path) -> Iterator[Finding]:
-    """A side file without a cassette. Those of a cassette are checked with it."""
+    """Yield a finding for a side file without a cassette.
+
+    Others are checked with their cassette.
+    """
     from wire.testing.cassette.checks.checking import Finding
 
     cassette = Path(str(path.parent).removesuffix(_SIDE_FILES))
@@ -89,6 +92,6 @@ COMMANDS = (
         "check cassettes: format, secrets, side files, drift",
         _options,
         _check,
-        "Exits with 1 for a fault. Notes are no faults.",
+        "Exits with 1 for a fault. Notes are not faults.",
     ),
 )

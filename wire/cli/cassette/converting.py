@@ -119,7 +119,7 @@ def _one(path: Path, name: str, target: Path, chosen: argparse.Namespace) -> Con
 
 
 def _renamed(name: str, chosen: argparse.Namespace) -> str:
-    """The name of a converted file: the suffix of its format in place of its own."""
+    """Name a converted file: the suffix of its format replaces its own."""
     from wire.testing.fixtures.file_names import safe_name
 
     name = name.removesuffix(".gz")

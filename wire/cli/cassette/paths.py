@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def files_in(paths: Iterable[str]) -> Iterator[tuple[Path, bool]]:
-    """Yields each file once, and whether it was named itself, in the order of the names.
+    """Yield each file once, and whether it was named itself, in the order of the names.
 
     Folders whose name begins with a dot, such as `.git`, and symlinks inside folders are left out.
     Raises `ConfigurationError` for a path that does not exist.

@@ -61,8 +61,9 @@ class Entries:
         self.refused: list[CassetteError] = []
 
     def take(self, sent: Sent) -> Played | Keep | None:
-        """The response of an entry, the function that keeps a live one, or `None` for a request
-        that is not cached.
+        """Return the response of an entry, the function that keeps a live one, or `None`.
+
+        `None` means that the request is not cached.
 
         Raises `CassetteError` for an entry that is malformed.
         """

@@ -37,7 +37,7 @@ class Chunking(NamedTuple):
         return self.kind if self.kind in _KINDS else f"{self.kind}:{self.number}"
 
     def cut(self, pieces: Iterable[bytes | _Other]) -> list[bytes | _Other]:
-        """The same bytes in other chunks; what is not bytes stays at its place."""
+        """Cut the same bytes into other chunks; pieces that are not bytes stay at their places."""
         given = list(pieces)
         if self.kind == "recorded":
             return given
@@ -78,7 +78,7 @@ RECORDED = Chunking()
 
 
 def as_received(events: Sequence[bytes | Pause], lengths: Sequence[int]) -> list[bytes | Pause]:
-    """The bytes in chunks of the recorded lengths; the events if these are of another body.
+    """Cut the bytes at the recorded lengths; return the events if these are of another body.
 
     >>> as_received([b"abc", b"de"], [1, 4])
     [b'a', b'bcde']
@@ -91,7 +91,7 @@ def as_received(events: Sequence[bytes | Pause], lengths: Sequence[int]) -> list
 
 
 def paced(chunks: Sequence[bytes | Pause], times: Sequence[int]) -> list[bytes | Pause]:
-    """The chunks with the recorded pause before each.
+    """Put the recorded pause before each chunk.
 
     If there are more or fewer chunks than times, as in an edited or decoded body, the times are
     spread over the chunks, and the whole takes as long as it did.

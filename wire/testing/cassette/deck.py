@@ -36,7 +36,7 @@ class Drifted(NamedTuple):
     interaction: int
     """Its index in the cassette, from 0."""
     change: Change
-    """What came, went or has another type."""
+    """The differences: values that were added, removed or have another type."""
 
     def __str__(self) -> str:
         return f"interactions[{self.interaction}]: {self.change}"
@@ -78,7 +78,7 @@ class Deck:
         return load(data, self._name).interactions
 
     def take(self, sent: Sent) -> Played | Keep:
-        """The recorded response, or the function that keeps the live one.
+        """Return the recorded response, or the function that keeps the live one.
 
         Raises `CassetteError` for a request that is not recorded and may not be sent.
         """

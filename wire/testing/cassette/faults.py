@@ -16,7 +16,7 @@ object, `{"fault": "429", "retry_after": 2}`. The words:
 - `drop-finish`: the events that finish the response are left out
 
 The place of a fault is after `after` events (1), and `bytes` further bytes (0). With `bytes` alone,
-it counts from the beginning of the body. The first half of a body that is no stream counts as its
+it counts from the beginning of the body. The first half of a body without a stream counts as its
 first event.
 
 `times` limits a fault to the first so many attempts of a request, `attempt` to one of them: the
@@ -67,7 +67,7 @@ class Fault:
     """Position of the recorded interaction that has the fault; `None`: each one."""
 
     def applies(self, attempt: int) -> bool:
-        """Whether this attempt of a request, counted from 1, has the fault."""
+        """Return whether this attempt of a request, counted from 1, has the fault."""
         return (not self.times or attempt <= self.times) and self.attempt in (0, attempt)
 
 
@@ -109,7 +109,9 @@ def fault_of(spec: str | Mapping[str, Any], kinds: Sequence[str] = KINDS) -> Fau
 
 def _setting(name: str, value: Any) -> Any:
     if name not in _SETTINGS:
-        raise ConfigurationError(f"fault: {name!r} is no setting; there are {', '.join(_SETTINGS)}")
+        raise ConfigurationError(
+            f"fault: {name!r} is not a setting; there are {', '.join(_SETTINGS)}"
+        )
     if name == "message":
         return str(value)
     if name == "body":
@@ -151,7 +153,7 @@ def _checked_headers(value: Any) -> dict[str, str]:
 
 
 def events_of(pieces: Sequence[bytes], *, is_stream: bool) -> list[bytes]:
-    """The events of a body, by which faults count: those of a stream, else its two halves."""
+    """Return the events by which faults count: those of a stream, else the halves of a body."""
     if is_stream or len(pieces) != 1:
         return list(pieces)
     whole = pieces[0]
@@ -165,7 +167,7 @@ def broken(
     garbage: bytes = b"",
     stall: float = math.inf,
 ) -> list[Piece]:
-    """A body with a fault other than a status.
+    """Apply a fault other than a status to the events of a body.
 
     `garbage` is the event that is not JSON; by default it is like the last event before it.
     `stall` is the length of a pause without `seconds`. Raises `ConfigurationError` for a fault that
@@ -204,7 +206,7 @@ def broken(
 
 
 def _split(events: Sequence[bytes], fault: Fault) -> tuple[list[bytes], list[bytes]]:
-    """The events before the place of a fault, and those after it."""
+    """Return the events before the place of a fault, and those after it."""
     before, after = list(events[: fault.after]), list(events[fault.after :])
     if fault.kind in ("repeat", "drop"):  # which are about whole events
         return (before, after) if len(before) == fault.after else ([], [])
@@ -219,13 +221,13 @@ def _split(events: Sequence[bytes], fault: Fault) -> tuple[list[bytes], list[byt
 
 
 def _like(events: Iterable[bytes]) -> bytes:
-    """An event that is not JSON, with the name and the line ends of the first one with data."""
+    """Return an event with invalid JSON; name and line ends are those of the first with data."""
     found = next((each for each in events if _DATA.search(each)), None)
     return _GARBAGE if found is None else _DATA.sub(rb"\g<1>" + _GARBAGE, found, count=1)
 
 
 def _finishes(event: bytes) -> bool:
-    """Whether an event of any wire says that the response is complete."""
+    """Return whether an event of any wire says that the response is complete."""
     data = b"".join(
         line.removeprefix(b"data:") for line in event.splitlines() if line.startswith(b"data:")
     ).strip()
@@ -241,7 +243,7 @@ def _finishes(event: bytes) -> bool:
 
 
 def _finishes_in(value: dict[str, Any]) -> Iterator[Any]:
-    """The reasons to finish that an event has, in the places of the wires."""
+    """Yield the finish reasons of an event, at the places where the wires have them."""
     choices = value.get("candidates") or value.get("choices") or [value.get("delta")]
     for each in choices if isinstance(choices, list) else ():
         if isinstance(each, dict):
@@ -249,7 +251,7 @@ def _finishes_in(value: dict[str, Any]) -> Iterator[Any]:
 
 
 def error_response(fault: Fault) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of the error of a fault with a status."""
+    """Return status, headers and body of the error of a fault with a status."""
     message = fault.message or f"a fault answers {fault.status}"
     body = fault.body
     if body is None:

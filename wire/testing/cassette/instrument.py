@@ -1,4 +1,4 @@
-"""What a replay changes on purpose: the chunks of a body, and faults (C-32, C-33)."""
+"""Intended changes of a replay: the chunks of a body, and faults (C-32, C-33)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Instrument:
         self._attempts.clear()
 
     def fault(self, index: int) -> Fault | None:
-        """The fault of the next attempt at an interaction.
+        """Return the fault of the next attempt at an interaction.
 
         Whoever plays it keeps the interaction for the next attempt: a retry of the caller gets the
         same recorded response.
@@ -65,7 +65,7 @@ class Instrument:
         return None
 
     def changed(self, played: Played, fault: Fault | None) -> Played:
-        """The response with the fault, in the chunks that were asked for.
+        """Return the response with the fault, in the chunks that `chunking` makes.
 
         A fault has its own pauses, between events. Without one, the recorded times are kept.
         """
@@ -79,14 +79,14 @@ class Instrument:
 
 
 def recorded_events(played: Played) -> list[bytes]:
-    """The events of a recorded response, by which faults count."""
+    """Return the events of a recorded response, by which faults count."""
     recorded = [each for each in played.chunks if isinstance(each, bytes)]
     is_stream = played.headers.get("content-type", "").startswith("text/event-stream")
     return events_of(recorded, is_stream=is_stream)
 
 
 def with_fault(played: Played, fault: Fault) -> Played:
-    """A recorded response with a fault."""
+    """Return a recorded response with a fault."""
     if fault.kind == "status":
         status, headers, body = error_response(fault)
         return Played(status, headers, [body], "eof")

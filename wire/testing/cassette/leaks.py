@@ -66,7 +66,7 @@ class Known:
         return len(self._names)
 
     def learn(self, value: str, name: str, shortest: int = MIN_SECRET_LENGTH) -> None:
-        """Adds a secret; `name` describes it in error messages."""
+        """Add a secret; `name` describes it in error messages."""
         if len(value) < shortest or value in self._names:
             return
         self._names[value] = name
@@ -75,7 +75,7 @@ class Known:
         self._needles += [(needle, name) for needle in needles]
 
     def learn_request(self, url: str, headers: Headers, body: bytes = b"") -> None:
-        """Adds the secrets of a request: values of key-like headers and query parameters, the
+        """Add the secrets of a request: values of key-like headers and query parameters, the
         password in the URL, and credentials in fields of the body.
         """
         for found in body_secrets(body):
@@ -92,26 +92,26 @@ class Known:
                 self.learn(value, f"the value of query parameter {name}")
 
     def learn_environment(self, environment: Mapping[str, str]) -> None:
-        """Adds the values of variables that hold credentials by their names."""
+        """Add the values of variables that hold credentials by their names."""
         for name, value in environment.items():
             if secret_variable(name):
                 self.learn(value.strip(), f"environment variable {name}", _MIN_VARIABLE_LENGTH)
 
     def within(self, text: str) -> str | None:
-        """Returns the name of the first secret that `text` contains in any form, else `None`."""
+        """Return the name of the first secret that `text` contains in any form, else `None`."""
         return next(
             (name for form in _forms(text) for needle, name in self._needles if needle in form),
             None,
         )
 
     def masked(self, text: str) -> str:
-        """Replaces secrets in `text` by `***`, for an error message."""
+        """Replace secrets in `text` by `***`, for an error message."""
         for needle, _ in sorted(self._needles, key=lambda each: -len(each[0])):
             text = text.replace(needle, SHOWN)
         return SHOWN if self.within(text) else text
 
     def leak(self, interaction: Interaction, block: Block) -> Leak | None:
-        """Returns the first secret in an interaction; `block` is what would be written of it."""
+        """Return the first secret in an interaction; `block` is what would be written of it."""
         if not self._names:
             return None
         parts = list(_parts(interaction, block))
@@ -135,7 +135,7 @@ def _forms(text: str) -> Iterator[str]:
 
 
 def unescaped(text: str) -> Iterator[str]:
-    r"""Yields a text, and what it is without percent-encoding and without the escapes of JSON.
+    r"""Yield a text, and what it is without percent-encoding and without the escapes of JSON.
 
     >>> list(unescaped(r"a\u0062%63"))
     ['a\\u0062%63', 'a\\u0062c', 'ab%63']
@@ -156,7 +156,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _header_secrets(name: str, value: str) -> Iterator[str]:
-    """Yields the secret parts of a header's value.
+    """Yield the secret parts of a header's value.
 
     These are the complete value, the credentials after a scheme, the password of Basic, and the
     values of cookies.
@@ -189,7 +189,7 @@ class _Part(NamedTuple):
 
 
 def _parts(interaction: Interaction, block: Block) -> Iterator[_Part]:
-    """Yields the texts of an interaction with their positions, the most exact position first."""
+    """Yield the texts of an interaction with their positions, the most exact position first."""
     request, response = interaction.request, interaction.response
     yield _Part(request.url, "the request's URL")
     yield _Part(request.method, "the request's method")
@@ -237,7 +237,7 @@ def _body_parts(whose: str, body: Body | UnsetType) -> Iterator[_Part]:
 
 
 def _split_texts(whose: str, leaves: Iterable[Leaf]) -> Iterator[_Part]:
-    """Joins the texts that a client joins from events: those with one path, and those whose paths
+    """Join the texts that a client joins from events: those with one path, and those whose paths
     differ only in list indexes.
     """
     together: dict[Path, list[str]] = {}
@@ -255,7 +255,7 @@ def _text(data: bytes) -> str:
 
 
 def _leaves(data: bytes) -> Iterator[Leaf]:
-    """Yields every string of a JSON value, including keys, with its path."""
+    """Yield every string of a JSON value, including keys, with its path."""
     try:
         value = msgspec.json.decode(data)
     except (ValueError, RecursionError):

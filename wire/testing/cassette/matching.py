@@ -106,7 +106,7 @@ class Match:
     def compared(
         self, method: str, url: str, body: bytes, content_type: str = ""
     ) -> ComparedRequest:
-        """The parts of a request that are compared."""
+        """Return the parts of a request that are compared."""
         parts = urlsplit(url)
         body = self._redaction.apply(body).data
         request = ComparedRequest(
@@ -122,8 +122,9 @@ class Match:
 def redacting(
     match: Match, recorded: Iterable[Interaction], redaction: Redaction = NO_REDACTION
 ) -> Match:
-    """The same rule, for values in their redacted form in what is recorded and what is sent (C-13):
-    those that `redaction` selects, and those that were redacted in `recorded`.
+    """Return the rule for redacted values, in recorded and in sent requests (C-13).
+
+    The values are those that `redaction` selects, and those that were redacted in `recorded`.
     """
     noted = [path for each in recorded for path in each.request.redacted or ()]
     made = Match(match.ignore, match.normalize, match.repeats)
@@ -149,7 +150,7 @@ def _without_boundary(body: bytes, content_type: str) -> bytes:
 def closest(
     sent: ComparedRequest, recorded: Sequence[ComparedRequest], played: Container[int] = ()
 ) -> tuple[int, list[Difference]] | None:
-    """Returns the index of the most similar recorded request, and the differences to it.
+    """Return the index of the most similar recorded request, and the differences to it.
 
     Of requests with equally similar URLs, one whose index is not in `played` comes first: a test
     that sends its requests in recorded order means the next one, even if an earlier one, which
@@ -181,7 +182,7 @@ def closest(
 
 
 def listed(reported: Sequence[Difference]) -> str:
-    """Joins differences to one line, as many as fit."""
+    """Join differences to one line, as many as fit."""
     taken: list[str] = []
     for each in map(str, reported):
         if taken and sum(map(len, taken)) + len(each) > _MAX_LISTED:
@@ -191,7 +192,7 @@ def listed(reported: Sequence[Difference]) -> str:
 
 
 def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
-    """Yields the JSON paths at which two values differ, with both values, in recorded order.
+    """Yield the JSON paths at which two values differ, with both values, in recorded order.
 
     >>> recorded, sent = {"a": [1, {"b": 2}]}, {"a": [1.0, {"b": 3}], "c": 4}
     >>> [shown(path) for path, _, _ in differences(recorded, sent)]
@@ -211,7 +212,7 @@ def differences(recorded: Any, sent: Any, path: Path = ()) -> Iterator[tuple[Pat
 
 
 def _canonical(value: Any) -> Any:
-    """Normalizes a value so that equal values have equal JSON text: 1.0 becomes 1."""
+    """Normalize a value so that equal values have equal JSON text: 1.0 becomes 1."""
     if isinstance(value, dict):
         return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -233,7 +234,7 @@ def _value(value: Any) -> str:
 
 
 def shown_values(old: Any, new: Any) -> tuple[str, str]:
-    """Shortens two values for a message; long texts are cut around their first difference."""
+    """Shorten two values for a message; long texts are cut around their first difference."""
     if isinstance(old, bytes) and isinstance(new, bytes):
         old, new = old.decode("utf-8", "replace"), new.decode("utf-8", "replace")
     if not (isinstance(old, str) and isinstance(new, str)):

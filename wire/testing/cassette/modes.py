@@ -8,7 +8,7 @@ from wire.core.errors import ConfigurationError
 from wire.core.secret import quoted
 
 Mode = Literal["none", "once", "new_episodes", "all", "rewrite", "verify"]
-"""What a cassette does with a request:
+"""The modes of a cassette, which decide about each request:
 
 - `none`: replay it; nothing is sent.
 - `once`: replay it if the file was there at the start, else send and record it.
@@ -35,7 +35,7 @@ _WAYS: dict[Mode, tuple[Way, Way, Way]] = {
 
 
 def mode_of(text: str) -> Mode:
-    """The mode of a name.
+    """Return the mode of a name.
 
     >>> mode_of("new")
     'new_episodes'
@@ -50,7 +50,7 @@ def mode_of(text: str) -> Mode:
 
 
 def way_of(mode: Mode, *, has_file: bool, is_recorded: bool) -> Way:
-    """What happens to a request.
+    """Return the action for a request.
 
     >>> way_of("once", has_file=True, is_recorded=False)
     'refuse'
@@ -60,5 +60,5 @@ def way_of(mode: Mode, *, has_file: bool, is_recorded: bool) -> Way:
 
 
 def needs_file(mode: Mode) -> bool:
-    """Whether the file must be there at the start."""
+    """Return whether the file must be there at the start."""
     return _WAYS[mode][0] == "refuse"

@@ -26,7 +26,7 @@ class Played(NamedTuple):
     chunks: Sequence[bytes | Pause]
     end: End
     source: str = "recording"
-    """What ends the response, for the message of its error."""
+    """The cause of the end of the response, for the message of its error."""
     lengths: Sequence[int] = ()
     """Bytes of the chunks that were received, if recorded and not those in `chunks`."""
     times: Sequence[int] = ()
@@ -75,7 +75,7 @@ class Player:
             self._played: set[int] = set()
 
     def take(self, sent: Sent) -> int | None:
-        """The index of the next interaction with a matching request; `None` if there is none."""
+        """Return the index of the next unplayed interaction with a matching request, or `None`."""
         key = self._key(sent)
         with self._lock:
             left = self._left.get(key)
@@ -94,7 +94,7 @@ class Player:
                 left.appendleft(index)
 
     def played(self, index: int) -> Played:
-        """The recorded response of an interaction."""
+        """Return the recorded response of an interaction."""
         response = self._interactions[index].response
         chunks: list[bytes | Pause] = [*body_chunks(response.body)]
         return Played(
@@ -112,7 +112,7 @@ class Player:
         return [index for index in range(len(self._recorded)) if index not in self._played]
 
     def unmatched(self, sent: Sent) -> CassetteError:
-        """The error for a request without a match, with the differences to the closest one."""
+        """Return the error for a request without a match, with its differences to the closest."""
         request = self._compared(sent)
         times = self._keys.count(request.key)
         differences: list[Difference] = []
@@ -144,7 +144,7 @@ class Player:
         return error
 
     def _used_up(self) -> set[int]:
-        """The interactions that cannot be played again."""
+        """Return the interactions that cannot be played again."""
         with self._lock:
             left = {index for indexes in self._left.values() for index in indexes}
         return set(range(len(self._recorded))) - left

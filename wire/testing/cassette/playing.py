@@ -43,7 +43,7 @@ class Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
             self._wait(self._left.pop())
 
     async def async_begin(self) -> None:
-        """`begin` for asyncio and trio."""
+        """Run `begin` on asyncio and trio."""
         while self._left and not isinstance(self._left[-1], bytes):
             await self._async_wait(self._left.pop())
 
@@ -86,7 +86,7 @@ class Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
             raise error
 
     def _waited(self, piece: Step) -> tuple[float, Exception | None]:
-        """How long to wait, and what is raised then."""
+        """Return the seconds to wait, and the error to raise then."""
         if not isinstance(piece, Pause):
             assert isinstance(piece, httpx.TransportError)
             return 0, piece
@@ -102,7 +102,7 @@ class Playing(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def body_of(played: Played, request: httpx.Request, sleep: bool = False) -> Playing:
-    """The body of a recorded response.
+    """Return the body of a recorded response.
 
     Reading past the end of an interrupted recording raises: the rest was never received (C-05).
     """
@@ -116,5 +116,5 @@ def body_of(played: Played, request: httpx.Request, sleep: bool = False) -> Play
 def played_response(
     played: Played, body: httpx.SyncByteStream | httpx.AsyncByteStream
 ) -> httpx.Response:
-    """A recorded response with this body."""
+    """Build a recorded response with this body."""
     return httpx.Response(played.status, headers=played.headers, stream=body)

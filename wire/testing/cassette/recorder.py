@@ -85,7 +85,7 @@ class Recorder:
         self._checked = 0  # number of known secrets at the last search of all interactions
 
     def send(self, sent: Sent, instead_of: int | None = None) -> int:
-        """Registers a request and its secrets; returns its position in the cassette, from 1.
+        """Register a request and its secrets; return its position in the cassette, from 1.
 
         It takes the place of the interaction with the index `instead_of`.
         """
@@ -106,7 +106,7 @@ class Recorder:
         end: End,
         timing: Timing | None = None,
     ) -> CassetteError | None:
-        """Writes the cassette after the body of a response was closed.
+        """Write the cassette after the body of a response was closed.
 
         Returns the error instead of raising it, so that the caller can close the connection first.
         """
@@ -164,7 +164,7 @@ class Recorder:
 
 
 def _timed(response: Response, timing: Timing) -> Response:
-    """Adds the times of the chunks, and their lengths unless they are those of the events."""
+    """Add the times of the chunks, and their lengths unless they are those of the events."""
     events = [len(each) for each in body_chunks(response.body)]
     is_decoded = response.decoded is not UNSET  # then the lengths are those of other bytes
     same = is_decoded or timing.chunks == events
@@ -174,7 +174,10 @@ def _timed(response: Response, timing: Timing) -> Response:
 
 
 def _ended(interaction: Interaction) -> int:
-    """When a response was complete, in milliseconds; 0 if that is not recorded."""
+    """Return the time when a response was complete, in milliseconds.
+
+    It is 0 if that is not recorded.
+    """
     return (interaction.started or 0) + sum(interaction.response.times or ())
 
 
@@ -185,7 +188,7 @@ def response_of(
     end: End,
     redaction: Redaction = NO_REDACTION,
 ) -> tuple[Response, bytes]:
-    """Returns the response for the cassette, and the decoded body for `CassetteError.raw`."""
+    """Return the response for the cassette, and the decoded body for `CassetteError.raw`."""
     kept = response_headers(headers)
     coding = kept.get("content-encoding", "identity").strip().lower()
     decoded: str | UnsetType

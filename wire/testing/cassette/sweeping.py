@@ -52,7 +52,7 @@ class SweepFailure(NamedTuple):
     place: str
     """The interaction, event and byte of the fault, as `interactions[0], event 2, byte 310`."""
     detail: str
-    """What the code gave instead, or the exception."""
+    """The result of the code instead, or the exception."""
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.place}: {self.detail}"
@@ -60,7 +60,7 @@ class SweepFailure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepReport:
-    """What came of a sweep; its text is `24 runs: 0 hangs, 0 foreign errors, ...`."""
+    """The result of a sweep; its text is `24 runs: 0 hangs, 0 foreign errors, ...`."""
 
     runs: int
     """How many times the code ran, without the run as recorded."""
@@ -142,8 +142,9 @@ async def async_sweep(
     errors: Errors = WireError,
     match: Match | None = None,
 ) -> SweepReport:
-    """`sweep` for asyncio and trio: `function` is a coroutine function or an asynchronous generator
-    function.
+    """Run `sweep` on asyncio and trio.
+
+    `function` is a coroutine function or an asynchronous generator function.
     """
     cases = _Cases(path, fault, chunks, errors, match)
     for case in cases.all():
@@ -157,10 +158,10 @@ class _Hang(BaseException):
 
 
 class _Got(NamedTuple):
-    """What the code gave."""
+    """The result of the code."""
 
     pieces: list[Any]
-    """What a generator function yielded."""
+    """The values that a generator function yielded."""
     places: list[_Read]
     """For each piece, `_Case.reading` when it came."""
     result: Any
@@ -342,7 +343,7 @@ class _Cases:
         self._failures: list[SweepFailure] = []
 
     def all(self) -> Iterator[_Case]:
-        """The run as recorded, and then one for each place."""
+        """Yield the run as recorded, and then one for each place."""
         self._whole = self._new("as recorded")
         yield self._whole
         for index, played in enumerate(self.recorded):
@@ -423,7 +424,7 @@ class _Cases:
         return isinstance(error, self._errors) and not isinstance(error, CassetteError)
 
     def report(self) -> SweepReport:
-        """What was found."""
+        """Return the report of all runs."""
         return SweepReport(self._runs, tuple(self._failures))
 
 

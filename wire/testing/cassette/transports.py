@@ -105,7 +105,7 @@ class _AsyncSends(httpx.AsyncBaseTransport):
 
 
 class _InUse:
-    """What `Cassette` and `AsyncCassette` share."""
+    """Settings and recording shared by `Cassette` and `AsyncCassette`."""
 
     _deck: Deck
     _take: Callable[[Sent], Played | Keep | None]
@@ -114,7 +114,7 @@ class _InUse:
 
     @classmethod
     def _sharing(cls, other: _InUse) -> Self:
-        """A transport of the same recording."""
+        """Return a transport of the same recording."""
         made = cls.__new__(cls)
         made._deck, made._take = other._deck, other._take
         made._sleep, made._clock = other._sleep, other._clock
@@ -264,7 +264,7 @@ class AsyncCassette(_InUse, _AsyncSends):
 
 
 class _Caching:
-    """What `Cache` and `AsyncCache` share."""
+    """Entries and counts shared by `Cache` and `AsyncCache`."""
 
     _entries: Entries
 
@@ -488,7 +488,7 @@ def _no_transport(inner: Any, handle: str) -> ConfigurationError:
 
 
 def sent_of(request: httpx.Request, body: bytes) -> Sent:
-    """The request as a cassette compares it."""
+    """Return the request as a cassette compares it."""
     return Sent(request.method, str(request.url), request.headers.multi_items(), body)
 
 
@@ -513,7 +513,7 @@ class _Watch:
         self.timing = Timing(round(started * 1000), [], [])
 
     def chunk(self, length: int) -> None:
-        """Adds a chunk that came now."""
+        """Add a chunk that came now."""
         now = time.monotonic()
         self.timing.times.append(round((now - self._last) * 1000))
         self.timing.chunks.append(length)
@@ -529,7 +529,7 @@ class _Clock:
         new_in_child(self, _lock=threading.Lock)
 
     def start(self) -> _Watch:
-        """The watch of a request that is sent now."""
+        """Start the watch of a request that is sent now."""
         with self._lock:  # else a request could come before the first one
             now = time.monotonic()
             if self._first is None:
@@ -549,19 +549,19 @@ class _BodyCopy:
         self._status, self._headers = response.status_code, response.headers.multi_items()
 
     def take(self, data: bytes) -> bytes:
-        """Stores the bytes and returns them."""
+        """Store the bytes and return them."""
         self._pieces.append(data)
         if self._watch is not None:
             self._watch.chunk(len(data))
         return data
 
     def failed(self, cause: Exception) -> None:
-        """Records that reading the body raised `cause`; the first cause counts."""
+        """Record that reading the body raised `cause`; the first cause counts."""
         if self.end == "closed by the caller":
             self.end = next(end for kind, end in _ENDS if isinstance(cause, kind))
 
     def keep(self) -> CassetteError | None:
-        """Passes the stored body on; returns the error of that, if any."""
+        """Pass the stored body on; return the error of that, if any."""
         self.closed = True
         body = b"".join(self._pieces)
         timing = None if self._watch is None else self._watch.timing
@@ -569,7 +569,7 @@ class _BodyCopy:
 
 
 def _raise_unless_interrupted(problem: CassetteError | None) -> None:
-    """Raises `problem`, unless a cancellation or interrupt is being raised: it must not be lost."""
+    """Raise `problem`, unless a cancellation or interrupt is being raised: it must not be lost."""
     active = sys.exception()
     if problem is not None and (active is None or isinstance(active, Exception)):
         raise problem

@@ -56,7 +56,7 @@ class LiveAnswer:
 
 
 def json_bytes(value: Any, indent: int | None = None) -> bytes:
-    """JSON as UTF-8: on one line without spaces, or indented.
+    """Encode JSON as UTF-8: on one line without spaces, or indented.
 
     Lone surrogates become U+FFFD, so that a response can repeat any text of a request (R-08).
     """
@@ -72,5 +72,5 @@ def json_answer(
     headers: Mapping[str, str] | None = None,
     content_type: str = "application/json",
 ) -> Answer:
-    """A response with a JSON body in one piece."""
+    """Build a response with a JSON body in one piece."""
     return Answer(status, (("content-type", content_type), *(headers or {}).items()), (body,))

@@ -40,17 +40,17 @@ _METHODS = {
 
 
 def is_control(request: Received) -> bool:
-    """Whether a request is for the emulator itself, and for no vendor."""
+    """Return whether a request is for the emulator itself, and for no vendor."""
     return request.path.startswith(_PREFIX)
 
 
 def control_of(request: Received) -> str:
-    """What a request steers, such as `script`."""
+    """Return the name of the control endpoint of a request, such as `script`."""
     return request.path.removeprefix(_PREFIX)
 
 
 def control_refusal(request: Received) -> Answer | None:
-    """The refusal of a request from elsewhere, or for no endpoint; `None` if it may steer."""
+    """Refuse a request from another origin or for no endpoint; return `None` if it is allowed."""
     named = {
         f"//{request.headers['host']}" if "host" in request.headers else None,
         f"//{request.origin}" if request.origin else None,
@@ -76,7 +76,7 @@ different parsers find different hosts in it.
 
 
 def _is_loopback(url: str) -> bool:
-    """Whether the host of an origin, or of `//` and a Host header, is this machine.
+    """Return whether the host of an origin, or of `//` and a Host header, is this machine.
 
     >>> [_is_loopback(each) for each in ("//localhost:80", "http://[::1]", "//localhost#evil")]
     [True, True, False]
@@ -92,7 +92,7 @@ def _is_loopback(url: str) -> bool:
 
 
 def sent_steps(request: Received, name: str) -> list[Step]:
-    """The steps of a request for `script` or `faults`. Raises `ConfigurationError`."""
+    """Parse the steps of a request for `script` or `faults`. Raises `ConfigurationError`."""
     if request.excess:
         raise ConfigurationError(f"{name}: {request.excess}")
     try:
@@ -105,7 +105,7 @@ def sent_steps(request: Received, name: str) -> list[Step]:
 
 
 def _step(body: Any) -> Mapping[str, Any]:
-    """A fault as the step of a script; `times` is that of the step."""
+    """Convert a fault to the step of a script; `times` is that of the step."""
     if not isinstance(body, Mapping):
         return {"fault": body}
     beside = {key: body[key] for key in ("match", "times") if key in body}
@@ -114,7 +114,7 @@ def _step(body: Any) -> Mapping[str, Any]:
 
 
 def control_answer(value: Any, status: int = 200) -> Answer:
-    """A response of the emulator's own."""
+    """Build a response of a control endpoint."""
     return json_answer(json_bytes(value, indent=2) + b"\n", status)
 
 
@@ -122,12 +122,12 @@ def control_answer(value: Any, status: int = 200) -> Answer:
 
 
 def is_preflight(request: Received) -> bool:
-    """Whether a browser asks what it may send."""
+    """Return whether a browser asks what it may send."""
     return request.method == "OPTIONS" and "access-control-request-method" in request.headers
 
 
 def preflight(request: Received) -> Answer:
-    """Everything is allowed: keys of an emulator are worth nothing."""
+    """Allow every request of a browser: keys of an emulator have no value."""
     allowed = request.headers.get("access-control-request-headers") or "*"
     headers = (
         ("access-control-allow-methods", "GET, POST, PUT, PATCH, DELETE, OPTIONS"),
@@ -138,7 +138,7 @@ def preflight(request: Received) -> Answer:
 
 
 def with_cors(answer: Answer, request: Received) -> Answer:
-    """The response, which a page of any origin may read."""
+    """Return the response with headers that let a page of any origin read it."""
     origin = request.headers.get("origin")
     if not origin:
         return answer

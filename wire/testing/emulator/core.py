@@ -187,7 +187,7 @@ class Emulator:
         headers: Mapping[str, str] | Iterable[tuple[str, str]],
         body: bytes,
     ) -> Answer:
-        """The response to one request; the target is a path with its query, or a whole URL."""
+        """Answer one request; the target is a path with its query, or a complete URL."""
         pairs: Any = headers.items() if isinstance(headers, Mapping) else headers
         pairs = items_of("headers", pairs, error=ConfigurationError)
         if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
@@ -219,7 +219,7 @@ class Emulator:
         status: int,
         message: str,
     ) -> Answer:
-        """The error for a request that is not read, in the format of the vendor that it is for.
+        """Return the error for a request that is not read, in the format of its vendor.
 
         The server on loopback calls it for a request that is malformed, too large or too slow.
         Without a target no vendor is known, and the body is `{"error": {"code", "message"}}`.
@@ -244,7 +244,7 @@ class Emulator:
             return with_cors(vendor.finish(answer, request, route), request)
 
     def _listed(self, request: Received) -> dict[str, Any]:
-        """The report of a request, which `requests` has from now on."""
+        """Add the report of a request to `requests`, and return it."""
         report = request.report()
         size = len(request.target) + len(request.body)
         if not isinstance(report["body"], str):
@@ -263,7 +263,7 @@ class Emulator:
         return report
 
     def _control(self, request: Received) -> Answer:
-        """The emulator's own endpoints."""
+        """Answer a request for one of the emulator's own endpoints."""
         refusal = control_refusal(request)
         if refusal is not None:
             return refusal
@@ -293,7 +293,7 @@ class Emulator:
         return {"steps": len(self._steps)}
 
     def _vendor(self, request: Received) -> tuple[Vendor, Route | None]:
-        """The vendor of a request, and its endpoint."""
+        """Return the vendor of a request, and its endpoint."""
         return vendor_of(request, self._vendors, self._wires)
 
     def _respond(self, request: Received) -> Answer:
@@ -325,7 +325,7 @@ class Emulator:
         return with_fault(fault, vendor, failing, lambda: self._metered(request, vendor, route))
 
     def _metered(self, request: Received, vendor: Vendor, route: Route) -> Answer:
-        """The response, unless the request exceeds the quota."""
+        """Answer a request, unless it exceeds the quota."""
         if self._meter is None or not route.generates:
             return self._scripted(request, vendor, route)
         size = len(request.body)
@@ -338,7 +338,7 @@ class Emulator:
         return answer
 
     def _fault(self, request: Received) -> Fault | None:
-        """The fault of the request's header, unless it was applied often enough."""
+        """Return the fault of the request's header, unless it was applied often enough."""
         spec = request.headers.get("x-wire-fault")
         if not spec:
             return None
@@ -351,7 +351,7 @@ class Emulator:
         return fault if fault.applies(count) else None
 
     def _scripted(self, request: Received, vendor: Vendor, route: Route) -> Answer:
-        """The response of the script's step, else of the small model or the endpoint."""
+        """Answer with the script's step, else with the small model or the endpoint."""
         # A request for a model is read, and refused, before a step is used up on it.
         generation = vendor.read(request, route) if route.generates else None
         model = route.name if generation is None else generation.model
@@ -377,7 +377,7 @@ class Emulator:
         return generation.render(_output(step, generation.wish), id)
 
     def _id(self, request: Received) -> str:
-        """The same for the same request, but different for each repetition."""
+        """Return an id that depends on the request and on how often it was repeated."""
         count = self._bodies.counted(hashlib.sha256(request.body).digest())
         repetition = f"{self._settings.seed} {count} ".encode()
         return hashlib.sha256(repetition + request.body).hexdigest()[:22]
@@ -386,7 +386,7 @@ class Emulator:
 def _excess(
     target: str, headers: list[tuple[str, str]], body: bytes, limits: EmulatorLimits
 ) -> tuple[int, str]:
-    """Status and message for a request over a limit; the status is 0 for one within all."""
+    """Return status and message for a request over a limit; the status is 0 if it is within all."""
     if len(target) > limits.max_target_bytes:
         return 414, f"The target of a request has at most {limits.max_target_bytes} bytes."
     if len(headers) > limits.max_headers:
@@ -410,7 +410,7 @@ def _output(step: Step, wish: Wish) -> Output:
 def _played(
     cassette: Recorded, request: Received, fault: Fault | None, vendor: Vendor, failing: Failure
 ) -> Answer:
-    """The recorded response, with the fault of the request's header or of the cassette."""
+    """Return the recorded response, with the fault of the request's header or of the cassette."""
     if fault is not None:
         # A status in place of the response leaves the interaction for the next request.
         respond = lambda: cassette.answer(cassette.take(request)[0])  # noqa: E731
@@ -421,7 +421,7 @@ def _played(
 
 
 def _loaded(script: Script | Recorded) -> tuple[Recorded | None, Script]:
-    """The cassette that a path leads to, or a script."""
+    """Load the cassette that a path leads to, or a script."""
     if isinstance(script, Recorded):
         return script, None
     if not isinstance(script, (str, Path)):

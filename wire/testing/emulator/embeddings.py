@@ -11,7 +11,7 @@ _MAX_CHARACTERS = 100_000
 
 
 def vector(text: str, size: int) -> list[float]:
-    """The vector of a text, of length 1; the same text always has the same vector.
+    """Return the vector of a text, of length 1; the same text always has the same vector.
 
     >>> vector("a", 4) == vector("a", 4) != vector("b", 4)
     True

@@ -44,7 +44,7 @@ def fault_of(spec: str | Mapping[str, Any]) -> Fault:
 def with_fault(
     fault: Fault | None, vendor: Vendor, failing: Failure, respond: Callable[[], Answer]
 ) -> Answer:
-    """The response of `respond` with a fault; a status fault answers in its place.
+    """Return the response of `respond` with a fault; a status fault answers in its place.
 
     `failing` has the model, the request and the route of the failure.
     """
@@ -67,14 +67,14 @@ def with_fault(
 
 
 def _error_answer(fault: Fault, answer: Answer) -> Answer:
-    """The vendor's error response, with the parts that the fault sets itself."""
+    """Return the vendor's error response, with the parts that the fault sets itself."""
     headers = dict(answer.headers) | fault.headers
     pieces = answer.pieces if fault.body is None else (error_response(fault)[2],)
     return replace(answer, headers=tuple(headers.items()), pieces=pieces)
 
 
 def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -> Answer:
-    """A response that breaks off, stalls or contains an error."""
+    """Return a response that breaks off, stalls or contains an error."""
     is_stream = dict(answer.headers).get("content-type", "").startswith("text/event-stream")
     pieces = [each for each in answer.pieces if isinstance(each, bytes)]
     recorded_end = answer.pieces[len(pieces) :]

@@ -35,7 +35,7 @@ _GATEWAY_NAME = re.compile(r"(?!ft:)[^/:]+[/:].+")
 
 
 def serves(row: Provider, model: str) -> bool:
-    """Whether a provider may have a model of this name; of most it is not known.
+    """Return whether a provider may have a model of this name; of most it is not known.
 
     >>> serves(PROVIDERS["deepseek"], "deepseek-chat"), serves(PROVIDERS["deepseek"], "gpt-5.4")
     (True, False)
@@ -47,10 +47,10 @@ def serves(row: Provider, model: str) -> bool:
 
 
 def rows_of(wire: str) -> list[Provider]:
-    """The providers of a wire, the vendor's own first.
+    """List the providers of a wire, the vendor's own first.
 
-    Without Google's chat completions, which are a vendor of their own, and without a second name
-    of a row.
+    The list leaves out Google's chat completions, which are a vendor of their own, and second
+    names of rows.
 
     >>> [row.name for row in rows_of("gemini")]
     ['gemini', 'gemini@vertex']
@@ -60,15 +60,15 @@ def rows_of(wire: str) -> list[Provider]:
 
 
 def prefix_pattern(wire: str) -> str:
-    """The regular expression of what stands before the path of a call, for all rows of a wire."""
+    """Build the regular expression of the prefixes of a call's path, for all rows of a wire."""
     prefixes = {re.escape(_prefix(row)) for row in rows_of(wire)}
     return "(?P<prefix>" + "|".join(sorted(prefixes, key=len, reverse=True)) + ")"
 
 
 def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Provider | None:
-    """The provider that a request means, or `None` for a host that nothing is known about.
+    """Return the provider that a request means, or `None` for an unknown host.
 
-    `provider` is a name that decides; the vendor of the wire is meant where nothing else is said.
+    `provider` is a name that decides; the vendor of the wire is the default.
     """
     rows = rows_of(wire)
     if provider:
@@ -99,7 +99,7 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
 
 
 def wires_of(provider: str) -> set[str]:
-    """The wires of a provider, or of all rows of a family whose name is no provider.
+    """Return the wires of a provider, or of all rows of a family whose name is not a provider.
 
     >>> wires_of("llama.cpp"), wires_of("gemini@openai"), wires_of("")
     ({'openai'}, set(), set())
@@ -122,7 +122,7 @@ def _of_family(rows: Iterable[Provider], name: str) -> list[Provider]:
 
 
 def _prefix(row: Provider) -> str:
-    """The path before that of a call; chat completions have their version in the base URL."""
+    """Return the path before that of a call; chat completions have a version in the base URL."""
     return urlsplit(row.base_url or row.base_url_like).path + row.prefix
 
 

@@ -17,7 +17,7 @@ _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*+[\[{]")
 
 
 def json_excess(body: bytes, limits: EmulatorLimits) -> str:
-    """Why a body is too deep, or has too many values, to be decoded; empty if it is not.
+    """Return the reason why a body is too deep or too large to be decoded; empty if it is not.
 
     A body that does not begin as a list or an object, such as an uploaded file, is none.
 
@@ -29,7 +29,7 @@ def json_excess(body: bytes, limits: EmulatorLimits) -> str:
     if _BEGIN.match(body) is None:
         return ""
     opening = body.count(b"{") + body.count(b"[")
-    # What stands in texts is counted too: often enough to see that no limit can be exceeded.
+    # Brackets in texts are counted too: the upper bound often shows that no limit is exceeded.
     if opening <= limits.max_json_depth and opening + body.count(b",") <= limits.max_json_values:
         return ""
     depth = values = texts = 0
@@ -37,7 +37,7 @@ def json_excess(body: bytes, limits: EmulatorLimits) -> str:
         first = body[token.start()]
         if first == 0x22:  # a quote
             texts += 1
-            # A list of texts without commas is no JSON: it has to end all the same.
+            # A list of texts without commas is not JSON: it has to end all the same.
             if texts > 2 * limits.max_json_values:
                 return _too_many(limits)
         elif first in b"]}":

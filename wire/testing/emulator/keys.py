@@ -8,7 +8,7 @@ _WRONG = re.compile(r"(?i)^(bad|invalid|wrong|expired)")
 
 
 def is_wrong(key: str) -> bool:
-    """Whether a key or token is refused.
+    """Return whether a key or token is refused.
 
     >>> is_wrong("expired-key"), is_wrong("any")
     (True, False)

@@ -22,7 +22,7 @@ class TokenLogprob:
 
 
 def logprobs(text: str, top: int = 0) -> list[tuple[TokenLogprob, list[TokenLogprob]]]:
-    """Each token of a text, with the `top` likeliest tokens at its place, itself the first.
+    """List each token of a text, with the `top` likeliest tokens at its place, itself the first.
 
     >>> [(chosen.token, len(others)) for chosen, others in logprobs("Hello!", 2)]
     [('Hell', 2), ('o', 2), ('!', 2)]

@@ -1,6 +1,6 @@
 """The small model that answers where no script does.
 
-It is made of rules and gives the same output for the same request; it is no language model. It
+It is made of rules and gives the same output for the same request; it is not a language model. It
 calls the declared functions whose names or descriptions the question mentions, once for each name
 in the question, or for each value of an enum. If none is mentioned, it calls the most similar one,
 unless a function was called before. It repeats the results of its tools, writes a value for a
@@ -57,7 +57,7 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a request asks of the model, in terms of no vendor."""
+    """The input and the limits of a request to the model, independent of any vendor."""
 
     question: str = ""
     system: str = ""
@@ -114,7 +114,7 @@ class Output:
 
 
 def pieces(text: str) -> list[str]:
-    """A text in the pieces that a stream sends.
+    """Split a text into the pieces that a stream sends.
 
     >>> pieces("one two three four")
     ['one two three ', 'four']
@@ -125,7 +125,7 @@ def pieces(text: str) -> list[str]:
 
 
 def thinking_of(level: str | None, budget: int | None) -> int:
-    """Tokens of thinking for a level or a budget.
+    """Return the tokens of thinking for a level or a budget.
 
     >>> thinking_of("LOW", None), thinking_of(None, 0), thinking_of(None, -1)
     (8, 0, 24)
@@ -137,14 +137,14 @@ def thinking_of(level: str | None, budget: int | None) -> int:
 
 
 def thoughts_on(question: str) -> str:
-    """What the model thinks before it answers a question."""
+    """Return the thoughts of the model before it answers a question."""
     return f"**Reading the question**\n\nThe user said: {_short(question, 80)}\n\n"
 
 
 def complete(wish: Wish) -> Output:
-    """The output of the model.
+    """Generate the output of the model.
 
-    Raises `ValueError` for a schema that is none.
+    Raises `ValueError` for an invalid schema.
     """
     wish = replace(wish, question=wish.question[:_MAX_READ], system=wish.system[:_MAX_READ])
     thoughts = thoughts_on(wish.question) if wish.thinking else ""
@@ -155,9 +155,9 @@ def complete(wish: Wish) -> Output:
 
 
 def constrained(output: Output, wish: Wish) -> Output:
-    """The output up to the first stop sequence, with one call if the request wants no more.
+    """Cut the output at the first stop sequence; keep one call if the request wants no more.
 
-    Applies to what a script says, too.
+    This applies to the output of a script, too.
     """
     if not wish.parallel:
         output = replace(output, calls=output.calls[:1])
@@ -192,7 +192,7 @@ def _text(wish: Wish) -> str:
 
 
 def _schemas_in(text: str) -> Iterator[Any]:
-    """JSON Schemas of objects that stand in a text."""
+    """Yield JSON Schemas of objects that stand in a text."""
     decoder, at = json.JSONDecoder(), text.find("{")
     for _ in range(_MAX_SCHEMAS_TRIED):
         if at < 0:
@@ -267,7 +267,7 @@ def _is_named(name: str, question: str) -> bool:
 
 
 def _place(words: str, question: str) -> re.Match[str] | None:
-    """Where words stand in the question, as whole words."""
+    """Find words in the question, as complete words."""
     # Most do not stand there at all, and an expression is compiled for each that may.
     if words not in question:
         return None

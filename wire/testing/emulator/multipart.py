@@ -30,7 +30,7 @@ class Part:
 
 
 def parts(request: Received) -> list[Part]:
-    """The parts of a body, in their order; a body of another type is one part.
+    """Return the parts of a body, in their order; a body of another type is one part.
 
     Parts beyond the hundredth, and parts whose head is longer than 16 KiB, are left out.
     """
@@ -54,7 +54,7 @@ def parts(request: Received) -> list[Part]:
 
 
 def _divided(piece: bytes) -> tuple[bytes | None, bytes]:
-    """Head and data of a part, whose first bytes are the rest of the boundary's line."""
+    """Split a part, which begins with the rest of its boundary's line, into head and data."""
     for blank in (b"\r\n\r\n", b"\n\n"):
         at = piece.find(blank, 0, _MAX_HEAD_BYTES)
         if at >= 0:

@@ -28,7 +28,7 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     share: float = 1.0
     """Share of the requests that fail, from 0 to 1; 1: all."""
     faults: Sequence[str | Mapping[str, Any]] = ("503",)
-    """What happens to them, one at random: faults as in a script, such as `503`, `529`
+    """The faults of these requests, one at random, as in a script, such as `503`, `529`
     and `refuse`."""
     seed: int = 0
     """Of the choice: the same seed fails the same requests."""
@@ -59,7 +59,7 @@ class Failing:
         self._faults = [fault_of(each) for each in outage.faults]
 
     def fault(self) -> Fault | None:
-        """The fault of the next request; `None` if it does not fail."""
+        """Return the fault of the next request; `None` if it does not fail."""
         if self._random.random() >= self._share:
             return None
         return self._random.choice(self._faults)

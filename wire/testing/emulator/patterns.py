@@ -53,7 +53,7 @@ class _Spelled:
 
 
 def matching(pattern: Any) -> str:
-    r"""The shortest text that matches; empty if none is found.
+    r"""Return the shortest text that matches; empty if none is found.
 
     >>> matching(r"^[A-Z]{2}-\d+$"), matching("(a?){40}a{3}"), matching("(?=a)b")
     ('AA-0', 'aaa', '')
@@ -109,7 +109,7 @@ def _repeat(tree: Any, times: int, spelled: _Spelled) -> None:
 
 
 def _member(members: Any) -> str:
-    """A character of a set."""
+    """Return a character of a set."""
     kind, value = members[0]
     if kind is regex.NEGATE:
         return _outside(members[1:])
@@ -121,7 +121,7 @@ def _member(members: Any) -> str:
 
 
 def _outside(members: Any) -> str:
-    """A character that a set does not have, in either case of letters."""
+    """Return a character that a set does not have, in either case of letters."""
     for each in _CANDIDATES:
         if not any(_is_in(form, members) for form in {each, each.lower(), each.upper()}):
             return each
@@ -156,7 +156,7 @@ _CATEGORIES: Mapping[Any, Callable[[str], bool]] = {
 
 
 def _holds(kind: Any, at: int, text: str) -> bool:
-    """Whether the text is at a position as the pattern says."""
+    """Return whether the text is at a position as the pattern says."""
     if kind in (regex.AT_BEGINNING, regex.AT_BEGINNING_STRING):
         return at == 0
     if kind in (regex.AT_END, regex.AT_END_STRING):
@@ -228,7 +228,7 @@ class Search:
         return _MAX_SEARCH // len(self._program)
 
     def found(self, text: str) -> bool:
-        """Whether the pattern occurs in the text, of which `reach` characters are searched."""
+        """Return whether the pattern occurs in the first `reach` characters of the text."""
         if self._literal is not None:
             return self._literal in text
         states = self._closure([0], 0, text)
@@ -249,7 +249,7 @@ class Search:
         return frozenset(targets) if self._has_positions else self._closure(targets, 0, "")
 
     def _closure(self, states: Iterable[int], position: int, text: str) -> frozenset[int]:
-        """All instructions that are reached without a character."""
+        """Return all instructions that are reached without a character."""
         open_ones, reached = list(states), set()
         while open_ones:
             state = open_ones.pop()
@@ -323,7 +323,7 @@ class Search:
 
 
 def _fits(kind: Any, value: Any, flags: int) -> Callable[[str], bool]:
-    """Whether a character fits one item of a pattern."""
+    """Return whether a character fits one item of a pattern."""
     if kind is regex.ANY:
         return (lambda each: True) if flags & re.DOTALL else (lambda each: each != "\n")
     negated = kind is regex.NOT_LITERAL
@@ -341,7 +341,7 @@ def _fits(kind: Any, value: Any, flags: int) -> Callable[[str], bool]:
 
 
 def _is_at(kind: Any, lines: bool, position: int, text: str) -> bool:
-    """Whether a position of a pattern, such as `$`, holds; with `lines` at each line."""
+    """Return whether a position of a pattern, such as `$`, holds; with `lines` at each line."""
     if kind is regex.AT_BEGINNING and lines and position and text[position - 1] == "\n":
         return True
     if kind is regex.AT_END and text[position : position + 1] == "\n":
@@ -351,5 +351,5 @@ def _is_at(kind: Any, lines: bool, position: int, text: str) -> bool:
 
 @functools.lru_cache(maxsize=100)
 def searcher(pattern: str) -> Search:
-    """The `Search` of a pattern, remembered. Raises `Unsearchable`."""
+    """Return the `Search` of a pattern, from a cache. Raises `Unsearchable`."""
     return Search(pattern)

@@ -14,7 +14,7 @@ class Piece:
     """One piece of a prompt, such as its tools, or a message."""
 
     content: bytes
-    """What must be the same to be read from a cache."""
+    """The bytes that must be equal for a read from a cache."""
     tokens: int
     mark: str = ""
     """The kind of the request's breakpoint at its end; empty if there is none."""
@@ -52,7 +52,7 @@ class Prefixes:
         self._kept[name] = self.clock() + lifetime, lifetime
 
     def read(self, name: str) -> bool:
-        """Whether a beginning is kept; it then lives on."""
+        """Return whether a beginning is kept; it then lives on."""
         until, lifetime = self._kept.get(name, (0.0, 0.0))
         if self.clock() >= until:
             return False
@@ -61,7 +61,7 @@ class Prefixes:
 
 
 def prefixes_of(scope: str, pieces: Iterable[Piece]) -> list[Prefix]:
-    """The beginnings of a prompt, one for each piece. `scope` is what else must be the same.
+    """Return the beginnings of a prompt, one for each piece; equal ones have an equal `scope`.
 
     >>> [each.tokens for each in prefixes_of("m", [Piece(b"a", 3), Piece(b"b", 4)])]
     [3, 7]

@@ -32,7 +32,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     >>> Quota(requests=60, tokens=100_000).window
     60.0
 
-    Raises `ConfigurationError` for a value that is no positive number.
+    Raises `ConfigurationError` for a value that is not a positive number.
     """
 
     requests: int | None = None
@@ -61,7 +61,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class LimitState:
-    """What is left of one limit."""
+    """The remaining amount of one limit."""
 
     unit: str
     """`requests`, `tokens`, `input_tokens` or `output_tokens`."""
@@ -85,7 +85,10 @@ class _Bucket:
         self.left, self.at = min(float(self.limit), self.left + came_back), now
 
     def wait(self, amount: float) -> float:
-        """Seconds until `amount` is there; a larger one than the limit needs the whole bucket."""
+        """Return the seconds until `amount` is there.
+
+        An amount above the limit needs the full bucket.
+        """
         return max(0.0, (min(amount, self.limit) - self.left) * self.window / self.limit)
 
     def state(self) -> LimitState:
@@ -129,7 +132,7 @@ class Meter:
             self._use({unit: used[unit] - estimated[unit] for unit in used})
 
     def states(self) -> Sequence[LimitState]:
-        """What is left of each limit."""
+        """Return the remaining amount of each limit."""
         self._refill()
         return [bucket.state() for bucket in self._buckets]
 
@@ -144,7 +147,7 @@ class Meter:
 
 
 def _reported(keys: re.Pattern[bytes], body: bytes) -> int:
-    """The largest count of each key, added up: Gemini counts thoughts apart."""
+    """Add up the largest count of each key: Gemini counts thoughts apart."""
     largest: dict[bytes, int] = {}
     for key, count in keys.findall(body):
         largest[key] = max(largest.get(key, 0), int(count))
@@ -163,7 +166,7 @@ def _amounts(input_tokens: int, output_tokens: int) -> dict[str, int]:
 def limit_states(
     meter: Meter | None, limits: Sequence[tuple[str, int]], status: int, now: float
 ) -> Sequence[LimitState]:
-    """What the headers of a response report: the quota, or `limits` that nobody uses up."""
+    """Return the limits for the headers of a response: the quota, or the constant `limits`."""
     if meter is not None:
         return meter.states()
     return [

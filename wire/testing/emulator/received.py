@@ -61,9 +61,9 @@ class Received:
         return token.strip() if scheme.lower() == "bearer" else ""
 
     def report(self) -> dict[str, Any]:
-        """The request for `GET /_wire/requests`, without keys.
+        """Return the request for `GET /_wire/requests`, without keys.
 
-        Of a body that is no JSON, or is over a limit, it has the first 1 MiB as text.
+        A body that is not JSON, or is over a limit, is cut to its first 1 MiB, as text.
         """
         shown = masked_body(self.body)
         try:
@@ -92,7 +92,7 @@ def received(
     body: bytes,
     limits: EmulatorLimits = DEFAULT_LIMITS,
 ) -> Received:
-    """Split the target, which is a path with its query or a whole URL.
+    """Split the target, which is a path with its query or a complete URL.
 
     Raises `ValueError` for a target that is neither.
     """

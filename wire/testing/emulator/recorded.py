@@ -62,7 +62,7 @@ class Recorded:
         self._instrument.rewind()
 
     def take(self, request: Received) -> tuple[int, Fault | None]:
-        """The recorded interaction of a request, and the fault of this attempt.
+        """Return the recorded interaction of a request, and the fault of this attempt.
 
         Raises `Failed` that names the difference from the closest recorded request.
         """
@@ -77,7 +77,7 @@ class Recorded:
         return index, fault
 
     def answer(self, index: int) -> Answer:
-        """The recorded response of an interaction."""
+        """Return the recorded response of an interaction."""
         played = self._player.played(index)
         headers = tuple(
             (name, value)
@@ -88,7 +88,7 @@ class Recorded:
         return Answer(played.status, headers, pieces)
 
     def in_chunks(self, answer: Answer) -> Answer:
-        """The response in the chunks that were asked for."""
+        """Cut the response into the chunks of the setting `chunks`."""
         return replace(answer, pieces=tuple(self._instrument.chunking.cut(answer.pieces)))
 
 

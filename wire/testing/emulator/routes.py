@@ -25,7 +25,7 @@ class Route:
     parent: str = ""
     """Vertex: `projects/.../locations/.../`."""
     prefix: str = ""
-    """What stands before the path of a call, such as `/api/paas/v4`; each provider has its own."""
+    """The prefix of the path of a call, such as `/api/paas/v4`; each provider has its own."""
     generates: bool = False
     """Whether the endpoint asks for output of a model."""
 
@@ -49,12 +49,15 @@ class Path:
 
 
 def paths(*rows: tuple[str, str, Mapping[str, str]]) -> tuple[Path, ...]:
-    """A table of paths: host, regular expression, endpoint of each method."""
+    """Compile a table of paths: host, regular expression, endpoint of each method."""
     return tuple(Path(host, re.compile(pattern), endpoints) for host, pattern, endpoints in rows)
 
 
 def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -> Route | None:
-    """The route of the first path that fits, or `None`; `generating` names endpoints of models."""
+    """Return the route of the first path that fits, or `None`.
+
+    `generating` has the names of the endpoints of models.
+    """
     for row in rows:
         parts = row.pattern.fullmatch(request.path)
         if parts is None:

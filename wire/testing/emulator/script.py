@@ -67,7 +67,7 @@ class Step:
     function: Function | None = None
 
     def fits(self, number: int, route: Route, model: str, question: str) -> bool:
-        """Whether the step answers this request."""
+        """Return whether the step answers this request."""
         match = self.match
         return (
             self.left != 0
@@ -81,7 +81,7 @@ class Step:
 def choose(
     steps: Iterable[Step], request: Received, route: Route, model: str, question: str
 ) -> Step | None:
-    """The step that answers a request, which has one turn less afterwards."""
+    """Return the step that answers a request, and use up one of its turns."""
     for step in steps:
         if step.function is not None:
             result = step.function(request)
@@ -111,7 +111,7 @@ def steps_of(script: Script) -> list[Step]:
 
 
 def read(path: str | Path) -> Any:
-    """The JSON of a script's file. Raises `ConfigurationError`."""
+    """Read the JSON of a script's file. Raises `ConfigurationError`."""
     try:
         return json.loads(Path(path).read_text("utf-8"))
     except OSError as cause:

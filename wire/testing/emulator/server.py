@@ -54,7 +54,7 @@ _TRANSPORT_HEADERS = frozenset({"connection", "content-length", "transfer-encodi
 
 
 class Application(Protocol):
-    """What a server serves, besides its responses (`HttpServer.respond`)."""
+    """The application behind a server, besides its responses (`HttpServer.respond`)."""
 
     @property
     def limits(self) -> EmulatorLimits:
@@ -64,7 +64,7 @@ class Application(Protocol):
     def rejected(
         self, method: str, target: str, headers: list[tuple[str, str]], status: int, message: str
     ) -> Answer:
-        """The error for a request that is not read."""
+        """Return the error for a request that is not read."""
         ...
 
 
@@ -147,14 +147,14 @@ class HttpServer:
         headers: list[tuple[str, str]],
         body: bytes,
     ) -> Answer | LiveAnswer:
-        """The response to one request of a connection."""
+        """Respond to one request of a connection."""
         raise NotImplementedError
 
     async def on_stop(self) -> None:
-        """Called in the event loop when all connections are closed."""
+        """Run in the event loop after all connections are closed."""
 
     async def asked(self, ask: Callable[[], Answer]) -> Answer:
-        """What the application answers, asked in a worker thread."""
+        """Answer a request with the application, in a worker thread."""
         future: asyncio.Future[Answer] = self._loop.create_future()
 
         def deliver(answer: Answer) -> None:
@@ -247,11 +247,11 @@ class HttpServer:
             connection.abort()
 
     def forget(self, connection: Connection) -> None:
-        """The connection is being closed."""
+        """Remove a connection that is being closed."""
         self._connections.pop(connection, None)
 
     def served(self, connection: Connection) -> None:
-        """The connection has just answered: it has been idle for the shortest time."""
+        """Mark the connection as the last one that answered: it was idle for the shortest time."""
         if connection in self._connections:
             del self._connections[connection]
             self._connections[connection] = None
@@ -299,12 +299,12 @@ class Server(HttpServer):
         headers: list[tuple[str, str]],
         body: bytes,
     ) -> Answer | LiveAnswer:
-        """The response of the emulator."""
+        """Respond with the emulator."""
         return await self.asked(partial(self.emulator.answer, method, target, headers, body))
 
 
 def _listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises `ConfigurationError` that names what is wrong."""
+    """Open a socket that listens. Raises `ConfigurationError` that names the wrong value."""
     if type(port) is not int or not 0 <= port <= 65535:
         raise ConfigurationError(f"port: expected a number from 0 to 65535, not {quoted(port)}")
     if not isinstance(host, str):
@@ -374,7 +374,7 @@ class Connection:
         self._buffered = 0
 
     async def _exchange(self, *, crowded: bool) -> bool:
-        """One request and its response; whether another may follow."""
+        """Serve one request; return whether another may follow."""
         self._method = self._target = ""
         self._headers = []
         try:
@@ -431,7 +431,10 @@ class Connection:
         return True
 
     async def _event(self, late: str) -> Any:
-        """The next event of h11. Raises `_Rejected` with the text `late` after the deadline."""
+        """Read the next event of h11.
+
+        Raises `_Rejected` with the text `late` after the deadline.
+        """
         while (event := self._http.next_event()) is h11.NEED_DATA:
             try:
                 async with asyncio.timeout_at(self._deadline):
@@ -595,7 +598,7 @@ class Connection:
         task.cancel()
 
     def _started(self, answer: Answer | LiveAnswer) -> bytes:
-        """Status line and headers."""
+        """Encode status line and headers."""
         head = _head_of(answer, self._owner.name)
         response = h11.Response(
             status_code=answer.status, headers=head, reason=_reason(answer.status)
@@ -612,7 +615,7 @@ class Connection:
 
 
 def _head_of(answer: Answer | LiveAnswer, server: str) -> list[tuple[str, str]]:
-    """The headers of a response, with its length if the length is known."""
+    """Return the headers of a response, with its length if the length is known."""
     kept = [(name, value) for name, value in answer.headers if name not in _TRANSPORT_HEADERS]
     length = (
         [("content-length", str(len(answer.body)))]

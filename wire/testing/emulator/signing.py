@@ -9,12 +9,12 @@ import hmac
 
 
 def mac(seed: int, message: bytes) -> bytes:
-    """32 bytes that depend on the message and the seed alone."""
+    """Return 32 bytes that depend on the message and the seed alone."""
     return hmac.new(f"wire emulator {seed}".encode(), message, hashlib.sha256).digest()
 
 
 def decoded(signature: str) -> bytes | None:
-    """The bytes of a signature in either base64 alphabet, padded or not; `None` if it has none.
+    """Decode a signature in either base64 alphabet, padded or not; return `None` if it is invalid.
 
     Google's clients send signatures back in the URL-safe alphabet.
     """

@@ -28,11 +28,11 @@ class Source:
 
 
 PAGE = Source("https://example.com/", "example.com")
-"""What the small model finds."""
+"""The page that the small model finds."""
 
 
 def found(sources: Sequence[Source], text: str, *, searches: bool) -> Sequence[Source]:
-    """The sources of an answer: those of its script, else a page if the request lets it search.
+    """Return the sources of an answer: those of its script, else a page if it may search.
 
     >>> [source.title for source in found((), "It ebbs.", searches=True)]
     ['example.com']
@@ -41,7 +41,7 @@ def found(sources: Sequence[Source], text: str, *, searches: bool) -> Sequence[S
 
 
 def segments(text: str, sources: Iterable[Source]) -> Iterator[tuple[str, list[Source]]]:
-    """The text in pieces, each with the sources of the whole piece.
+    """Yield the text in pieces, each with the sources of the complete piece.
 
     >>> tide = Source("https://a.example/", cites="at five")
     >>> [(piece, len(cited)) for piece, cited in segments("It ebbs at five.", [tide])]

@@ -64,10 +64,10 @@ class Remembered:
             self._values.popitem(last=False)
 
     def get(self, key: Hashable, default: Any = None) -> Any:
-        """The value of a key."""
+        """Return the value of a key."""
         return self._values.get(key, default)
 
     def counted(self, key: Hashable) -> int:
-        """How often this was called with the key."""
+        """Count the calls with this key; return the number."""
         self[key] = number = self.get(key, 0) + 1
         return int(number)

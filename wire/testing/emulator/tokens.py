@@ -17,7 +17,7 @@ _MEDIA = (
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a text.
+    """Split a text into tokens.
 
     >>> tokens("Hello, world!")
     ['Hell', 'o', ',', ' worl', 'd', '!']
@@ -26,14 +26,14 @@ def tokens(text: str) -> list[str]:
 
 
 def count(text: str) -> int:
-    """How many tokens a text has; estimated beyond a million characters."""
+    """Count the tokens of a text; the number is estimated beyond a million characters."""
     if len(text) > _MAX_COUNTED:
         return count(text[:_MAX_COUNTED]) * len(text) // _MAX_COUNTED
     return len(tokens(text))
 
 
 def media_cost(mime_type: str) -> tuple[str, int]:
-    """Modality and tokens of one piece of media.
+    """Return modality and tokens of one piece of media.
 
     >>> media_cost("image/png"), media_cost("application/zip")
     (('IMAGE', 258), ('TEXT', 100))

@@ -64,7 +64,7 @@ class _Unused:
 
 
 def example(schema: Any, hints: Hints | None = None, *, every: bool = True) -> Any:
-    """A value that a schema allows, with `every` property or with the required ones alone.
+    """Build a value that a schema allows, with `every` property or with the required ones alone.
 
     >>> days = {"type": "integer", "minimum": 2}
     >>> example({"type": "OBJECT", "properties": {"city": {"type": "STRING"}, "days": days}})
@@ -129,7 +129,7 @@ def _value(node: Any, root: Any, name: str, left: _Unused, every: bool, depth: i
 
 
 def _resolved(node: Mapping[str, Any], root: Any, left: _Unused) -> Mapping[str, Any]:
-    """The node with its reference followed and its `allOf` merged."""
+    """Follow the reference of a node, and merge its `allOf`."""
     left.follow()
     seen = 0
     while "$ref" in node or "ref" in node:

@@ -101,19 +101,19 @@ class Generation(Protocol):
 
     @property
     def wish(self) -> Wish:
-        """What is asked of the small model."""
+        """The input of the small model."""
         ...
 
     def render(self, output: Output, id: str) -> Answer:
-        """The response with output of the small model, or of a script's `say`."""
+        """Render output of the small model, or of a script's `say`, as a response."""
         ...
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
-        """The response with a script's `answer`: one body in the vendor's format."""
+        """Render a script's `answer`: one body in the vendor's format."""
         ...
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
-        """The response with a script's `stream`: events in the vendor's format."""
+        """Render a script's `stream`: events in the vendor's format."""
         ...
 
 
@@ -126,18 +126,18 @@ class Vendor(Protocol):
         ...
 
     def route(self, request: Received) -> Route | None:
-        """The endpoint of a request, or `None` if the vendor does not have its path."""
+        """Return the endpoint of a request, or `None` if the vendor does not have its path."""
         ...
 
     def recognises(self, request: Received) -> bool:
-        """Whether the vendor's own clients send such a request.
+        """Return whether the vendor's own clients send such a request.
 
         Decides between vendors that have the same path, and who answers 404 for an unknown path.
         """
         ...
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """The 404 for an unknown path, or the 405 for a route that lacks the method."""
+        """Return the 404 for an unknown path, or the 405 for a route that lacks the method."""
         ...
 
     def authorise(self, request: Received, route: Route) -> None:
@@ -153,38 +153,38 @@ class Vendor(Protocol):
         ...
 
     def body_answer(self, value: Any, status: int) -> Answer:
-        """A response whose body is a script's JSON value, unchanged."""
+        """Return a response whose body is a script's JSON value, unchanged."""
         ...
 
     def error(self, failure: Failure) -> dict[str, Any]:
-        """The error object, as it stands in a stream."""
+        """Return the error object, as it stands in a stream."""
         ...
 
     def error_answer(self, failure: Failure) -> Answer:
-        """The error response."""
+        """Return the error response."""
         ...
 
     def storage_full(self) -> Answer:
-        """The quota error for a request that would store more than the emulator's limits allow."""
+        """Return the quota error for a request that exceeds the storage of the emulator."""
         ...
 
     def error_event(self, failure: Failure) -> bytes:
-        """The error as an event of a stream."""
+        """Encode the error as an event of a stream."""
         ...
 
     def frame(self, data: bytes) -> bytes:
-        """One event of a stream with these data, which need not be JSON."""
+        """Encode one event of a stream with these data, which need not be JSON."""
         ...
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
-        """The response with what the vendor adds to every response."""
+        """Add the fields and headers that the vendor adds to every response."""
         ...
 
 
 def vendor_of(
     request: Received, vendors: Iterable[Vendor], wires: frozenset[str] = frozenset()
 ) -> tuple[Vendor, Route | None]:
-    """The vendor that has the path of a request, and its endpoint.
+    """Return the vendor that has the path of a request, and its endpoint.
 
     Among several, and for a path that none has, it is the one whose clients send such a request,
     else one that speaks one of `wires`, else the first.
@@ -197,5 +197,5 @@ def vendor_of(
 
 
 def retry_after_header(failure: Failure) -> dict[str, str]:
-    """The header `retry-after` of a failure, if it has one."""
+    """Return the header `retry-after` of a failure, if it has one."""
     return {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}

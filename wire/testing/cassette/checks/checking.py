@@ -69,7 +69,7 @@ def check(
     """List the findings in the bytes of a cassette file.
 
     `side_files` are the names of the files in its folder of side files, `allowed` values that are
-    no secrets.
+    not secrets.
     """
     text = data.decode("utf-8-sig", "replace")
     found = [Finding(name, hit.line, "secret", hit.path, hit.kind) for hit in scan(text, allowed)]
@@ -91,7 +91,7 @@ def check(
 
 
 class _Lines:
-    """The lines on which values, or their keys, begin; found when the first is asked for."""
+    """The lines on which values, or their keys, begin; computed at the first access."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,7 +110,7 @@ class _Lines:
 
 
 def _format_faults(text: str, name: str, lines: _Lines, error: CassetteError) -> list[Finding]:
-    """All faults of the keys and values; what `load` says of a file that has other faults."""
+    """Yield all faults of the keys and values; for other faults, the error of `load`."""
     found: list[Finding] = []
     try:
         json.loads(text)
@@ -134,7 +134,7 @@ class _Version(msgspec.Struct):
 
 
 def _faults(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Fault]]:
-    """Yields each fault of a value: the path of the value, that of what has the line, and the rest.
+    """Yield each fault of a value: the path of the value, that of what has the line, and the rest.
 
     The decoder stops at the first fault, so each field and each item is decoded alone.
     """
@@ -173,7 +173,7 @@ def _faults(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Fau
 
 @functools.cache
 def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The types of the fields, as of a field that is given."""
+    """Return the types of the fields without `UNSET`, as for a field that is present."""
     hints = get_type_hints(struct, include_extras=True)
     return {
         name: next(each for each in get_args(hint) if each is not msgspec.UnsetType)
@@ -184,7 +184,7 @@ def _hints(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _fault(kind: Any, raw: bytes, path: Path) -> Iterator[tuple[Path, Path, Fault]]:
-    """Yields the first fault of a value."""
+    """Yield the first fault of a value."""
     try:
         decoder(kind).decode(raw)
     except msgspec.ValidationError as cause:
@@ -206,7 +206,10 @@ def _incomplete(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Fi
 
 
 def _repeated(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding]:
-    """Equal requests. Their responses are played in recorded order, whoever sends them."""
+    """Yield equal requests.
+
+    Their responses are played in recorded order, whoever sends them.
+    """
     match, equal = Match(), defaultdict[str, list[int]](list)
     for index, each in enumerate(cassette.interactions):
         request = each.request
@@ -237,5 +240,5 @@ def _drift(cassette: CassetteFile, name: str, lines: _Lines) -> Iterator[Finding
 
 
 def is_cassette(data: bytes) -> bool:
-    """Whether a JSON file is a cassette, also one that breaks the format."""
+    """Return whether a JSON file is a cassette, also one that breaks the format."""
     return re.match(rb'\s*\{\s*"wire_cassette"', data.removeprefix(b"\xef\xbb\xbf")) is not None

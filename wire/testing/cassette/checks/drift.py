@@ -95,7 +95,7 @@ def drift(interaction: Interaction) -> list[Drift]:
 def _in_body(
     place: str, body: Body | UnsetType, endpoint: Endpoint, whole: str, event: str
 ) -> Iterator[Drift]:
-    """Yields what one body has that the structs of these names do not know."""
+    """Yield what one body has that the structs of these names do not know."""
     kind, event_kind = endpoint.struct(whole), endpoint.struct(event)
     if body is UNSET or kind is None:
         return
@@ -160,9 +160,7 @@ def _decoded(
 def _values(
     struct: Any, path: str, known: dict[str, frozenset[str]], received: Any, misfits: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yields unknown enum values with their paths; adds the paths of values of a wrong type to
-    `misfits`.
-    """
+    """Yield unknown enum values with their paths; add the paths of wrong types to `misfits`."""
     if isinstance(struct, WireStruct):
         names = zip(struct.__struct_encode_fields__, struct.__struct_fields__, strict=True)
         for key, field in names:
@@ -188,7 +186,7 @@ def _values(
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yields a text, or the texts of a list."""
+    """Yield a text, or the texts of a list."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):
@@ -211,7 +209,7 @@ def _is_stream(body: Body) -> bool:
 
 
 def _events(body: Body) -> list[tuple[str, bytes]]:
-    """The name and the data of each complete event."""
+    """Return the name and the data of each complete event."""
     decoder = Decoder()
     events = [*decoder.feed(body_bytes(body)), *decoder.close()]
     return [(each.event, each.data) for each in events if not (each.blank or each.cut)]
@@ -237,9 +235,9 @@ class Change(NamedTuple):
     `event NAME, $...` in a stream whose events have names. `[*]` stands for all items of a list.
     """
     recorded: str
-    """What the recording has; empty if it has nothing there."""
+    """The value in the recording; empty if it has none there."""
     live: str
-    """What the live response has; empty if it has nothing there."""
+    """The value in the live response; empty if it has none there."""
 
     def __str__(self) -> str:
         if not self.live:
@@ -269,7 +267,7 @@ def changes(recorded: Response, live: Response) -> list[Change]:
 
 
 class _Place:
-    """What is at one path of a response, in all events and at all indices together."""
+    """The values at one path of a response, in all events and at all indices together."""
 
     def __init__(self, parent: str = "") -> None:
         self.parent = parent
@@ -285,7 +283,7 @@ _Shape = dict[str, _Place]
 
 
 def _shape(response: Response) -> _Shape:
-    """What is compared, by path."""
+    """Return the values that are compared, by path."""
     shape: _Shape = {}
     _add(shape, "status", str(response.status))
     _add(shape, "end", response.end)
@@ -324,7 +322,7 @@ def _add_event(shape: _Shape, name: str, data: bytes) -> None:
 def _add_value(
     shape: _Shape, value: Any, path: str, parent: str = "", key: str = "", depth: int = 0
 ) -> None:
-    """Adds the types and enum values of a JSON value, down to a depth that no vendor sends."""
+    """Add the types and enum values of a JSON value, down to a depth that no vendor sends."""
     if isinstance(value, str) and key in _enum_keys() and _TERM.fullmatch(value):
         _add(shape, path, json.dumps(value), parent)
         return
@@ -349,7 +347,7 @@ _FREE_KEYS = frozenset({"args", "arguments", "input", "metadata", "labels", "par
 
 @functools.cache
 def _enum_keys() -> frozenset[str]:
-    """The keys that are an enum in a struct of any wire."""
+    """Return the keys that are an enum in a struct of any wire."""
     return frozenset(
         field.partition(".")[2] for fields in _known_values().values() for field in fields
     )

@@ -24,7 +24,7 @@ class Endpoint(NamedTuple):
     """Name of the struct of an event, if it is not that of the answer."""
 
     def struct(self, name: str) -> type[WireStruct] | None:
-        """The struct of a name."""
+        """Return the struct of a name."""
         found: type[WireStruct] | None = None
         if name:
             found = getattr(importlib.import_module(_TYPES[self.wire]), name)
@@ -123,7 +123,7 @@ _ANTHROPIC = _rows(
 
 
 def endpoint_of(method: str, url: str, headers: Mapping[str, str]) -> Endpoint | None:
-    """The endpoint of a request; `None` if it belongs to none of the wires.
+    """Return the endpoint of a request; `None` if it belongs to none of the wires.
 
     >>> endpoint_of("POST", "https://api.openai.com/v1/responses", {}).answer
     'Response'

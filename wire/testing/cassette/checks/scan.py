@@ -38,7 +38,7 @@ _MIN_DISTINCT = 6
 
 
 class Hit(NamedTuple):
-    """What looks like a secret, without its value."""
+    """The place and the kind of a text that looks like a secret, without its value."""
 
     line: int
     """Line of the file, from 1."""
@@ -55,7 +55,7 @@ class Hit(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """A value that is no secret, although it looks like one."""
+    """A value that looks like a secret, but is not one."""
 
     kind: str
     """As `Hit.kind`."""
@@ -116,7 +116,7 @@ def _digest(value: str) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """The text of a file to scan; one character for each byte if it is not UTF-8."""
+    """Decode a file to scan; one character for each byte if it is not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -142,10 +142,9 @@ _USUAL_PASSWORDS = frozenset({"password", "passwd", "secret", "postgres", "fooba
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value says that it is none: masked, made for an example, or of one character.
+    """Return whether a value says that it is not a secret.
 
-    >>> [is_placeholder(each) for each in ("sk-fake-1234", "***", "<API_KEY>", "sk-Zm8Qw2Lx90")]
-    [True, True, True, False]
+    It is masked, made for an example, or of one character.
     """
     return (
         _PLACEHOLDER.search(value) is not None
@@ -167,13 +166,13 @@ def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
     if depth:
         for word in _BASE64.finditer(text):
             for _, kind, value in _found_in(_decoded(word[0]), depth - 1):
-                # The base64 of Basic is told as such, and so is a JWT.
+                # The base64 of Basic is reported as such, and so is a JWT.
                 if not any(word.start() < stop and start < word.end() for start, stop in taken):
                     yield word.start(), kind.removesuffix(_IN_BASE64) + _IN_BASE64, value
 
 
 def _matches(text: str) -> Iterator[tuple[tuple[int, int], str, str]]:
-    """Yields the span, the kind and the value of each secret."""
+    """Yield the span, the kind and the value of each secret."""
     lower = text.lower()
     for form in _FORMS:
         if not any(word in lower for word in form.words):
@@ -198,7 +197,7 @@ def _matches(text: str) -> Iterator[tuple[tuple[int, int], str, str]]:
 
 
 def _pem(text: str, begin: re.Match[str]) -> str:
-    """The base64 of a PEM block, of which the form has the first line only."""
+    """Return the base64 of a PEM block, of which the form has the first line only."""
     block = text[begin.end() :].partition("-----END")[0]
     return re.sub(r"\\[nr]|[^A-Za-z0-9+/=]", "", block)
 
@@ -212,19 +211,19 @@ def _is_random(value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Whether a value has letters and digits: names of models, words and constants have few."""
+    """Return whether a value has letters and digits, unlike most names, words and constants."""
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def _is_basic(value: str) -> bool:
-    """Whether base64 is a user and a password."""
+    """Return whether base64 is a user and a password."""
     user, colon, password = _decoded(value).partition(":")
     is_text = (user + password).isprintable()
     return bool(colon and password) and is_text and not is_placeholder(user + password)
 
 
 def _has_cookie(value: str) -> bool:
-    """Whether a header has a cookie with a value that is no placeholder."""
+    """Return whether a header has a cookie with a value that is not a placeholder."""
     cookies = (each.strip().partition("=") for each in value.split(";"))
     return any(
         re.fullmatch(r"[\w.-]+", name) and len(content) >= 8 and not is_placeholder(content)
@@ -246,9 +245,9 @@ def _is_password(value: str) -> bool:
 
 
 def _decoded(word: str) -> str:
-    """What base64 holds, inflated if it is gzip; one character for each byte."""
+    """Decode base64, and inflate gzip; one character for each byte."""
     letters = word.rstrip("=").translate(str.maketrans("-_", "+/"))
-    if len(letters) % 4 == 1:  # cut off, or no base64: the rest may be
+    if len(letters) % 4 == 1:  # cut off, or not base64: the rest may be
         letters = letters[:-1]
     data = base64.b64decode(letters + "=" * (-len(letters) % 4))
     if data.startswith(b"\x1f\x8b"):
@@ -324,7 +323,7 @@ class _Part(NamedTuple):
     """The name of the header, cookie or parameter that has the text as its value."""
 
     def found(self) -> Iterator[_Found]:
-        """Yields each secret."""
+        """Yield each secret."""
         yield from _found_in(self.text)
         others = list(itertools.islice(unescaped(self.text), 1, None)) if self._is_one else []
         if self.name:
@@ -337,14 +336,14 @@ class _Part(NamedTuple):
         return len(self.marks) == 1
 
     def place(self, at: int, kind: str) -> tuple[int, str, str]:
-        """The line, the kind and the JSON path of what begins at an offset."""
+        """Return the line, the kind and the JSON path of the text at an offset."""
         index = bisect.bisect_right(self.marks, at, key=lambda mark: mark[0]) - 1
         _, line, path = self.marks[index]
         return line, kind, "" if path is None else shown(path)
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    """Yields the texts to search."""
+    """Yield the texts to search."""
     lines = list(io.StringIO(text))  # at LF only, unlike `splitlines`
     yield _joined((line, number, None) for number, line in enumerate(lines, 1))
     if text.lstrip()[:1] in ("{", "["):
@@ -377,7 +376,7 @@ _DATA = re.compile(r"^\s*(?:- )?data: ?(\{.*\})\s*$")
 
 
 def _blocks(lines: list[str]) -> Iterator[_Part]:
-    """Yields what stands on several lines: base64, folded texts of YAML, and events of streams."""
+    """Yield texts that span several lines: base64, folded texts of YAML, and events of streams."""
     block: list[_Piece] = []
     folded: list[_Piece] = []
     events: list[_Piece] = []
@@ -413,7 +412,7 @@ def _folded(pieces: list[_Piece]) -> Iterator[_Part]:
 
 
 def _strings(text: str) -> Iterator[_Piece]:
-    """Yields the strings of a JSON file, keys included; none of a file that is not JSON."""
+    """Yield the strings of a JSON file, keys included. A file that is not JSON has none."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -433,7 +432,7 @@ _MIN_KEY = 16
 
 
 def _string_parts(strings: list[_Piece]) -> Iterator[_Part]:
-    """Yields the strings of a JSON file, and those that one client joins."""
+    """Yield the strings of a JSON file, and those that one client joins."""
     names = {
         path[:-1]: value
         for value, _, path in strings
@@ -448,7 +447,7 @@ def _string_parts(strings: list[_Piece]) -> Iterator[_Part]:
 
 
 def _name_of(path: Path, names: dict[Path, str]) -> str:
-    """What a header, cookie or parameter with this value begins with in a request."""
+    """Return the text before this value of a header, cookie or parameter in a request."""
     steps = [step for step in path if isinstance(step, str)]
     holders = [step.lower() for step in steps[-3:-1]]
     name = names.get(path[:-1], "") if steps[-1:] == ["value"] else steps[-1] if steps else ""
@@ -462,7 +461,7 @@ def _name_of(path: Path, names: dict[Path, str]) -> str:
 
 
 def _events(pieces: Iterable[_Piece]) -> Iterator[_Part]:
-    """Yields the texts that a client joins from the JSON of events."""
+    """Yield the texts that a client joins from the JSON of events."""
     leaves: list[_Piece] = []
     for index, (data, line, place) in enumerate(pieces):
         try:
@@ -485,7 +484,7 @@ def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 
 
 def _together(strings: list[_Piece]) -> Iterator[_Part]:
-    """Joins the texts of which the paths differ in list indexes only: in all of them, or in one.
+    """Join the texts of which the paths differ in list indexes only: in all of them, or in one.
 
     A stream has a piece of a text in each event, a cassette has a line of a body in each string.
     """
@@ -499,7 +498,7 @@ def _together(strings: list[_Piece]) -> Iterator[_Part]:
 
 
 def _without_indexes(path: Path, count: int | None) -> Path:
-    """Replaces the indexes after the first, which is that of the interaction."""
+    """Replace the indexes after the first, which is that of the interaction."""
     at = [index for index, step in enumerate(path) if isinstance(step, int)]
     starred = set(at[1:] if len(at) > 1 else at)
     if count is not None:

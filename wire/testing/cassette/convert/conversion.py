@@ -56,7 +56,7 @@ class Converted(NamedTuple):
 
 
 class NothingToConvert(CassetteError):
-    """A file is no recording, or has the wanted format already."""
+    """A file is not a recording, or has the wanted format already."""
 
 
 class Recording(NamedTuple):
@@ -70,7 +70,7 @@ class Recording(NamedTuple):
 
 
 def convert(data: bytes, name: str, to: Format = "wire") -> Converted:
-    """Converts the bytes of a recording, of a format that its content shows, to another format.
+    """Convert the bytes of a recording, of a format that its content shows, to another format.
 
     Raises `CassetteError` with `name`, line and path of what is malformed, and of a known secret
     in what would be written: those of the recorded requests, and the values of environment
@@ -89,7 +89,7 @@ def convert(data: bytes, name: str, to: Format = "wire") -> Converted:
 
 
 def read_recording(data: bytes, name: str) -> Recording:
-    """Reads a recording of any format; a file compressed with gzip is decompressed.
+    """Read a recording of any format; a file compressed with gzip is decompressed.
 
     Raises as `convert`, and `NothingToConvert` for valid JSON or YAML of another kind.
     """
@@ -138,7 +138,7 @@ def _plain(data: bytes, name: str) -> bytes:
 
 
 def _reason(error: StreamInvalid | LimitError) -> str:
-    """The message without its end, which names an option of clients."""
+    """Return the message without its end, which names an option of clients."""
     return error.message.partition(";")[0]
 
 
@@ -220,7 +220,7 @@ def _interaction(exchange: Exchange, notes: Notes) -> Interaction:
 
 
 def _check_headers(exchange: Exchange, owner: str, kept: dict[str, str]) -> None:
-    """Raises for a header that no client could send, or read in the replay."""
+    """Raise for a header that no client could send, or read in the replay."""
     for name, value in kept.items():
         if not _HEADER_VALUE.fullmatch(value):
             raise FaultAt(
@@ -229,7 +229,7 @@ def _check_headers(exchange: Exchange, owner: str, kept: dict[str, str]) -> None
 
 
 def _unredacted(headers: Headers) -> Headers:
-    """A redacted content type would tell the client of the replay a wrong one."""
+    """Remove redacted headers: a redacted content type would mislead the client of the replay."""
     return [pair for pair in headers if not _REDACTED.fullmatch(pair[1])]
 
 
@@ -240,7 +240,7 @@ def _drop_headers(owner: str, headers: Headers, kept: dict[str, str], notes: Not
 
 
 def _without_coding(exchange: Exchange) -> tuple[Headers, str]:
-    """Removes `content-encoding` from the headers of a body that is stored decoded.
+    """Remove `content-encoding` from the headers of a body that is stored decoded.
 
     Recorders leave it there. Returns the headers, and the coding that was removed.
     """
@@ -269,7 +269,7 @@ def _is_plain(body: bytes, coding: str) -> bool:
 
 
 def _learn(exchange: Exchange, known: Known) -> None:
-    """Learns the secrets of a request, but for placeholders of another recorder."""
+    """Learn the secrets of a request, but not placeholders of another recorder."""
     pairs = exchange.sent.headers
     known.learn_request(
         _url_without_placeholders(exchange.sent.url),
@@ -294,7 +294,10 @@ def _url_without_placeholders(url: str) -> str:
 
 
 def _blocks(interactions: Iterable[Interaction], known: Known, name: str) -> list[str]:
-    """Returns the text of each interaction; raises for one that contains a known secret."""
+    """Return the text of each interaction.
+
+    Raises `CassetteError` for an interaction that contains a known secret.
+    """
     blocks = []
     for index, each in enumerate(interactions):
         made = whole_block(each)

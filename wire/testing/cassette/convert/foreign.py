@@ -1,6 +1,4 @@
-"""What the readers of foreign recordings share: a value with its path, and the exchanges that they
-return.
-"""
+"""Types shared by the readers of foreign recordings: a value with its path, and an exchange."""
 
 from __future__ import annotations
 
@@ -42,22 +40,22 @@ class Exchange(NamedTuple):
 
 
 class Notes:
-    """What a conversion does not keep: each kind once, with the number of places."""
+    """Notes on the parts that a conversion drops: each kind once, with the number of places."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._dropped: dict[str, dict[str, None]] = {}
 
     def add(self, note: str, times: int = 1) -> None:
-        """Adds a note; equal ones are counted."""
+        """Add a note; equal ones are counted."""
         self._counts[note] += times
 
     def drop(self, owner: str, name: str) -> None:
-        """Adds the name of a header or field that is not kept."""
+        """Add the name of a header or field that is not kept."""
         self._dropped.setdefault(owner, {})[name[:100]] = None
 
     def listed(self) -> list[str]:
-        """Returns the notes, those with names last."""
+        """Return the notes, those with names last."""
         counted = [
             note if times == 1 else f"{note} ({times} times)"
             for note, times in self._counts.items()
@@ -84,11 +82,11 @@ class At(NamedTuple):
         return shown(self.path)
 
     def fault(self, message: str) -> FaultAt:
-        """The error of this value."""
+        """Return the error of this value."""
         return FaultAt(self.path, message)
 
     def expected(self, what: str) -> FaultAt:
-        """The error of a wrong type. The value itself may be a secret and is not shown."""
+        """Return the error of a wrong type. The value itself may be a secret and is not shown."""
         kind = "null" if self.none else type(self.value).__name__
         return self.fault(f"expected {what}, not {'str' if kind == 'Plain' else kind}")
 
@@ -103,7 +101,7 @@ class At(NamedTuple):
         return isinstance(self.value, dict)
 
     def child(self, key: str) -> At:
-        """The value of a key."""
+        """Return the value of a key."""
         if not isinstance(self.value, dict):
             raise self.expected("a mapping")
         if key not in self.value:
@@ -111,31 +109,31 @@ class At(NamedTuple):
         return At(self.value[key], (*self.path, key))
 
     def first(self, *keys: str) -> At:
-        """The value of the first key that is present; it must be one of them."""
+        """Return the value of the first key that is present; it must be one of them."""
         key = next((each for each in keys if each in self), keys[0])
         return self.child(key)
 
     def get(self, key: str) -> At | None:
-        """The value of a key, `None` if it is missing or null."""
+        """Return the value of a key, `None` if it is missing or null."""
         if key not in self:
             return None
         child = self.child(key)
         return None if child.none else child
 
     def items(self) -> Iterator[At]:
-        """The items of a list."""
+        """Return an iterator over the items of a list."""
         if not isinstance(self.value, list):
             raise self.expected("a list")
         return (At(each, (*self.path, index)) for index, each in enumerate(self.value))
 
     def pairs(self) -> Iterator[tuple[str, At]]:
-        """The keys and values of a mapping."""
+        """Return an iterator over the keys and values of a mapping."""
         if not isinstance(self.value, dict):
             raise self.expected("a mapping")
         return ((str(key), At(each, (*self.path, key))) for key, each in self.value.items())
 
     def text(self) -> str:
-        """A text. A number without quotes counts as one in a header."""
+        """Return the value as a text. A number without quotes counts as one in a header."""
         if isinstance(self.value, str):
             return str(self.value)
         if isinstance(self.value, int | float) and not isinstance(self.value, bool):
@@ -148,14 +146,14 @@ class At(NamedTuple):
         raise self.expected("a text")
 
     def status(self) -> int:
-        """An HTTP status."""
+        """Return the value as an HTTP status."""
         value = resolved(self.value)
         if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 999:
             return value
         raise self.fault("expected an HTTP status from 100 to 999")
 
     def url(self) -> str:
-        """An absolute URL."""
+        """Return the value as an absolute URL."""
         text = self.text()
         try:
             parts = urlsplit(text)
@@ -166,7 +164,7 @@ class At(NamedTuple):
         return text
 
     def utf8(self) -> bytes:
-        """The bytes of a text, or bytes as they are."""
+        """Encode a text as UTF-8; return bytes unchanged."""
         if isinstance(self.value, bytes):
             return self.value
         try:
@@ -175,7 +173,7 @@ class At(NamedTuple):
             raise self.fault(f"character {cause.start} is half of a surrogate pair") from None
 
     def base64(self) -> bytes:
-        """The bytes of a text in base64, which may be broken into lines."""
+        """Decode a text in base64, which may be broken into lines."""
         try:
             return binascii.a2b_base64("".join(self.text().split()), strict_mode=True)
         except ValueError as cause:
@@ -183,12 +181,12 @@ class At(NamedTuple):
 
 
 def base64_text(data: bytes) -> str:
-    """Returns bytes in base64, on one line."""
+    """Return bytes in base64, on one line."""
     return base64.b64encode(data).decode()
 
 
 def reason_phrase(status: int) -> str:
-    """Returns the standard phrase of a status, as in `200 OK`; empty for an unknown one."""
+    """Return the standard phrase of a status, as in `200 OK`; empty for an unknown one."""
     try:
         return http.HTTPStatus(status).phrase
     except ValueError:

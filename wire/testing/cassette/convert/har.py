@@ -43,14 +43,14 @@ _ENDS: tuple[tuple[str, End], ...] = (
 
 
 def is_har(file: At) -> bool:
-    """Whether a document is a HAR."""
+    """Return whether a document is a HAR."""
     return "log" in file and "entries" in file.child("log")
 
 
 def read_har(file: At, notes: Notes) -> Iterator[Exchange]:
-    """Yields the exchanges of a HAR; raises `Fault` with the path of what is malformed.
+    """Yield the exchanges of a HAR; raises `Fault` with the path of what is malformed.
 
-    An entry that is no exchange over HTTP with its bodies is left out, with a note.
+    An entry that is not an HTTP exchange with its bodies is left out, with a note.
     """
     log = file.child("log")
     version = log.get("version")
@@ -81,7 +81,7 @@ def read_har(file: At, notes: Notes) -> Iterator[Exchange]:
 
 
 def write_har(interactions: Iterable[Interaction], notes: Notes) -> str:
-    """Returns a HAR 1.2 as an indented JSON document."""
+    """Return a HAR 1.2 as an indented JSON document."""
     entries = [_entry(each, notes) for each in interactions]
     creator = {"name": "wire", "version": VERSION}
     har = {"log": {"version": "1.2", "creator": creator, "entries": entries}}
@@ -95,7 +95,7 @@ def write_har(interactions: Iterable[Interaction], notes: Notes) -> str:
 
 
 def _unusable(entry: At, request: At, response: At) -> str:
-    """Why an entry cannot be replayed; empty if it can."""
+    """Return the reason why an entry cannot be replayed; empty if it can."""
     kind = entry.get("_resourceType")
     status = response.child("status")
     if (
@@ -229,7 +229,7 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
         if encoding:
             written_request["postData"]["_encoding"] = encoding["encoding"]
             del written_request["postData"]["encoding"]
-            notes.add("a request that is no text is in base64, which other programs may not decode")
+            notes.add("a binary request is in base64, which other programs may not decode")
     text, encoding = _text(received)
     written_response: dict[str, Any] = {
         "status": response.status,
@@ -263,7 +263,7 @@ def _entry(interaction: Interaction, notes: Notes) -> dict[str, Any]:
 
 
 def _date(milliseconds: int) -> str:
-    """A time after 1970 as ISO 8601."""
+    """Format a time after 1970 as ISO 8601."""
     moment = _EPOCH + timedelta(milliseconds=milliseconds)
     return f"{moment.isoformat(timespec='milliseconds')}Z"
 

@@ -60,7 +60,7 @@ REWRITTEN = "a JSON body is stored as a value: it is written as compact JSON, no
 
 
 def is_vcr(file: At) -> bool:
-    """Whether a document has one of the layouts."""
+    """Return whether a document has one of the layouts."""
     return (
         "interactions" in file
         or "http_interactions" in file
@@ -74,7 +74,7 @@ def is_vcr(file: At) -> bool:
 
 
 def read_vcr(file: At, notes: Notes) -> Iterator[Exchange]:
-    """Yields the exchanges of a document; raises `Fault` with the path of what is malformed."""
+    """Yield the exchanges of a document; raises `Fault` with the path of what is malformed."""
     for each, request, response in _interactions(file, notes):
         try:
             yield _exchange(each, request, response, notes)
@@ -83,7 +83,7 @@ def read_vcr(file: At, notes: Notes) -> Iterator[Exchange]:
 
 
 def write_vcr(interactions: Iterable[Interaction], notes: Notes) -> str:
-    """Returns a YAML document in the layout of vcrpy 1.0 and later.
+    """Return a YAML document in the layout of vcrpy 1.0 and later.
 
     Raises `CassetteError` if PyYAML is not installed.
     """
@@ -121,7 +121,7 @@ def _interactions(file: At, notes: Notes) -> Iterator[tuple[At, At, At]]:
 
 
 def _in_time_order(file: At) -> list[At]:
-    """Returns the interactions in the order of `recorded_at`: cassetter sorts them by URL."""
+    """Return the interactions in the order of `recorded_at`: cassetter sorts them by URL."""
     interactions = [] if file.none else list(file.items())
     times = [_time(each) for each in interactions]
     in_order = sorted((time, index) for index, time in enumerate(times) if time is not None)
@@ -205,7 +205,7 @@ def _headers(owner: At) -> Headers:
 
 
 def _body(owner: At, notes: Notes) -> tuple[bytes, bool]:
-    """Returns the bytes of a body, and whether they are stored decoded."""
+    """Return the bytes of a body, and whether they are stored decoded."""
     if "parsed_body" in owner:
         return _json(owner.child("parsed_body"), notes), True
     content = owner.get("content")
@@ -254,7 +254,7 @@ def _no_string(body: At) -> bytes:
 
 
 def _typed(body: At, notes: Notes) -> bytes:
-    """The body of a cassette of cassetter."""
+    """Return the body of a cassette of cassetter."""
     kind = body.child("type").text()
     if kind == "none":
         return b""
@@ -311,7 +311,7 @@ def _written(interaction: Interaction, notes: Notes) -> dict[str, Any]:
 
 
 def _text_or_bytes(data: bytes) -> str | bytes:
-    """A text is readable in YAML, and vcrpy encodes it as UTF-8."""
+    """Decode UTF-8, which stays readable in YAML; vcrpy encodes a text as UTF-8."""
     try:
         return data.decode()
     except UnicodeDecodeError:

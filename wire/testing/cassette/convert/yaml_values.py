@@ -47,7 +47,7 @@ class Plain(str):
 
 
 def resolved(value: Any) -> Any:
-    """Returns a value in which each plain scalar is the null, boolean or number that it spells.
+    """Return a value in which each plain scalar is the null, boolean or number that it spells.
 
     >>> resolved([Plain("1"), Plain("1e5"), "2", Plain("null"), Plain("2026-11-23")])
     [1, '1e5', '2', None, '2026-11-23']
@@ -66,7 +66,7 @@ def resolved(value: Any) -> Any:
 
 
 def pyyaml() -> Any:
-    """Returns the module of PyYAML; raises `CassetteError` if it is not installed."""
+    """Return the module of PyYAML; raises `CassetteError` if it is not installed."""
     try:
         import yaml
     except ImportError:
@@ -75,7 +75,7 @@ def pyyaml() -> Any:
 
 
 def parse_yaml(text: str) -> Any:
-    """Returns the value of a YAML document; its scalars are `Plain`, `str` or `bytes`.
+    """Return the value of a YAML document; its scalars are `Plain`, `str` or `bytes`.
 
     Raises `Fault` with the line of a syntax error, a duplicate key, an unknown tag, and of what is
     nested too deeply or grows too large; `CassetteError` if PyYAML is not installed.
@@ -87,7 +87,7 @@ def parse_yaml(text: str) -> Any:
 
 
 def yaml_line_of(text: str, path: Path) -> int:
-    """Returns the line on which the value at `path`, or its key, begins; 0 if there is none."""
+    """Return the line on which the value at `path`, or its key, begins; 0 if there is none."""
     builder = _Builder(len(text))
     for event in _events(text):
         builder.take(event)
@@ -97,7 +97,7 @@ def yaml_line_of(text: str, path: Path) -> int:
 
 
 class _Event(NamedTuple):
-    """What the builder needs of an event of PyYAML's parser."""
+    """The facts of an event of PyYAML's parser that the builder needs."""
 
     kind: str
     line: int
@@ -151,7 +151,7 @@ class _Builder:
         self._max_size = MAX_GROWTH * length + _FREE_SIZE
 
     def take(self, event: _Event) -> None:
-        """Adds one event."""
+        """Add one event."""
         self.path = None
         if event.kind == "Scalar":
             self._add(self._scalar(event), event, len(event.value) + 1)
@@ -201,7 +201,7 @@ class _Builder:
         above = self._open[-1]
         if isinstance(above.value, dict) and above.key is None:
             if not isinstance(value, str):
-                raise self._fault(event, "a key that is no text")
+                raise self._fault(event, "a key that is not a text")
             if value in above.value:
                 raise self._fault(event, f"the key {value[:200]!r} occurs twice")
             above.key = str(value)
@@ -232,7 +232,7 @@ class _Builder:
             self._anchors[anchor] = value, size
 
     def _path(self) -> Path:
-        """The path of the next value."""
+        """Return the path of the next value."""
         steps: list[str | int] = []
         for level, each in enumerate(self._open, 1):
             if isinstance(each.value, list):

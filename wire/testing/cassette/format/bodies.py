@@ -37,7 +37,7 @@ _PLAIN = Style("compact", "raw")
 
 
 def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
-    """Returns the most readable form that converts back to `data`; `UNSET` for no bytes."""
+    """Return the most readable form that converts back to `data`; `UNSET` for no bytes."""
     if not data:
         return UNSET
     # JSON first, since servers send JSON error bodies as text/event-stream too.
@@ -51,12 +51,12 @@ def read_body(data: bytes, content_type: str = "") -> Body | UnsetType:
 
 
 def body_bytes(body: Body | UnsetType) -> bytes:
-    """Converts a form back to its bytes."""
+    """Convert a form back to its bytes."""
     return b"".join(body_chunks(body))
 
 
 def body_chunks(body: Body | UnsetType) -> list[bytes]:
-    """Converts a form back to its bytes, one item for each event."""
+    """Convert a form back to its bytes, one item for each event."""
     if body is UNSET:
         return []
     if body.events is not UNSET:
@@ -73,7 +73,7 @@ def body_chunks(body: Body | UnsetType) -> list[bytes]:
 
 
 def event_bytes(event: Event, body: Body) -> bytes:
-    """Converts one event of a body back to its bytes."""
+    """Convert one event of a body back to its bytes."""
     if event.text is not UNSET:
         return "".join(event.text).encode()
     if event.base64 is not UNSET:
@@ -106,7 +106,7 @@ def _payload(event: Event, body: Body) -> bytes:
 
 
 def _marks(framing: Framing) -> tuple[bytes, bytes]:
-    """Returns the line end, and the separator between the name and the value of a field."""
+    """Return the line end, and the separator between the name and the value of a field."""
     return (b"\r\n" if framing.startswith("crlf") else b"\n"), (
         b":" if framing.endswith("tight") else b": "
     )
@@ -180,7 +180,7 @@ def _as_events(data: bytes) -> Body:
 
 
 def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
-    """Returns the most readable form of one event that converts back to its bytes.
+    """Return the most readable form of one event that converts back to its bytes.
 
     The event names its style even if the body has the same; `_restyled` removes it later.
     """
@@ -220,7 +220,7 @@ def _as_event(piece: bytes, framing: Framing, first: Style) -> _ReadEvent:
 
 
 def _around(piece: bytes) -> tuple[bytes, bytes, bytes]:
-    """Splits an event into the white space before it, its lines, and the line ends after it."""
+    """Split an event into the white space before it, its lines, and the line ends after it."""
     found = _BEFORE.match(piece)
     assert found is not None  # it matches no bytes too
     rest = piece[found.end() :]
@@ -231,7 +231,7 @@ def _around(piece: bytes) -> tuple[bytes, bytes, bytes]:
 def _json_forms(
     payload: bytes, layouts: tuple[Layout, ...], first: Style
 ) -> Iterator[dict[str, Any]]:
-    """Yields forms of a payload as JSON: as received, or without blanks before its last brace."""
+    """Yield forms of a payload as JSON: as received, or without blanks before its last brace."""
     if payload[:1] not in (b"{", b"["):
         return
     blanks = len(payload) - 1 - len(payload[:-1].rstrip(b" "))
@@ -251,7 +251,7 @@ def _unpadded(payload: bytes, pad: int | UnsetType) -> bytes:
 
 
 def _event(fields: dict[str, Any]) -> Event | None:
-    """Builds the event of these fields; `None` for an unknown field or an event without content."""
+    """Build the event of these fields; `None` for an unknown field or an event without content."""
     try:
         return Event(**fields)
     except (TypeError, ValueError):
@@ -259,7 +259,7 @@ def _event(fields: dict[str, Any]) -> Event | None:
 
 
 def _common(events: list[_ReadEvent]) -> Style | None:
-    """Returns the style that fits most events.
+    """Return the style that fits most events.
 
     Each event is tried in each style, because the style that it was read with is only one of those
     that fit: `{}` fits every style.
@@ -273,7 +273,7 @@ def _common(events: list[_ReadEvent]) -> Style | None:
 
 
 def _in_style(read: _ReadEvent, style: Style) -> msgspec.Raw | None:
-    """Returns the JSON of an event for the cassette if `style` reproduces its bytes."""
+    """Return the JSON of an event for the cassette if `style` reproduces its bytes."""
     if read.style is None:
         return None
     form = readable(read.payload, (style.layout,), style)
@@ -281,7 +281,7 @@ def _in_style(read: _ReadEvent, style: Style) -> msgspec.Raw | None:
 
 
 def _restyled(read: _ReadEvent, common: Style | None) -> Event:
-    """Removes the style of the event, as far as it equals the style of the body."""
+    """Remove the style of the event, as far as it equals the style of the body."""
     if common is None or read.style is None:
         return read.event
     json = read.event.json if read.style == common else _in_style(read, common)

@@ -34,7 +34,7 @@ class Decoded(NamedTuple):
 
 
 def decode_content(coding: str, body: bytes) -> Decoded | None:
-    """Decodes a body as far as possible; `None` if nothing installed decodes the coding.
+    """Decode a body as far as possible; `None` if nothing installed decodes the coding.
 
     >>> import gzip
     >>> decode_content("gzip", gzip.compress(b"Hi")), decode_content("compress", b"Hi")
@@ -54,7 +54,7 @@ def decode_content(coding: str, body: bytes) -> Decoded | None:
 
 
 def refusal(coding: str) -> str:
-    """Why a body of a coding is not recorded, and what to do.
+    """Return the reason why a body of a coding is not recorded, and the remedy.
 
     >>> refusal("compress")
     "content-encoding: 'compress' cannot be recorded; request identity, gzip or deflate"

@@ -103,9 +103,9 @@ class Event(_Strict, frozen=True, kw_only=True, gc=False):
     outside: bool = False
     """True: the JSON stands between the events, without `data:`, as errors of some servers do."""
     before: Annotated[str, Meta(pattern=r"^[\ufeff \t\r\n]*$")] | UnsetType = UNSET
-    """White space before the first line. After a blank, `data:` is no field of SSE."""
+    """White space before the first line. After a blank, `data:` is not a field of SSE."""
     end: Annotated[str, Meta(pattern=r"^[\r\n]*$")] | UnsetType = UNSET
-    """What follows the last line. Without it: its line end and a blank line."""
+    """The bytes after the last line. Without it: its line end and a blank line."""
     layout: Layout | UnsetType = UNSET
     """Present only if it differs from the body's. One line, unless the JSON is `outside`."""
     escapes: Escapes | UnsetType = UNSET
@@ -252,9 +252,9 @@ class Interaction(_Strict, frozen=True, kw_only=True):
     started: Annotated[int, Meta(ge=0, le=10**12)] | UnsetType = UNSET
     """Milliseconds from the first recorded request to this one (C-06)."""
     request: Request
-    """What was sent."""
+    """The request that was sent."""
     response: Response
-    """What was received."""
+    """The response that was received."""
 
 
 class CassetteFile(_Strict, frozen=True, kw_only=True):
@@ -273,7 +273,7 @@ class _Head(msgspec.Struct):
 
 
 def load(data: bytes, name: str) -> CassetteFile:
-    """Parses the bytes of the cassette file at the path `name`, and reads its side files.
+    """Parse the bytes of the cassette file at the path `name`, and read its side files.
 
     The contents of side files stand in the returned bodies, as if they had been in the cassette.
     Credentials in the fields of bodies are `***`: a file that another tool or release has written
@@ -314,7 +314,7 @@ def _without_credentials(cassette: CassetteFile) -> CassetteFile:
 
 
 def _masked(held: Any) -> Any:
-    """A body, or an event of one, without the credentials in its fields; itself if it has none."""
+    """Mask credentials in the fields of a body or event; return it unchanged if it has none."""
     changed: dict[str, Any] = {}
     if held is UNSET:
         return held
@@ -332,7 +332,7 @@ def _masked(held: Any) -> Any:
 
 
 def dump(interactions: Iterable[Interaction]) -> str:
-    """Returns the text of a cassette with these interactions, without side files."""
+    """Return the text of a cassette with these interactions, without side files."""
     return assembled(map(text_of, interactions))
 
 
@@ -346,7 +346,7 @@ class Block(NamedTuple):
 
 
 def block(interaction: Interaction) -> Block:
-    """Converts an interaction to its text and its side files."""
+    """Convert an interaction to its text and its side files."""
     files: dict[str, bytes] = {}
     request, response = interaction.request, interaction.response
     parts = (request.body, request.headers), (response.body, response.headers)
@@ -357,12 +357,12 @@ def block(interaction: Interaction) -> Block:
 
 
 def whole_block(interaction: Interaction) -> Block:
-    """Converts an interaction to its text alone."""
+    """Convert an interaction to its text alone."""
     return Block(text_of(interaction), {})
 
 
 def text_of(interaction: Interaction) -> str:
-    """Returns the text of one interaction, indented as in the file."""
+    """Return the text of one interaction, indented as in the file."""
     text = msgspec.json.format(msgspec.json.encode(interaction), indent=2).decode()
     # JSON escapes line ends inside strings, so this changes the indentation only.
     text = escape_invisible("    " + text.replace("\n", "\n    "))
@@ -372,14 +372,14 @@ def text_of(interaction: Interaction) -> str:
 
 
 def assembled(blocks: Iterable[str]) -> str:
-    """Joins the texts of interactions to the text of a cassette."""
+    """Join the texts of interactions to the text of a cassette."""
     inside = ",\n".join(blocks)
     listed = f"[\n{inside}\n  ]" if inside else "[]"
     return f'{{\n  "wire_cassette": {VERSION},\n  "interactions": {listed}\n}}\n'
 
 
 def save(path: str | os.PathLike[str], blocks: Iterable[Block]) -> None:
-    """Writes a cassette and its side files, in place of an earlier one and its side files.
+    """Write a cassette and its side files, in place of an earlier one and its side files.
 
     Raises `CassetteError` with the path of the file that cannot be written.
     """
@@ -396,7 +396,10 @@ def save(path: str | os.PathLike[str], blocks: Iterable[Block]) -> None:
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a cassette; `schemas/cassette.schema.json` is its text."""
+    """Return the JSON Schema (2020-12) of a cassette.
+
+    `schemas/cassette.schema.json` is its text.
+    """
     made = json_schema(CassetteFile)
     for name, forms in (
         ("Event", _EVENT_FORMS),
@@ -416,13 +419,13 @@ def schema() -> dict[str, Any]:
 
 
 def in_columns(content: bytes) -> Lines:
-    """Base64 in lines of 76 columns."""
+    """Encode base64 in lines of 76 columns."""
     text = base64.b64encode(content).decode()
     return [text[at : at + 76] for at in range(0, len(text), 76)]
 
 
 def _has_side_files(body: Body | UnsetType) -> bool:
-    """Whether a body is large enough for a side file, which is quick to see."""
+    """Return whether a body is large enough for a side file, which is quick to see."""
     return body is not UNSET and (
         (body.base64 is not UNSET and sum(map(len, body.base64)) > INLINE_BYTES)
         or any(len(raw) > INLINE_BYTES for raw in _raws(body))
@@ -439,7 +442,7 @@ def _raws(body: Body) -> Iterable[bytes]:
 def _moved_out(
     body: Body | UnsetType, headers: dict[str, str], files: dict[str, bytes]
 ) -> Body | UnsetType:
-    """Moves large binary content from a body to `files`."""
+    """Move large binary content from a body to `files`."""
     if body is UNSET or not _has_side_files(body):
         return body
     if body.base64 is not UNSET:
@@ -465,7 +468,7 @@ def _moved_out(
 
 
 def _with_side_files(cassette: CassetteFile, folder: Folder) -> CassetteFile:
-    """Puts the contents of side files in their places."""
+    """Put the contents of side files in their places."""
     if not any(
         body is not UNSET and (body.file is not UNSET or body.files is not UNSET)
         for each in cassette.interactions
@@ -513,7 +516,7 @@ def _moved_in(body: Body | UnsetType, folder: Folder) -> Body | UnsetType:
 def _rewritten(
     body: Body, files: list[SideFile] | UnsetType, change: Callable[[bytes], bytes]
 ) -> Body:
-    """Changes each JSON text of a body."""
+    """Change each JSON text of a body."""
 
     def changed(json: msgspec.Raw | UnsetType) -> msgspec.Raw | UnsetType:
         return UNSET if json is UNSET else msgspec.Raw(change(bytes(json)))
@@ -552,7 +555,10 @@ def _check_keys(data: bytes, cassette: CassetteFile) -> None:
 
 
 def _first_fault(text: str, cause: BaseException) -> Fault:
-    """The fault of a text. Broken JSON and another version are reported before other faults."""
+    """Return the fault of a text.
+
+    Broken JSON and another version are reported before other faults.
+    """
     try:
         _check_version(decoder(_Head).decode(text).wire_cassette)
     except msgspec.ValidationError:

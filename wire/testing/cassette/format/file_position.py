@@ -42,7 +42,7 @@ class Fault(ValueError):
 
 
 def fault_of(text: str, cause: BaseException) -> Fault:
-    """Converts `cause`, which the decoder raised while it read `text`, to a fault."""
+    """Convert `cause`, which the decoder raised while it read `text`, to a fault."""
     if isinstance(cause, RecursionError):
         return Fault("", "nested too deeply")
     if isinstance(cause, Fault):
@@ -58,7 +58,7 @@ def fault_of(text: str, cause: BaseException) -> Fault:
 
 
 def shown(path: Path) -> str:
-    """Formats a path as JSON path; the step `*` stands for any index.
+    """Format a path as JSON path; the step `*` stands for any index.
 
     >>> shown(("interactions", 0, "headers", "content-type"))
     '$.interactions[0].headers["content-type"]'
@@ -74,7 +74,7 @@ def shown(path: Path) -> str:
 
 
 def line_of(text: str, path: Path) -> int:
-    """Returns the line on which the value at `path`, or its key, begins; 0 if there is none."""
+    """Return the line on which the value at `path`, or its key, begins; 0 if there is none."""
     for here, at, _ in positions(text):
         if here == path:
             return text.count("\n", 0, at) + 1
@@ -120,8 +120,9 @@ def _broken(text: str, cause: BaseException) -> Fault:
 
 
 def positions(text: str) -> Iterator[tuple[Path, int, str]]:
-    """Yields the path, the offset and the first token of every JSON value; a value in an object
-    begins at its key.
+    """Yield the path, the offset and the first token of every JSON value.
+
+    A value in an object begins at its key.
     """
     # One entry for each open bracket: the step to the current value, or `None` before a key.
     open_: list[list[Any]] = []
@@ -145,7 +146,7 @@ def positions(text: str) -> Iterator[tuple[Path, int, str]]:
 
 
 def _exact(path: str, text: str) -> Path:
-    """Splits msgspec's path into steps.
+    """Split msgspec's path into steps.
 
     msgspec writes `[...]` for an unnamed key of an object of strings. It is replaced by the first
     key whose value is not a string, which is the one that msgspec rejected.

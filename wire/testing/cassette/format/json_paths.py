@@ -53,7 +53,7 @@ def parsed(path: str, where: str) -> tuple[Step, ...]:
 
 
 def matches(path: Sequence[Step], place: Sequence[str | int]) -> bool:
-    """Whether a path selects the value at a place.
+    """Return whether a path selects the value at a place.
 
     >>> matches(parsed("$..id", "ignore"), ("messages", 0, "id"))
     True
@@ -90,7 +90,7 @@ def _selected(place: Any, step: Step) -> Iterator[tuple[Any, Any]]:
 
 
 def _holders(place: Any, step: Step) -> Iterator[tuple[Any, Any]]:
-    """Each dict or list with the key of a value that the step selects."""
+    """Yield each dict or list with the key of a value that the step selects."""
     for each in _all_inside(place) if step.deep else (place,):
         if isinstance(each, dict):
             if step.kind == "any":

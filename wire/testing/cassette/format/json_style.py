@@ -80,7 +80,7 @@ class Readable(NamedTuple):
 def readable(
     payload: bytes, layouts: Iterable[Layout] = LAYOUTS, first: Style | None = None
 ) -> Readable | None:
-    r"""Returns the JSON of `payload` and its style; `None` if no style reproduces the bytes.
+    r"""Return the JSON of `payload` and its style; `None` if no style reproduces the bytes.
 
     The style `first` is tried before all others.
 
@@ -118,7 +118,7 @@ def readable(
 
 
 def written(json: bytes, style: Style) -> bytes:
-    """Writes a JSON value of a cassette in a style. Its layout in the cassette does not matter."""
+    """Write a JSON value of a cassette in a style. Its layout in the cassette does not matter."""
     compact = _format(json, indent=-1)
     if style.escapes != "as received":
         compact = _WRITERS[style.escapes](_plain(compact.decode())).encode()
@@ -126,7 +126,7 @@ def written(json: bytes, style: Style) -> bytes:
 
 
 def escape_invisible(text: str) -> str:
-    """Escapes the invisible characters of a JSON text."""
+    """Escape the invisible characters of a JSON text."""
     return INVISIBLE.sub(json_escape, text)
 
 
@@ -150,7 +150,7 @@ def _laid_out(compact: bytes, layout: Layout) -> bytes:
 
 
 def _depth(text: str) -> int:
-    """The nesting of a JSON text; 0 if it has too few brackets to exceed the maximum."""
+    """Return the nesting of a JSON text; 0 if it has too few brackets to exceed the maximum."""
     if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
         return 0
     depth = deepest = 0
@@ -171,7 +171,7 @@ def _letters(match: re.Match[str]) -> str:
 
 
 def _shown(text: str) -> str:
-    """Unescapes readable characters and escapes invisible ones."""
+    """Unescape readable characters and escape invisible ones."""
     if "\\" in text:
         text = _ESCAPED.sub(_show, text)
     return escape_invisible(text)
@@ -187,7 +187,7 @@ def _show(match: re.Match[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Undoes `_shown`: unescapes the characters that only the cassette escapes."""
+    """Undo `_shown`: unescape the characters that only the cassette escapes."""
     return _ESCAPED.sub(_unshow, text) if "\\u" in text else text
 
 

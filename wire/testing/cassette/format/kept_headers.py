@@ -33,7 +33,7 @@ EMULATOR = "wire-emulator"
 
 
 def is_emulated(headers: Headers) -> bool:
-    """Whether the emulator sent a response with these headers.
+    """Return whether the emulator sent a response with these headers.
 
     >>> is_emulated([("Server", "wire-emulator")])
     True
@@ -42,12 +42,12 @@ def is_emulated(headers: Headers) -> bool:
 
 
 def request_headers(headers: Headers) -> dict[str, str]:
-    """Returns the request headers that a cassette stores."""
+    """Return the request headers that a cassette stores."""
     return _listed(headers, _REQUEST)
 
 
 def response_headers(headers: Headers) -> dict[str, str]:
-    """Returns the response headers that a cassette stores.
+    """Return the response headers that a cassette stores.
 
     The value of a request id is masked, since it identifies a request in the user's account.
     """
@@ -60,7 +60,7 @@ def response_headers(headers: Headers) -> dict[str, str]:
 
 
 def kept_url(url: str) -> str:
-    """Removes user and fragment from a URL and masks the values of key-like parameters.
+    """Remove user and fragment from a URL and mask the values of key-like parameters.
 
     >>> kept_url("https://me:pw@host/v1/m?alt=sse&key=fake")
     'https://host/v1/m?alt=sse&key=***'
@@ -71,7 +71,7 @@ def kept_url(url: str) -> str:
 
 
 def open_query(url: str) -> list[tuple[str, str]]:
-    """Returns the query parameters of a URL sorted by name, without key-like ones."""
+    """Return the query parameters of a URL sorted by name, without key-like ones."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
     return sorted((pair for pair in pairs if not secret_name(pair[0])), key=lambda pair: pair[0])
 

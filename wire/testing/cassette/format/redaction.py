@@ -57,7 +57,7 @@ class Redaction:
         }
 
     def apply(self, data: bytes) -> Redacted:
-        """Replaces the selected values.
+        """Replace the selected values.
 
         Raises `CassetteError` if a selected value is in an event whose JSON has several lines, or
         if the JSON is nested too deeply: nothing known sends these, and a value could be missed.
@@ -75,7 +75,7 @@ class Redaction:
         return Redacted(data, paths)
 
     def _selected(self, data: bytes, used: set[str]) -> bytes:
-        """Replaces what the paths select, and adds those that do to `used`."""
+        """Replace the values that the paths select, and add these paths to `used`."""
         if is_deeper(data, MAX_DEPTH):
             raise CassetteError(f"redact: JSON is nested more than {MAX_DEPTH} levels deep")
         text = data.decode("utf-8", "surrogateescape")
@@ -98,7 +98,7 @@ class Redaction:
         return replaced(text, self._spans(text, used), REDACTED)
 
     def _spans(self, text: str, used: set[str]) -> list[tuple[int, int]]:
-        """The positions of the selected values."""
+        """Return the positions of the selected values."""
         spans: list[tuple[int, int]] = []
         for open_, start, end in json_values(text):
             path = path_of(open_)

@@ -1,4 +1,4 @@
-"""Files beside a cassette: what is binary and larger than 4 KiB (C-08).
+"""Files beside a cassette: binary contents that are larger than 4 KiB (C-08).
 
 `tide.cassette.json` has its side files in the folder `tide.cassette.json.files`. The name of each
 is the SHA-256 of its content, so a name leads to no other folder (C-14), and content that changed
@@ -29,8 +29,8 @@ Coding = Literal["base64", "base64url", "base64 unpadded", "base64url unpadded"]
 DIGEST = re.compile(r"[0-9a-f]{64}")
 
 _MIN_BASE64 = INLINE_BYTES // 3 * 4
-# The whole of a JSON string, or of the data in a data URL. Base64 with an escape, such as `\/`, is
-# no match and stays.
+# A complete JSON string, or the complete data in a data URL. Base64 with an escape, such as `\/`,
+# does not match and stays.
 _BASE64 = re.compile(
     rb'(?:(?<=")|(?<=;base64,))(?:[A-Za-z0-9+/]{%d,}|[A-Za-z0-9_-]{%d,})={0,2}(?=")'
     % (_MIN_BASE64, _MIN_BASE64)
@@ -53,12 +53,12 @@ UNKNOWN_TYPE = "application/octet-stream"
 
 
 def digest_of(content: bytes) -> str:
-    """The name of a side file."""
+    """Return the name of a side file."""
     return hashlib.sha256(content).hexdigest()
 
 
 def media_type_of(content: bytes) -> str:
-    """The media type of a content by its first bytes.
+    """Detect the media type of a content by its first bytes.
 
     >>> media_type_of(b"%PDF-1.7"), media_type_of(b"...")
     ('application/pdf', 'application/octet-stream')
@@ -70,12 +70,12 @@ def media_type_of(content: bytes) -> str:
 
 
 def has_token(json: bytes) -> bool:
-    """Whether a JSON text has what looks like a token."""
+    """Return whether a JSON text has what looks like a token."""
     return _TOKEN.search(json) is not None
 
 
 def moved_out(json: bytes, moved: dict[str, tuple[Coding, bytes]]) -> bytes:
-    """Replaces large base64 in a JSON text by tokens, and adds the contents to `moved`."""
+    """Replace large base64 in a JSON text by tokens, and add the contents to `moved`."""
 
     def token(match: re.Match[bytes]) -> bytes:
         found = _decoded(match[0])
@@ -90,8 +90,10 @@ def moved_out(json: bytes, moved: dict[str, tuple[Coding, bytes]]) -> bytes:
 
 
 def moved_in(json: bytes, base64_of: Callable[[str], bytes | None]) -> bytes:
-    """Undoes `moved_out`. `base64_of` returns the base64 of a digest, `None` if the token was
-    received and stands for nothing.
+    """Undo `moved_out`.
+
+    `base64_of` returns the base64 of a digest, or `None` if the token was received and does not
+    stand for a content.
     """
 
     def content(match: re.Match[bytes]) -> bytes:
@@ -102,14 +104,17 @@ def moved_in(json: bytes, base64_of: Callable[[str], bytes | None]) -> bytes:
 
 
 def encoded(content: bytes, coding: Coding) -> bytes:
-    """The base64 of a content."""
+    """Encode a content as base64."""
     encode = base64.urlsafe_b64encode if coding.startswith("base64url") else base64.b64encode
     text = encode(content)
     return text.rstrip(b"=") if coding.endswith("unpadded") else text
 
 
 def _decoded(text: bytes) -> tuple[Coding, bytes] | None:
-    """How base64 is written, and its content; `None` if encoding it again gives other bytes."""
+    """Decode base64; return its coding and its content.
+
+    Returns `None` if encoding the content again gives other bytes.
+    """
     letters: Coding = "base64url" if b"-" in text or b"_" in text else "base64"
     unpadded: Coding = "base64url unpadded" if letters == "base64url" else "base64 unpadded"
     padded = text if text.endswith(b"=") else text + b"=" * (-len(text) % 4)
@@ -134,7 +139,7 @@ class Folder:
         self._left = MAX_FILE_BYTES
 
     def read(self, digest: str, length: int) -> bytes:
-        """The content of a file.
+        """Read the content of a file.
 
         Raises `CassetteError` with the path if the file is missing, is a symlink or lies behind one
         (it could lead to any file), or has another content than its name says.
@@ -160,14 +165,14 @@ class Folder:
         return os.path.isdir(self.path)
 
     def write(self, files: Mapping[str, bytes]) -> None:
-        """Writes the files that are not there yet."""
+        """Write the files that are not there yet."""
         for digest, content in files.items():
             name = self._name(digest)
             if not os.path.exists(name) or os.path.getsize(name) != len(content):
                 write_whole(name, content, CassetteError)
 
     def remove(self, digests: Iterable[str]) -> None:
-        """Removes files, and the folder if nothing else is in it."""
+        """Remove files, and the folder if nothing else is in it."""
         names = [self._name(digest) for digest in digests]
         for name in names:
             try:
@@ -192,5 +197,5 @@ class Folder:
 
 
 def named_in(text: bytes) -> set[str]:
-    """The digests of the side files that the text of a cassette names."""
+    """Return the digests of the side files that the text of a cassette names."""
     return {match.decode() for match in re.findall(rb'"sha256": ?"([0-9a-f]{64})"', text)}

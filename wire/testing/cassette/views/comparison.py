@@ -144,7 +144,7 @@ def _key(value: Any) -> str:
 
 
 def _reply(exchange: Exchange) -> Any:
-    """What a caller gets of a streamed reply: parts, why it stopped, tokens, the error."""
+    """Return the parts, the stop reason, the tokens and the error of a streamed reply."""
     if not exchange.wire or not exchange.events:
         return None
     names = ("reply", "stop", "usage", "error")
@@ -155,7 +155,7 @@ def _reply(exchange: Exchange) -> Any:
 def _paired(
     left: Sequence[_Key], right: Sequence[_Key], a: int = 0, b: int = 0, depth: int = 4
 ) -> Iterator[tuple[int | None, int | None]]:
-    """Positions that belong together: equal keys; between them, keys with equal first parts.
+    """Yield positions that belong together: equal keys; between them, equal first parts of keys.
 
     `a` and `b` are the positions of the first keys.
     """
@@ -173,7 +173,7 @@ def _paired(
 def _aligned(
     old: Sequence[Hashable], new: Sequence[Hashable]
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """Ranges of two sequences that are equal or not, as the opcodes of difflib.
+    """Yield ranges of two sequences that are equal or not, as the opcodes of difflib.
 
     Ranges whose comparison would take too long are aligned by position.
     """
@@ -238,7 +238,10 @@ def _values(owner: str, old: Any, new: Any) -> Iterator[Change]:
 
 
 def _events(old: list[Any], new: list[Any]) -> Iterator[Change]:
-    """Events that were added, removed or changed; positions are those of the first recording."""
+    """Yield events that were added, removed or changed.
+
+    Positions are those of the first recording.
+    """
     for kind, i, i_end, j, j_end in _aligned(list(map(_key, old)), list(map(_key, new))):
         if kind == "equal":
             continue

@@ -114,7 +114,7 @@ class Exchange(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     usage: dict[str, Any] = {}
     """Token counts that are not 0."""
     notes: list[str] = []
-    """What the parser changed or dropped."""
+    """Notes on values that the parser changed or dropped."""
     error: Failure | UnsetType = UNSET
     events: int = 0
     """Number of events of a streamed response."""
@@ -164,7 +164,7 @@ def conversation(interactions: Sequence[Interaction], name: str = "") -> Convers
 
 
 def wire_of(method: str, url: str) -> str:
-    """The name of the wire of a request for a reply; empty for another endpoint.
+    """Return the name of the wire of a request for a reply; empty for another endpoint.
 
     >>> wire_of("POST", "https://api.openai.com/v1/chat/completions")
     'openai'
@@ -179,7 +179,7 @@ def wire_of(method: str, url: str) -> str:
 
 
 def split_url(url: str) -> SplitResult:
-    """The parts of a URL; one that is malformed is a path as a whole.
+    """Split a URL; a malformed one becomes a path.
 
     >>> split_url("https://[llm.example/v1").path
     'https://[llm.example/v1'
@@ -198,7 +198,7 @@ def _without_keys(url: str) -> str:
 
 
 def json_of(body: Body | UnsetType) -> Any:
-    """The JSON value of a body; `UNSET` if it is not JSON."""
+    """Return the JSON value of a body; `UNSET` if it is not JSON."""
     if body is UNSET:
         return UNSET
     try:
@@ -223,7 +223,7 @@ def _is_deep(value: Any) -> bool:
 
 
 def readable(body: Body | UnsetType, headers: Mapping[str, str]) -> Any:
-    """A body for a person: its JSON, its text, or the type, size and digest of its bytes."""
+    """Show a body to a person: its JSON, its text, or the type, size and digest of its bytes."""
     value = json_of(body)
     if body is UNSET or value is not UNSET:
         return value
@@ -283,7 +283,7 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
 
 
 def _event_times(response: Response, times: Sequence[int]) -> list[int]:
-    """When the chunk with the end of each event came."""
+    """Return the time when the chunk with the end of each event came."""
     if response.body is UNSET or response.body.events is UNSET:
         return []
     events = [len(each) for each in body_chunks(response.body)]
@@ -295,7 +295,7 @@ def _event_times(response: Response, times: Sequence[int]) -> list[int]:
 
 
 def _reply(wire: Wire, interaction: Interaction, body: bytes) -> dict[str, Any]:
-    """The fields of an exchange that the response has."""
+    """Return the fields of an exchange that the response has."""
     response = interaction.response
     data = body_bytes(response.body)
     if not 200 <= response.status < 300:
@@ -335,8 +335,9 @@ def _failure(error: WireError) -> Failure:
 
 
 def _continued(exchange: Exchange, earlier: Sequence[Exchange]) -> tuple[int, int]:
-    """The number of the latest exchange whose conversation the request contains, and the number of
-    turns that both have, the reply of that exchange included.
+    """Find the latest exchange whose conversation the request contains.
+
+    Returns its number, and the number of turns that both have, the reply of that exchange included.
     """
     for other in reversed(earlier):
         if not exchange.turns or other.wire != exchange.wire or not other.turns:
@@ -352,7 +353,10 @@ def _continued(exchange: Exchange, earlier: Sequence[Exchange]) -> tuple[int, in
 
 
 def _say_same(sent: Turn, reply: Turn) -> bool:
-    """Whether a turn of a request is an earlier reply, whose ids and thoughts a client may omit."""
+    """Return whether a turn of a request is an earlier reply.
+
+    A client may omit ids and thoughts of the reply.
+    """
 
     def content(turn: Turn) -> list[Any]:
         return [
@@ -365,7 +369,7 @@ def _say_same(sent: Turn, reply: Turn) -> bool:
 
 
 def _with_attempts(exchanges: list[Exchange], bodies: list[bytes]) -> list[Exchange]:
-    """The exchanges with the number of attempts of their request."""
+    """Return the exchanges with the number of attempts of their request."""
     most: dict[int, int] = {}
     open_: dict[tuple[str, str, bytes], list[int]] = {}
     for index, (each, body) in enumerate(zip(exchanges, bodies, strict=True)):

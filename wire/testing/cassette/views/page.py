@@ -48,7 +48,7 @@ def page(
     compared: Comparison | None = None,
     other: str = "",
 ) -> str:
-    """The page; `compared` are the differences to the cassette named `other`."""
+    """Render the page; `compared` are the differences to the cassette named `other`."""
     shown = conversation(interactions, name)
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
@@ -99,7 +99,7 @@ def _line(text: str) -> str:
 
 
 def _short(value: Any) -> Any:
-    """A JSON value in which long texts are cut, with the number of characters left out."""
+    """Cut long texts in a JSON value; each cut shows the number of characters left out."""
     if isinstance(value, str) and len(value) > _SHOWN_CHARACTERS:
         left = len(value) - _SHOWN_CHARACTERS
         return f"{value[:_SHOWN_CHARACTERS]}... ({left:,} more characters)"
@@ -109,7 +109,7 @@ def _short(value: Any) -> Any:
 
 
 def _value(value: Any) -> str:
-    """A JSON value or a text, in a box that scrolls by itself."""
+    """Render a JSON value or a text, in a box that scrolls by itself."""
     value = _short(value)
     text = value if isinstance(value, str) else json_text(value)
     return f'<pre tabindex="0">{_text(text)}</pre>'
@@ -154,7 +154,7 @@ def _header(shown: Conversation, title: str) -> str:
 
 
 def _differences(compared: Comparison, other: str, title: str) -> str:
-    """The differences to the cassette `other`; both names are escaped."""
+    """Render the differences to the cassette `other`; both names are escaped."""
     if compared.equal:
         content = "<p>None.</p>"
     else:
@@ -213,7 +213,7 @@ def _error(exchange: Exchange) -> str:
 
 
 def _known(exchange: Exchange) -> Iterator[str]:
-    """The turns that an earlier exchange has, folded."""
+    """Render the turns that an earlier exchange has, folded."""
     if exchange.known:
         number = f"{exchange.known} turn{'' if exchange.known == 1 else 's'}"
         turns = "".join(_turn(turn) for turn in exchange.turns[: exchange.known])
@@ -258,7 +258,7 @@ def _signature(part: Part) -> str:
 
 
 def _recorded(interaction: Interaction, exchange: Exchange) -> Iterator[str]:
-    """The interaction as it was recorded, folded."""
+    """Render the interaction as it was recorded, folded."""
     request, response = interaction.request, interaction.response
     for name, headers in (
         ("Request headers", request.headers),
@@ -282,7 +282,7 @@ def _recorded(interaction: Interaction, exchange: Exchange) -> Iterator[str]:
 
 
 def events(body: Body, exchange: Exchange) -> Iterator[str]:
-    """The items of the list of events, each with its time if that is known."""
+    """Yield the items of the list of events, each with its time if that is known."""
     assert body.events is not UNSET
     times = [] if exchange.times is UNSET else exchange.times.events
     for index, event in enumerate(body.events):

@@ -52,7 +52,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def part_of(part: neutral.Part) -> Part:
-    """A part that the library parsed."""
+    """Convert a part that the library parsed."""
     match part:
         case neutral.Text():
             return Part(kind="text", text=part.text, signature=part.signature, refusal=part.refusal)
@@ -89,19 +89,22 @@ def part_of(part: neutral.Part) -> Part:
 
 
 def other_part(value: Any, kind: str = "") -> Part:
-    """A part that is shown as JSON. Its kind is the key `type` or the first key of an object."""
+    """Build a part that is shown as JSON.
+
+    Its kind is the key `type` or the first key of an object.
+    """
     if not kind and isinstance(value, dict):
         kind = str(value.get("type") or next(iter(value), ""))
     return Part(kind="other", name=kind, value=value)
 
 
 def text_part(value: Any) -> Part:
-    """A text; a value that is none is shown as JSON."""
+    """Build a part from a text; any other value is shown as JSON."""
     return Part(kind="text", text=value) if isinstance(value, str) else other_part(value, "text")
 
 
 def result_part(id: Any, name: str, content: Any, error: bool, files: Sequence[Part] = ()) -> Part:
-    """The result of a tool: a text or JSON."""
+    """Build the result of a tool: a text or JSON."""
     id = id if isinstance(id, str) else ""
     if isinstance(content, str):
         return Part(kind="result", id=id, name=name, text=content, error=error, files=list(files))
@@ -109,7 +112,7 @@ def result_part(id: Any, name: str, content: Any, error: bool, files: Sequence[P
 
 
 def joined_result(id: Any, name: str, parts: list[Part], error: bool = False) -> Part:
-    """A result whose content is texts and files."""
+    """Build a result whose content is texts and files."""
     files = [part for part in parts if part.kind == "file"]
     others = [part.value for part in parts if part.kind == "other"]
     texts = "\n".join(part.text for part in parts if part.kind == "text")
@@ -119,7 +122,7 @@ def joined_result(id: Any, name: str, parts: list[Part], error: bool = False) ->
 def file_part(
     media_type: Any, data: Any = None, url: Any = None, name: Any = None, *, kind: str = ""
 ) -> Part:
-    """A file of a request: base64 or a `data:` URL in `data`, or its address in `url`."""
+    """Build a file of a request: base64 or a `data:` URL in `data`, or its address in `url`."""
     if isinstance(url, str) and url[:5].lower() == "data:":
         head, _, data = url[5:].partition(",")
         media_type, url = media_type or head.partition(";")[0], None
@@ -139,7 +142,7 @@ def file_part(
 
 
 def parts_of_model(contract: Any, wire_json: Any, *, part: bool = False) -> list[Part]:
-    """The parts of a model's message in a request, by the parser of its wire."""
+    """Parse the parts of a model's message in a request, with the parser of its wire."""
     try:
         message = contract.parse_message(encode(wire_json), part=part)[0]
         return [part_of(each) for each in message.parts] or [other_part(wire_json, "message")]
@@ -148,19 +151,19 @@ def parts_of_model(contract: Any, wire_json: Any, *, part: bool = False) -> list
 
 
 def items_of(value: Any) -> list[Any]:
-    """The items of a list; a value that is none is the only item, `null` is none."""
+    """Return the items of a list; another value is the only item, `null` has no items."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
 def first_of(value: Any, *names: str) -> Any:
-    """The first of these keys that an object has; Gemini accepts two spellings of each."""
+    """Return the first of these keys that an object has; Gemini accepts two spellings of each."""
     if isinstance(value, dict):
         return next((value[name] for name in names if name in value), None)
     return None
 
 
 def tool_names(tools: Any) -> list[str]:
-    """The names of the tools that a request declares, on any wire."""
+    """List the names of the tools that a request declares, on any wire."""
     names: list[str] = []
     for tool in items_of(tools):
         declared = first_of(tool, "functionDeclarations", "function_declarations")
@@ -174,7 +177,7 @@ def tool_names(tools: Any) -> list[str]:
 
 
 def joined_turns(turns: Iterator[Turn]) -> list[Turn]:
-    """Turns of the same model in succession become one: Responses sends each item by itself."""
+    """Merge adjacent turns of the same model: Responses sends each item by itself."""
     joined: list[Turn] = []
     for turn in turns:
         if joined and turn.role == joined[-1].role and turn.role in ("assistant", "tool"):
@@ -185,7 +188,7 @@ def joined_turns(turns: Iterator[Turn]) -> list[Turn]:
 
 
 def named_results(turns: list[Turn]) -> list[Turn]:
-    """Results get the name of the call that they answer, if they have none of their own."""
+    """Give results without a name the name of the call that they answer."""
     names = {part.id: part.name for turn in turns for part in turn.parts if part.kind == "call"}
     return [
         msgspec.structs.replace(

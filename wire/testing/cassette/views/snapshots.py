@@ -1,4 +1,4 @@
-"""What a test compares with a snapshot: bodies, events and replies of a cassette as plain data.
+"""Values for snapshots of tests: bodies, events and replies of a cassette as plain data.
 
 Ids, times and signatures are new in each recording. They are replaced by tokens (C-39).
 """
@@ -56,7 +56,7 @@ class Stable:
         self._numbers = {"id": 0, "signature": 0}
 
     def value(self, value: Any) -> Any:
-        """A copy of JSON data, of a message or of a reply, without credentials in its fields."""
+        """Copy JSON data, a message or a reply, without credentials in its fields."""
         return self._replaced(msgspec.json.decode(masked_body(encode(value))), False)
 
     def _replaced(self, value: Any, own: bool) -> Any:
@@ -117,7 +117,7 @@ class Snapshots:
         """
         self.events: list[list[Any]] = []
         """For each response its events: JSON or a text; an event with a name is `{name: data}`. A
-        response that is no stream has none."""
+        response that is not a stream has none."""
         self.replies: list[Any] = []
         """For each request for a reply: role and parts of the folded message, why it stopped and
         the error; `None` for another request."""
@@ -134,7 +134,7 @@ class Snapshots:
 
 @checked_arguments()
 def stable(value: Any) -> Any:
-    """Plain data of a value, with ids, times and signatures replaced by tokens.
+    """Convert a value to plain data, with ids, times and signatures replaced by tokens.
 
     >>> stable({"id": "resp_1", "previous_response_id": "resp_0"})
     {'id': '<id:1>', 'previous_response_id': '<id:2>'}
@@ -148,7 +148,7 @@ def stable(value: Any) -> Any:
 
 
 def events_of(body: Body | Any) -> list[Any]:
-    """The events of a body as data: JSON, else the text; with its name if it has one."""
+    """Return the events of a body as data: JSON, else the text; with its name if it has one."""
     if body is UNSET or body.events is UNSET:
         return []
     return [_event(event, body) for event in body.events]

@@ -30,14 +30,14 @@ _ENDS = {
 
 
 def conversation_text(shown: Conversation) -> str:
-    """The exchanges of a cassette, one after the other."""
+    """Render the exchanges of a cassette, one after the other."""
     number = len(shown.exchanges)
     head = f"{printable_line(shown.name)}: {number} exchange{'' if number == 1 else 's'}"
     return "\n".join([head, *("\n".join(["", *_exchange(each)]) for each in shown.exchanges)])
 
 
 def comparison_text(compared: Comparison) -> str:
-    """The differences of two cassettes; a line if there are none."""
+    """Render the differences of two cassettes; one line if there are none."""
     if compared.equal:
         return "no differences"
     lines: list[str] = []
@@ -55,7 +55,7 @@ def comparison_text(compared: Comparison) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes.
+    """Format a number of bytes.
 
     >>> size_text(1), size_text(2048), size_text(3 << 20)
     ('1 byte', '2.0 KiB', '3.0 MiB')
@@ -66,7 +66,7 @@ def size_text(size: int) -> str:
 
 
 def file_text(part: Part) -> str:
-    """Type, size, name and address of a file."""
+    """Return type, size, name and address of a file."""
     facts = [
         part.media_type or "file",
         "" if part.size is UNSET else size_text(part.size),
@@ -77,13 +77,13 @@ def file_text(part: Part) -> str:
 
 
 def json_text(value: Any) -> str:
-    """A JSON value: on one line if it is short, else indented."""
+    """Format a JSON value: on one line if it is short, else indented."""
     line = json.dumps(value, ensure_ascii=False)
     return line if len(line) <= _JSON_WIDTH else json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def request_facts(exchange: Exchange) -> list[str]:
-    """Wire, model, settings and tools of a request."""
+    """Return wire, model, settings and tools of a request."""
     settings = [
         f"{name} {json.dumps(value, ensure_ascii=False)}"
         for name, value in exchange.settings.items()
@@ -93,7 +93,7 @@ def request_facts(exchange: Exchange) -> list[str]:
 
 
 def outcome_facts(exchange: Exchange) -> list[str]:
-    """Status, end, stop reason, counts of tokens and of events of a response."""
+    """Return status, end, stop reason, counts of tokens and of events of a response."""
     stop, usage = exchange.stop, exchange.usage
     facts = [str(exchange.status), _ENDS[exchange.end]]
     if exchange.emulated:
@@ -120,7 +120,10 @@ def outcome_facts(exchange: Exchange) -> list[str]:
 
 
 def attempt_text(exchange: Exchange) -> str:
-    """Which attempt of a repeated request this is; empty if it was sent once."""
+    """Return the number of the attempt of a repeated request.
+
+    It is empty if the request was sent once.
+    """
     if exchange.of_attempts < 2:
         return ""
     return f"attempt {exchange.attempt} of {exchange.of_attempts}"
@@ -191,7 +194,7 @@ def _body(value: Any) -> str:
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
-    """Lines of a text, the label before the first one."""
+    """Yield the lines of a text, the label before the first one."""
     lines = text.split("\n")
     yield f"  {label:<{_LABEL - 1}} {lines[0]}".rstrip()
     yield from (f"  {'':<{_LABEL}}{line}".rstrip() for line in lines[1:])

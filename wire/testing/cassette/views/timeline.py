@@ -28,7 +28,7 @@ _Row = tuple[Exchange, list[str], list[str]]
 
 
 def timeline(exchanges: Sequence[Exchange]) -> str:
-    """The time line. Without recorded times it shows the order and the events alone."""
+    """Render the time line. Without recorded times it shows the order and the events alone."""
     if not exchanges:
         return ""
     timed = any(each.times is not UNSET for each in exchanges)
@@ -64,7 +64,10 @@ def _note(exchanges: Sequence[Exchange]) -> str:
 
 
 def _timed(exchanges: Sequence[Exchange]) -> Iterator[_Row]:
-    """Rows to scale. Without the time of its request, an exchange follows those before it."""
+    """Render the rows to scale.
+
+    Without the time of its request, an exchange follows those before it.
+    """
     known = [each.times.started for each in exchanges if each.times is not UNSET]
     first = min((each for each in known if each is not UNSET), default=0)
     starts: list[int] = []

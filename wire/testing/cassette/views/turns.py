@@ -58,7 +58,10 @@ def _gemini_turns(fields: Mapping[str, Any]) -> Iterator[Turn]:
 
 
 def _in_camel_case(part: Any) -> Any:
-    """A part with the keys that responses have. Requests may have keys such as `function_call`."""
+    """Rename the keys of a part to those of responses.
+
+    Requests may have keys such as `function_call`.
+    """
 
     def renamed(value: Any) -> Any:
         if not isinstance(value, dict):

@@ -40,11 +40,11 @@ class GoogleOpenAI(OpenAI):
         self._signatures = Signatures(settings.seed)
 
     def route(self, request: Received) -> Route | None:
-        """The endpoint of a request, if its path is below `/openai/`."""
+        """Return the endpoint of a request, if its path is below `/openai/`."""
         return match(_PATHS, request, GENERATING)
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """405 as a page; Gemini answers 404."""
+        """Return 405 as a page; Gemini answers 404."""
         return refusals.unknown_method(request.method, request.path)
 
     def authorise(self, request: Received, route: Route) -> None:
@@ -75,7 +75,10 @@ class GoogleOpenAI(OpenAI):
         return Generation(body, wish_of(body, thinking), model.name, prompt, signature)
 
     def _model(self, name: str, route: Route) -> Traits:
-        """The model of a name. Raises `Refusal` if it is unknown or cannot generate (G72)."""
+        """Return the model of a name.
+
+        Raises `Refusal` if it is unknown or cannot generate (G72).
+        """
         lenient = self._settings.lenient
         model = traits(name, lenient=lenient, date=self._settings.date)
         if model is None or not (lenient or "generateContent" in model.methods):
@@ -90,7 +93,7 @@ class GoogleOpenAI(OpenAI):
         return models_answer(route.name, names, "google")
 
     def error_answer(self, failure: Failure) -> Answer:
-        """The error response is Google's; an error within a stream is OpenAI's."""
+        """Return the error response in Google's form; an error within a stream is OpenAI's."""
         return refusals.error_answer(failure)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
@@ -102,7 +105,7 @@ class GoogleOpenAI(OpenAI):
 
 
 def _steps(request: ChatCompletionRequest) -> list[Step]:
-    """The steps of the current turn with the signatures of their calls.
+    """List the steps of the current turn with the signatures of their calls.
 
     The turn begins after the last message of the user. As in Gemini's Contents, adjacent messages
     of the assistant count as one, and so do adjacent results.

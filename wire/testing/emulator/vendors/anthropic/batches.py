@@ -41,7 +41,7 @@ class _Batch:
     results: list[dict[str, Any]] = field(default_factory=list)
 
     def describe(self, base: str) -> dict[str, Any]:
-        """The batch as the server describes it."""
+        """Describe the batch as the server does."""
         kinds = [each["result"]["type"] for each in self.results]
         ended = self.status == "ended"
         counts = {kind: kinds.count(kind) for kind in _RESULTS}
@@ -87,7 +87,7 @@ class Batches:
         return _answer(batch.describe(request.base))
 
     def get(self, request: Received, name: str) -> Answer:
-        """A batch; its second get ends it."""
+        """Return a batch; its second get ends it."""
         batch = self._lookup(name)
         batch.gets += 1
         if batch.status == "canceling" or (batch.status == "in_progress" and batch.gets > 1):
@@ -95,7 +95,7 @@ class Batches:
         return _answer(batch.describe(request.base))
 
     def listed(self, request: Received) -> Answer:
-        """A page of the batches, the newest first."""
+        """Return a page of the batches, the newest first."""
         newest = [batch.describe(request.base) for batch in self._batches.values()][::-1]
         return _answer(page(newest, request.query))
 
@@ -117,7 +117,7 @@ class Batches:
         return _answer({"id": name, "type": "message_batch_deleted"})
 
     def results(self, name: str) -> Answer:
-        """The result of each request, one a line."""
+        """Return the result of each request, one a line."""
         batch = self._lookup(name)
         if batch.status != "ended":
             raise refusal(404, f"Message Batch {name} has no available results.")
@@ -152,7 +152,7 @@ def _result(answer: Answer) -> dict[str, Any]:
 
 
 def _items(body: bytes) -> list[tuple[str, Mapping[str, Any]]]:
-    """The custom id and the body of each request."""
+    """Return the custom id and the body of each request."""
     try:
         plain = json.loads(body)
     except ValueError as cause:
@@ -181,7 +181,7 @@ def _wrong(index: int, key: str, message: str) -> Refusal:
 
 
 def _alone(request: Received, params: Mapping[str, Any]) -> Received:
-    """One request of a batch as if it had been sent alone, and not as a stream."""
+    """Convert a request of a batch to one that is sent alone, and not as a stream."""
     body = json_bytes({key: value for key, value in params.items() if key != "stream"})
     # A fault of the header was for the batch, not for each of its requests.
     headers = {key: value for key, value in request.headers.items() if key != "x-wire-fault"}

@@ -41,7 +41,7 @@ _LISTED = (
 
 
 def is_known(model: str) -> bool:
-    """Whether a model has this name; a date or `-latest` may follow it.
+    """Return whether a model has this name; a date or `-latest` may follow it.
 
     >>> is_known("claude-opus-5"), is_known("claude-sonet-4-5"), is_known("gpt-5.4")
     (True, False, False)
@@ -50,12 +50,12 @@ def is_known(model: str) -> bool:
 
 
 def max_prompt_tokens(model: str) -> int:
-    """Maximum tokens of a prompt."""
+    """Return the maximum tokens of a prompt."""
     return 1_000_000 if family(model).since(4, 6) else 200_000
 
 
 def description(model: str) -> dict[str, Any]:
-    """A model in the format of the models endpoint."""
+    """Describe a model in the format of the models endpoint."""
     of = family(model)
     words = re.sub(r"-\d{8}$", "", model).split("-")
     title = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(word.capitalize() for word in words))
@@ -95,5 +95,5 @@ def _can(supported: bool) -> dict[str, Any]:
 
 
 def listed(query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of models."""
+    """Return a page of models."""
     return page([description(each) for each in _LISTED], query)

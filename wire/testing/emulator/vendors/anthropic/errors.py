@@ -34,7 +34,7 @@ _MESSAGES = {
 
 
 def error(failure: Failure) -> dict[str, Any]:
-    """The error object of a failure."""
+    """Build the error object of a failure."""
     status = failure.status
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")
@@ -49,14 +49,14 @@ def error(failure: Failure) -> dict[str, Any]:
 
 
 def error_answer(failure: Failure) -> Answer:
-    """The error response of a failure."""
+    """Build the error response of a failure."""
     return json_answer(json_bytes(error(failure)), failure.status, retry_after_header(failure))
 
 
 def refusal(
     status: int, message: str, rule: str = "", details: Mapping[str, Any] | None = None
 ) -> Refusal:
-    """A refusal with the server's message, and with the details of a typed error."""
+    """Build a refusal with the server's message, and with the details of a typed error."""
     body = error(Failure(status, message))
     if details:
         body["error"]["details"] = dict(details)
@@ -64,29 +64,29 @@ def refusal(
 
 
 def no_key() -> Refusal:
-    """The request has no key."""
+    """Build the refusal of a request without a key."""
     return refusal(401, "x-api-key header is required")
 
 
 def bad_key(bearer: bool) -> Refusal:
-    """The key or token is wrong."""
+    """Build the refusal of a wrong key or token."""
     return refusal(401, "Invalid bearer token" if bearer else "invalid x-api-key")
 
 
 def bad_version(version: str) -> Refusal:
-    """The header `anthropic-version` is missing, or is not a date."""
+    """Build the refusal of a missing `anthropic-version`, or of one that is not a date."""
     if not version:
         return refusal(400, "anthropic-version: header is required")
     return refusal(400, f'anthropic-version: "{version}" is not a valid version')
 
 
 def unknown_model(model: str) -> Refusal:
-    """No model has this name."""
+    """Build the refusal of an unknown model."""
     return refusal(404, f"model: {model}")
 
 
 def no_threads() -> Refusal:
-    """The request has `thread`: this server keeps no conversations.
+    """Build the refusal of a request with `thread`: this server keeps no conversations.
 
     Anthropic's tool runners go on without a thread after this error code (SDK 2.12.0).
     """
@@ -96,5 +96,5 @@ def no_threads() -> Refusal:
 
 
 def unknown_key(path: str) -> Refusal:
-    """The request has a key that the server does not know."""
+    """Build the refusal of a request with a key that the server does not know."""
     return refusal(400, f"{path}: Extra inputs are not permitted")

@@ -56,11 +56,11 @@ class Files:
         return _answer(self._files[id])
 
     def get(self, name: str) -> Answer:
-        """The metadata of one file."""
+        """Return the metadata of one file."""
         return _answer(self._lookup(name))
 
     def listed(self, request: Received) -> Answer:
-        """A page of the files, the newest first, with a cursor from version 2026-10-21 on."""
+        """Return a page of the files, the newest first; version 2026-10-21 adds a cursor."""
         newest = list(self._files.values())[::-1]
         if request.headers.get("anthropic-version", "") < "2026-10-21":
             return _answer(page(newest, request.query))

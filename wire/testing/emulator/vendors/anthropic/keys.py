@@ -68,7 +68,7 @@ _BLOCKS: Mapping[str, frozenset[str]] = {
 
 
 def unknown_keys(request: Mapping[str, Any], endpoint: str) -> Iterator[str]:
-    """The path of each key that the server refuses, as its message spells it.
+    """Yield the path of each key that the server refuses, as its message spells it.
 
     `endpoint` is `messages` or `count_tokens`, which counts a prompt and takes no options of the
     answer.

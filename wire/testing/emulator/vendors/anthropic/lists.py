@@ -9,7 +9,7 @@ from wire.testing.emulator.vendors.anthropic.errors import refusal
 
 
 def page(items: Sequence[Mapping[str, Any]], query: Mapping[str, str]) -> dict[str, Any]:
-    """A page of items that have an `id`.
+    """Return a page of items that have an `id`.
 
     The query may have `limit`, and `after_id` or `before_id`. Raises `Refusal` for a wrong one.
     """

@@ -57,15 +57,15 @@ class Generation:
         return self.writer.request.model
 
     def render(self, output: Output, id: str) -> Answer:
-        """The response with output of the small model."""
+        """Render output of the small model as a response."""
         return self._answer(self.writer.message(output, id))
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
-        """The response with a script's message; a stream sends it as events."""
+        """Render a script's message; a stream sends it as events."""
         return self._answer(self.writer.with_ids(body, id))
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
-        """The response with a script's events; without a stream, the message that they make."""
+        """Render a script's events; without a stream, the message that they make."""
         message = fold([msgspec.Raw(msgspec.json.encode(each)) for each in events])
         combined = json.loads(message.raw or msgspec.json.encode(message))
         # Signatures of the script are accepted later on whether the response streams or not.
@@ -131,12 +131,15 @@ def _check(
 
 
 def is_official(host: Provider | None) -> bool:
-    """Whether a host is Anthropic's own: it knows no other models and keys, and signs thoughts."""
+    """Return whether a host is Anthropic's own.
+
+    It knows no other models and keys, and signs thoughts.
+    """
     return host is not None and host.name == "anthropic"
 
 
 def _type_message(problem: str) -> str:
-    """The server's message for a value of a wrong type, from msgspec's message."""
+    """Return the server's message for a value of a wrong type, from msgspec's message."""
     problem, _, path = problem.partition(" - at `$")
     path = path.strip("`.").replace("[...]", "").replace("[", ".").replace("]", "")
     name = problem.partition("required field `")[2].rstrip("`")
@@ -164,19 +167,19 @@ def check_thoughts(request: MessageRequest, signatures: ThoughtSignatures) -> No
 
 
 def thinks(request: MessageRequest) -> bool:
-    """Whether thinking is on."""
+    """Return whether thinking is on."""
     kind = (request.thinking or Thinking()).type
     return thinks_unasked(family(request.model)) if kind is None else kind != "disabled"
 
 
 def family_name(model: str) -> str:
-    """The family of a model with its version."""
+    """Return the family of a model with its version."""
     of = family(model)
     return f"{of.name} {of.version}"
 
 
 def wish_of(request: MessageRequest) -> Wish:
-    """What a request asks of the model."""
+    """Convert a request to the input of the small model."""
     config, thinking = request.output_config, request.thinking or Thinking()
     names = {
         block.id: block.name
@@ -218,13 +221,13 @@ def wish_of(request: MessageRequest) -> Wish:
 
 
 def _prefill(request: MessageRequest) -> str:
-    """The text of the last message, if it is the assistant's."""
+    """Return the text of the last message, if it is the assistant's."""
     last = request.messages[-1]
     return _text(_blocks(last.content)) if last.role == "assistant" else ""
 
 
 def _results(request: MessageRequest) -> Iterator[ContentBlock]:
-    """The results of calls in the last turn of the user."""
+    """Return the results of calls in the last turn of the user."""
     last: list[ContentBlock] = []
     for message in reversed(request.messages):
         if message.role == "assistant":

@@ -43,7 +43,7 @@ class PromptCache:
     prefixes: Prefixes = field(default_factory=lambda: Prefixes(float))
 
     def usage(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """The tokens of a prompt in the format of `usage`; caches its marked prefixes.
+        """Count the tokens of a prompt in the format of `usage`; cache its marked prefixes.
 
         >>> prompt = {"messages": [{"role": "user", "content": "Hello, world!"}]}
         >>> PromptCache().usage(prompt)["input_tokens"]
@@ -83,12 +83,12 @@ class PromptCache:
 
 
 def prompt_tokens(request: Mapping[str, Any]) -> int:
-    """The tokens of a prompt."""
+    """Count the tokens of a prompt."""
     return sum(piece.tokens for piece in _pieces(request))
 
 
 def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
-    """The pieces of a prompt; `cache_control` of the whole request counts for the last piece."""
+    """Yield the pieces of a prompt; `cache_control` of the request counts for the last piece."""
     pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
     for message in request.get("messages") or ():
         role = message.get("role")

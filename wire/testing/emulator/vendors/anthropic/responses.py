@@ -45,7 +45,7 @@ class MessageWriter:
     """`None` for other hosts, which do not sign thoughts."""
 
     def message(self, output: Output, id: str) -> dict[str, Any]:
-        """One whole message."""
+        """Build one complete message."""
         content = self._results_of_pause()
         if self.thinks and (output.thoughts or self._must_think()):
             content.append(self._thought(output.thoughts or _UNTOLD, id))
@@ -88,7 +88,7 @@ class MessageWriter:
         )
 
     def with_ids(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
-        """A message of a script with the fields that every message has.
+        """Add the fields that every message has to a message of a script.
 
         The signatures of its thoughts are accepted when they come back.
         """
@@ -113,7 +113,7 @@ class MessageWriter:
         }
 
     def _citations(self) -> dict[str, Any]:
-        """The beginning of each text document of the request that may be cited."""
+        """Cite the beginning of each text document of the request that may be cited."""
         cited = [
             {
                 "type": "char_location",
@@ -129,7 +129,7 @@ class MessageWriter:
         return {"citations": cited} if cited else {}
 
     def _paused_calls(self, id: str) -> list[dict[str, Any]]:
-        """A call of the first tool that the server runs: it pauses before it has the result."""
+        """Return a call of the first tool that the server runs: it pauses before its result."""
         tools = (tool for tool in self.prompt.get("tools") or () if tool.get("type"))
         name = next((tool.get("name") for tool in tools if tool["type"] != "custom"), None)
         call: dict[str, Any] = {"type": "server_tool_use", "id": f"srvtoolu_01{id}"}
@@ -137,7 +137,7 @@ class MessageWriter:
         return [call] if name else []
 
     def _results_of_pause(self) -> list[dict[str, Any]]:
-        """The results of the calls of the server that a last message of the assistant ends with."""
+        """Return results of the server's calls at the end of a last message of the assistant."""
         last = self.prompt["messages"][-1]
         blocks = last.get("content") if last.get("role") == "assistant" else ()
         found = [each for each in blocks or () if isinstance(each, Mapping)]
@@ -149,7 +149,7 @@ class MessageWriter:
         ]
 
     def _must_think(self) -> bool:
-        """Whether the answer begins with a thought, whatever a script says.
+        """Return whether the answer begins with a thought, whatever a script says.
 
         The server refuses a message without one when it comes back with calls (A17).
         """
@@ -167,7 +167,10 @@ class MessageWriter:
 
 
 def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Text and title of each document; no text for one that cannot be cited by its letters."""
+    """Yield text and title of each document.
+
+    A document that cannot be cited by its letters has no text.
+    """
     for message in request.get("messages") or ():
         content = message.get("content")
         for block in content if isinstance(content, list) else ():
@@ -179,7 +182,7 @@ def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _searched(text: str, sources: Sequence[Source], id: str) -> list[dict[str, Any]]:
-    """A search, its results, and the text in blocks that have their sources."""
+    """Return a search, its results, and the text in blocks that have their sources."""
     call_id = f"srvtoolu_01{hashlib.sha256(f'{id} search'.encode()).hexdigest()[:22]}"
     query = " ".join(text.split()[:6])
     results = [
@@ -219,7 +222,7 @@ def _searched(text: str, sources: Sequence[Source], id: str) -> list[dict[str, A
 
 
 def _sealed(text: str) -> str:
-    """What stands for encrypted content: opaque, and the same each time."""
+    """Return a stand-in for encrypted content: opaque, and the same each time."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -232,7 +235,7 @@ def _stop_reason(output: Output) -> str:
 
 
 def event_stream(events: Iterable[Mapping[str, Any]]) -> Answer:
-    """Server-sent events; the type of each is its name."""
+    """Build a response of server-sent events; the type of each is its name."""
     return Answer(
         200,
         (("content-type", "text/event-stream; charset=utf-8"), ("cache-control", "no-cache")),
@@ -241,12 +244,12 @@ def event_stream(events: Iterable[Mapping[str, Any]]) -> Answer:
 
 
 def frame(data: bytes, name: str) -> bytes:
-    """One event with its name."""
+    """Encode one event with its name."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
 def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A whole message as the events of a stream."""
+    """Yield a complete message as the events of a stream."""
     ends = ("stop_reason", "stop_sequence", "stop_details", "container")
     usage = message["usage"]
     first = {key: value for key, value in usage.items() if key != "output_tokens_details"} | {
@@ -273,7 +276,10 @@ def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _split(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The block of `content_block_start`, and its deltas; blocks without deltas are sent whole."""
+    """Split a block into `content_block_start` and its deltas.
+
+    Blocks without deltas are sent complete.
+    """
     kind = block.get("type")
     if kind == "text":
         cited = [

@@ -22,7 +22,7 @@ class ThoughtSignatures:
     _scripted: Remembered = field(default_factory=Remembered)
 
     def of(self, family: str, shown: str, id: str) -> str:
-        """The signature of a thought whose text in the response is `shown`.
+        """Return the signature of a thought whose text in the response is `shown`.
 
         It is valid with this text, on models of this family, and differs between responses.
 
@@ -39,7 +39,7 @@ class ThoughtSignatures:
         return base64.b64encode(self._signature(family, shown, nonce)).decode()
 
     def valid(self, signature: str, family: str, shown: str) -> bool:
-        """Whether a signature belongs to this thought of this family, or was sent by a script."""
+        """Return whether a signature fits this thought of this family, or a script sent it."""
         if (signature, shown) in self._scripted:
             return True
         raw = decoded(signature)

@@ -99,15 +99,15 @@ class Anthropic:
     # --- routes and keys --------------------------------------------------------------------------
 
     def route(self, request: Received) -> Route | None:
-        """The endpoint of a request, if it is one of Messages."""
+        """Return the endpoint of a request, if it is one of Messages."""
         return match(_PATHS, request, frozenset({"messages"}))
 
     def recognises(self, request: Received) -> bool:
-        """Anthropic's clients send `anthropic-version` and `x-api-key`."""
+        """Return whether a request has the headers `anthropic-version` or `x-api-key`."""
         return "anthropic-version" in request.headers or "x-api-key" in request.headers
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """404 or 405 in the usual envelope."""
+        """Return 404 or 405 in the usual envelope."""
         failure = Failure(404, "Not found") if route is None else Failure(405, "Method Not Allowed")
         return errors.error_answer(failure)
 
@@ -166,27 +166,27 @@ class Anthropic:
     # --- responses --------------------------------------------------------------------------------
 
     def body_answer(self, value: Any, status: int) -> Answer:
-        """A response with a script's JSON value."""
+        """Return a response with a script's JSON value."""
         return json_answer(json_bytes(value), status)
 
     def error(self, failure: Failure) -> dict[str, Any]:
-        """The error object, in a stream as elsewhere."""
+        """Return the error object, in a stream as elsewhere."""
         return errors.error(failure)
 
     def error_answer(self, failure: Failure) -> Answer:
-        """The error response."""
+        """Return the error response."""
         return errors.error_answer(failure)
 
     def storage_full(self) -> Answer:
-        """The error of an organization whose storage is full."""
+        """Return the error of an organization whose storage is full."""
         return errors.error_answer(Failure(403, "Storage limit exceeded."))
 
     def error_event(self, failure: Failure) -> bytes:
-        """The error as an event."""
+        """Encode the error as an event."""
         return frame(json.dumps(errors.error(failure)).encode(), "error")
 
     def frame(self, data: bytes) -> bytes:
-        """One event with the name of a delta."""
+        """Encode one event with the name of a delta."""
         return frame(data, "content_block_delta")
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:

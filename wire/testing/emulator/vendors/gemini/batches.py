@@ -131,7 +131,7 @@ class Batches:
         return whole(made.operation)
 
     def get(self, name: str) -> Answer:
-        """A batch; its second get has the results."""
+        """Return a batch; its second get has the results."""
         batch = self._lookup(name)
         batch.gets += 1
         if not batch.ended:
@@ -141,7 +141,7 @@ class Batches:
         return whole(batch.operation)
 
     def listed(self, request: Received) -> Answer:
-        """One page of the batches, the newest first."""
+        """Return one page of the batches, the newest first."""
         operations = [batch.operation for batch in self._batches.values()][::-1]
         return whole(page("operations", operations, request, 10, 100))
 
@@ -224,7 +224,7 @@ class Batches:
         }
 
     def _result(self, batch: _Batch, item: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The result of one request; `None` if the batch expires before it."""
+        """Return the result of one request; `None` if the batch expires before it."""
         requested = item.get("request")
         request = {
             key: value
@@ -243,7 +243,7 @@ class Batches:
 
 
 def _line(data: bytes) -> Any:
-    """One line of a file. Raises `ValueError`."""
+    """Parse one line of a file. Raises `ValueError`."""
     excess = json_excess(data, _LINE_LIMITS)
     if excess:
         raise ValueError(excess)

@@ -15,7 +15,10 @@ EVENTS = "text/event-stream"
 
 
 def google_json(value: Any, layout: Layout = "google") -> bytes:
-    """JSON on one line, as in events, or indented, as in whole bodies; `<` and `>` are escaped."""
+    """Encode JSON on one line, as in events, or indented, as in complete bodies.
+
+    `<` and `>` are escaped.
+    """
     try:
         plain = msgspec.json.encode(value)
     except UnicodeEncodeError:  # text that repeats half a surrogate pair of the request
@@ -24,23 +27,23 @@ def google_json(value: Any, layout: Layout = "google") -> bytes:
 
 
 def whole(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    """A whole body, indented."""
+    """Build a complete body, indented."""
     return json_answer(google_json(value, "indent 2") + b"\n", status, headers, JSON)
 
 
 def frame(data: bytes) -> bytes:
-    """One event."""
+    """Encode one event."""
     return b"data: " + data + b"\r\n\r\n"
 
 
 def events(chunks: Iterable[Any]) -> Answer:
-    """Server-sent events."""
+    """Build a response of server-sent events."""
     pieces = tuple(frame(google_json(chunk)) for chunk in chunks)
     return Answer(200, (("content-type", EVENTS),), pieces or (b"",))
 
 
 def array(chunks: Iterable[Any]) -> Answer:
-    """A stream without `alt=sse`: one indented array, each item sent when it is there."""
+    """Build a stream without `alt=sse`: one indented array, each item sent when it is there."""
     pieces = [
         (b"\n,\r\n" if index else b"[") + google_json(chunk, "indent 2")
         for index, chunk in enumerate(chunks)

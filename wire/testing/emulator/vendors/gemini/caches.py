@@ -74,7 +74,7 @@ class Caches:
         return whole(metadata)
 
     def get(self, name: str) -> Answer:
-        """The metadata of one cached content."""
+        """Return the metadata of one cached content."""
         return whole(self.lookup(name).metadata)
 
     def patch(self, name: str, request: Received) -> Answer:
@@ -104,7 +104,7 @@ class Caches:
         return whole({})
 
     def listed(self, request: Received) -> Answer:
-        """One page, the newest first."""
+        """Return one page, the newest first."""
         self._forget_expired()
         return whole(
             page(
@@ -117,7 +117,7 @@ class Caches:
         )
 
     def lookup(self, name: str) -> Cached:
-        """The cached content of a name. Raises `Refusal` if there is none (G84)."""
+        """Return the cached content of a name. Raises `Refusal` if there is none (G84)."""
         self._forget_expired()
         cached = self._caches.get(name.rpartition("cachedContents/")[2])
         if cached is None:
@@ -127,7 +127,7 @@ class Caches:
     def apply(
         self, request: GenerateContentRequest, model: Traits
     ) -> tuple[GenerateContentRequest, int]:
-        """The request with the tools of its cached content, and the tokens of that content.
+        """Add the tools of its cached content to a request; return also the tokens of the content.
 
         Raises `Refusal` for a cached content of another model (G84).
         """
@@ -146,9 +146,9 @@ class Caches:
             self.storage.remove(self._caches.pop(name).size)
 
     def _until(self, sent: CachedContent) -> float:
-        """The time at which one expires whose expiry `_expires` has checked.
+        """Return the time at which a cached content expires; `_expires` has checked the expiry.
 
-        The clock does not say a date, so one that expires at a date never does.
+        The clock has no dates, so a content with an expiry date never expires.
         """
         if sent.expire_time is not None:
             return math.inf

@@ -11,7 +11,7 @@ from typing import Any
 
 from wire.gemini.lifetimes import AS_OF, LIFETIMES, is_shut_down, lifetime
 
-# What may follow the name of a family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
+# The name after its family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
 # misspelled `gemini-3.6-flahs`.
 _TAIL = (
     r"(?:-(?:preview|latest|exp|experimental|thinking|lite|live|image|tts|native|audio|dialog"
@@ -69,9 +69,9 @@ class Traits:
 def traits(
     name: str, *, host: str = "gemini", lenient: bool = False, date: str = AS_OF
 ) -> Traits | None:
-    """The traits of a model, or `None` if no model of this name answers on that day.
+    """Return the traits of a model, or `None` if no model of this name answers on that day.
 
-    For some models that were shut down another one answers, and its name is that of the traits.
+    Another model answers for some models that were shut down; the traits then have its name.
     """
     days = lifetime(name)
     if is_shut_down(name, date) and not lenient:
@@ -111,7 +111,7 @@ _UNLISTED_METHODS = frozenset({"streamGenerateContent", "batchEmbedContents", "p
 
 
 def listed(date: str = AS_OF) -> list[Traits]:
-    """The models that ListModels returns on a day."""
+    """List the models that ListModels returns on a day."""
     names = (
         name
         for name, days in LIFETIMES.items()
@@ -122,7 +122,7 @@ def listed(date: str = AS_OF) -> list[Traits]:
 
 
 def description(model: Traits) -> dict[str, Any]:
-    """A model in the format of the models endpoint."""
+    """Describe a model in the format of the models endpoint."""
     title = " ".join(word.capitalize() for word in model.name.split("-"))
     described: dict[str, Any] = {
         "name": f"models/{model.name}",

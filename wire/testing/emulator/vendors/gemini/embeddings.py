@@ -16,7 +16,7 @@ MAX_BATCH_REQUESTS = 100
 
 
 def embed(request: Received, model: Traits) -> Answer:
-    """embedContent: one vector, whatever the number of texts (G77)."""
+    """Answer embedContent: one vector, whatever the number of texts (G77)."""
     requested = decoded(request.body, EmbedContentRequest)
     text = _text(requested, "EmbedContentRequest")
     return whole(
@@ -28,7 +28,7 @@ def embed(request: Received, model: Traits) -> Answer:
 
 
 def embed_batch(request: Received, model: Traits, *, lenient: bool) -> Answer:
-    """batchEmbedContents: a vector for each request, in their order."""
+    """Answer batchEmbedContents: a vector for each request, in their order."""
     requests = decoded(request.body, BatchEmbedContentsRequest).requests or []
     if not requests:
         raise refusal(400, "* BatchEmbedContentsRequest.requests: requests is not specified\n")

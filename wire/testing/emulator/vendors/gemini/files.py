@@ -62,7 +62,7 @@ class Files:
         return name
 
     def get(self, name: str) -> Answer:
-        """One file; the second get of a video makes it ACTIVE."""
+        """Return one file; the second get of a video makes it ACTIVE."""
         file = self.lookup(name)
         self._gets[name] = self._gets.get(name, 0) + 1
         if file["state"] == "PROCESSING" and self._gets[name] > 1:
@@ -70,14 +70,14 @@ class Files:
         return whole(file)
 
     def download(self, name: str) -> Answer:
-        """The bytes of a generated file; those of an uploaded one cannot be had back."""
+        """Return the bytes of a generated file. Uploaded files cannot be downloaded."""
         if self.lookup(name)["source"] != "GENERATED":
             raise refusal(400, "Only generated files can be downloaded.")
         content_type = ("content-type", "application/octet-stream")
         return Answer(200, (content_type,), (self._data[name],))
 
     def redirect(self, request: Received, name: str) -> Answer:
-        """Where the bytes are, as recorded: an error of status 302 with the address."""
+        """Return the address of the bytes, as recorded: an error of status 302."""
         self.lookup(name)
         location = ("location", f"{request.base}/download{request.target}")
         found = whole(envelope(302, "Unknown Error."), 302)
@@ -92,18 +92,18 @@ class Files:
         return whole({})
 
     def listed(self, request: Received) -> Answer:
-        """One page of the files, the newest first."""
+        """Return one page of the files, the newest first."""
         return whole(page("files", list(self._files.values())[::-1], request, 10, 100))
 
     def lookup(self, name: str) -> dict[str, Any]:
-        """The metadata of a file. Raises `Refusal` if there is none (G68)."""
+        """Return the metadata of a file. Raises `Refusal` if there is none (G68)."""
         file = self._files.get(name.removeprefix("files/"))
         if file is None:
             raise missing(name.removeprefix("files/"))
         return file
 
     def data(self, name: str) -> bytes:
-        """The bytes of a file. Raises `Refusal` if there is none (G68)."""
+        """Return the bytes of a file. Raises `Refusal` if there is none (G68)."""
         self.lookup(name)
         return self._data[name.removeprefix("files/")]
 
@@ -149,5 +149,8 @@ class Files:
 
 
 def missing(name: str) -> Refusal:
-    """G68: the file does not exist or belongs to another key; the server does not say which."""
+    """Refuse a file that does not exist or belongs to another key (G68).
+
+    The server does not say which.
+    """
     return rule_refusal("G68", name=name)

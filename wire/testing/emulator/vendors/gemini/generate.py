@@ -28,7 +28,7 @@ _TIER_HEADERS = {"x-gemini-service-tier": "standard"}
 
 
 def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
-    """What a request asks of the model."""
+    """Convert a request to the input of the small model."""
     config = request.generation_config or GenerationConfig()
     turns = merged(request.contents or ())
     results = [
@@ -70,7 +70,7 @@ def wish_of(request: GenerateContentRequest, model: Traits) -> Wish:
 
 
 def _last_of_user(turns: Sequence[Content]) -> list[Content]:
-    """The Contents after the last one of the model: results may be spread over several."""
+    """Return the Contents after the last one of the model: results may be spread over several."""
     last: list[Content] = []
     for content in reversed(turns):
         if content.role == "model":
@@ -137,17 +137,17 @@ class Generation:
         return self.writer.model.name
 
     def render(self, output: Output, id: str) -> Answer:
-        """The response with output of the small model."""
+        """Render output of the small model as a response."""
         if not self.streams:
             return self._answer([self.writer.whole(output, id)])
         return self._answer(list(self.writer.chunks(output, id)))
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
-        """The response with one body of a script; an error object is sent unchanged."""
+        """Render one body of a script; an error object is sent unchanged."""
         return self._answer([body if "error" in body else self.writer.with_ids(body, id)])
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
-        """The response with the chunks of a script."""
+        """Render the chunks of a script as a response."""
         chunks = [self.writer.with_ids(each, id) for each in events]
         return self._answer(chunks if self.streams else [combined(chunks)])
 

@@ -1,5 +1,5 @@
-"""What a candidate has beside its content if the request asks for it: log probabilities, and where
-a grounded text comes from.
+"""Optional fields of a candidate beside its content: log probabilities, and the sources of a
+grounded text.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from wire.testing.emulator.sources import found as found_sources
 
 
 def metadata(request: GenerateContentRequest, output: Output) -> dict[str, Any]:
-    """The fields of the candidate that ends an answer."""
+    """Return the fields of the candidate that ends an answer."""
     found: dict[str, Any] = {}
     config = request.generation_config or GenerationConfig()
     if config.response_logprobs and output.text:
@@ -46,7 +46,7 @@ def _token(each: TokenLogprob) -> dict[str, Any]:
 
 
 def _grounding(text: str, sources: Sequence[Source]) -> dict[str, Any]:
-    """The pages, and the segment of the text that rests on each; positions count bytes."""
+    """Return the pages, and the segment of the text that each supports; positions count bytes."""
     titles = "".join(f"<div>{source.title}</div>" for source in sources)
     return {
         "searchEntryPoint": {"renderedContent": titles},

@@ -1,4 +1,4 @@
-"""Long-running operations: jobs that are asked for by name until they are done.
+"""Long-running operations: jobs that clients poll by name until they are done.
 
 There is no clock: a job runs at its first get, and is done at its second.
 """
@@ -24,13 +24,13 @@ class Operations:
     _gets: Remembered = field(default_factory=lambda: Remembered(_MAX_JOBS))
 
     def add(self, name: str, response: dict[str, Any]) -> dict[str, Any]:
-        """A job with its result, as it is once it is done."""
+        """Add a job; return it with its result, as it is when it is done."""
         job = {"name": name, "done": True, "response": response}
         self._results[name] = job
         return job
 
     def get(self, name: str) -> Answer:
-        """A job; its second get has the result."""
+        """Return a job; its second get has the result."""
         job = self._results.get(name)
         if job is None:
             raise refusal(404, "Requested entity was not found.")

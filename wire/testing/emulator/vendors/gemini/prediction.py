@@ -31,7 +31,7 @@ _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunn
 
 
 def predict(request: Received, model: Traits) -> Answer:
-    """A prediction for each instance: a vector, or images."""
+    """Predict a vector, or images, for each instance."""
     requested = _decoded(request)
     instances, parameters = requested.instances or [], _object(requested.parameters)
     if not model.embeds:
@@ -61,7 +61,7 @@ def predict(request: Received, model: Traits) -> Answer:
 def predict_long_running(
     request: Received, model: Traits, operations: Operations, files: Files
 ) -> Answer:
-    """A job that makes a video of each instance."""
+    """Start a job that makes a video of each instance."""
     requested = _decoded(request)
     samples = [
         {"video": {"uri": _uri(files.generate(b"no video", "video/mp4"))}}
@@ -75,7 +75,7 @@ def predict_long_running(
 
 
 def compute_tokens(request: Received) -> Answer:
-    """The tokens of each Content. Vertex only."""
+    """Return the tokens of each Content. Vertex only."""
     infos = []
     for content in decoded(request.body, ComputeTokensRequest).contents or ():
         text = "".join(part.text or "" for part in content.parts or ())
@@ -111,7 +111,7 @@ def _uri(name: str) -> str:
 
 
 def _image() -> str:
-    """A PNG of one black pixel."""
+    """Build a PNG of one black pixel."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         checksum = zlib.crc32(kind + data).to_bytes(4, "big")

@@ -17,7 +17,7 @@ from wire.testing.emulator.vendors.gemini.catalog import Traits
 def prompt_tokens(
     contents: Sequence[Content], request: GenerateContentRequest | None = None
 ) -> dict[str, int]:
-    """Tokens of Contents, and of the system instruction and tools of a request."""
+    """Count tokens of Contents, and of the system instruction and tools of a request."""
     sums: dict[str, int] = {}
     for modality, number in _parts(contents):
         sums[modality] = sums.get(modality, 0) + number
@@ -40,7 +40,7 @@ IMPLICIT_LIFETIME = 300.0
 
 
 def implicitly_cached(request: GenerateContentRequest, model: Traits, prefixes: Prefixes) -> int:
-    """The tokens of a request's beginning that an earlier request had; keeps its own beginnings.
+    """Count the tokens of the longest beginning that an earlier request had; store this request's.
 
     Models from 2.5 on have it. A request with a cached content reads that instead.
     """
@@ -62,7 +62,7 @@ def implicitly_cached(request: GenerateContentRequest, model: Traits, prefixes: 
 
 
 def details(sums: dict[str, int]) -> list[dict[str, Any]]:
-    """The same as `promptTokensDetails`."""
+    """Return the token counts as `promptTokensDetails`."""
     return [
         {"modality": modality, "tokenCount": number} for modality, number in sums.items() if number
     ]

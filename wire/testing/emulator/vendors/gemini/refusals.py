@@ -1,4 +1,4 @@
-"""What Gemini refuses, in the server's words.
+"""Requests that Gemini refuses, in the server's words.
 
 Rules about the request alone come from `wire.gemini.rules`; those that need the server's state are
 here.
@@ -56,7 +56,7 @@ _MESSAGES = {
 def envelope(
     status: int, message: str, code: str = "", details: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
-    """An error object in Google's format."""
+    """Build an error object in Google's format."""
     error: dict[str, Any] = {
         "code": status,
         "message": message,
@@ -73,17 +73,17 @@ def refusal(
     code: str = "",
     details: Sequence[dict[str, Any]] = (),
 ) -> Refusal:
-    """A refusal with the server's message."""
+    """Build a refusal with the server's message."""
     return refused(envelope(status, message, code, details), rule)
 
 
 def refused(error: dict[str, Any], rule: str = "") -> Refusal:
-    """A refusal with a complete error object."""
+    """Build a refusal with a complete error object."""
     return Refusal(replace(whole(error, error["error"]["code"]), rule=rule))
 
 
 def error(failure: Failure) -> dict[str, Any]:
-    """The error object of a failure."""
+    """Build the error object of a failure."""
     if failure.status == 429 and not failure.message:
         return quota(failure.model, failure.retry_after, failure.limit)
     message = failure.message or _MESSAGES.get(failure.status, f"scripted {failure.status}")
@@ -91,7 +91,7 @@ def error(failure: Failure) -> dict[str, Any]:
 
 
 def error_answer(failure: Failure) -> Answer:
-    """The error response of a failure."""
+    """Build the error response of a failure."""
     return whole(error(failure), failure.status, retry_after_header(failure))
 
 
@@ -123,7 +123,7 @@ def check_body(
 
 
 def _is_own(violation: Violation, contents: Sequence[Content], signatures: Signatures) -> bool:
-    """Whether a violation is no error of the client, since the emulator sent what it is about.
+    """Return whether a violation is in a value that the emulator sent: not the client's error.
 
     G25: a signature that a script invented. G18: a result without the id of its call. Google's own
     client leaves ids out of the results of automatic calls (recorded, google-genai 3.4.0), and the
@@ -142,7 +142,7 @@ def _is_own(violation: Violation, contents: Sequence[Content], signatures: Signa
 
 
 def _undecodable(error: RuleError) -> Refusal:
-    """A body that is not JSON, or does not fit its message."""
+    """Build the refusal of a body that is not JSON, or does not fit its message."""
     violation: Violation = error.violations[0]
     if not violation.path:
         return refusal(400, f"Invalid JSON payload received. {violation.message}", "G1")
@@ -173,7 +173,7 @@ def decoded(body: bytes, kind: type[S]) -> S:
 
 
 def rule_refusal(name: str, host: str = "gemini", /, **words: object) -> Refusal:
-    """A refusal by a rule, in the words of `wire.gemini.rules`."""
+    """Build the refusal of a rule, in the words of `wire.gemini.rules`."""
     row = WORDS[name]
     return refusal(row.status, server_text(name, host, **words), name, code=row.code)
 
@@ -197,7 +197,7 @@ def check_signatures(
 
 
 def unknown_model(name: str, parent: str, host: str, version: str, action: str) -> Refusal:
-    """G72 for an unknown model, G81 for an impossible name."""
+    """Build the refusal of an unknown model (G72), or of an impossible name (G81)."""
     if host == "vertex":
         return rule_refusal("G72", host, model=f"{parent}publishers/google/models/{name}")
     if not re.fullmatch(r"[\w.\-/@]+", name):
@@ -211,7 +211,7 @@ def unknown_model(name: str, parent: str, host: str, version: str, action: str) 
 
 
 def no_key(host: str) -> Refusal:
-    """G73: the request has no key."""
+    """Build the refusal of a request without a key (G73)."""
     if host == "vertex":
         return refusal(
             401,
@@ -231,7 +231,7 @@ def no_key(host: str) -> Refusal:
 
 
 def bad_key() -> Refusal:
-    """G73: a wrong key is status 400, not 401."""
+    """Build the refusal of a wrong key (G73): its status is 400, not 401."""
     message = server_text("G73")
     service = {"service": "generativelanguage.googleapis.com"}
     details: list[dict[str, Any]] = [
@@ -247,7 +247,7 @@ def bad_key() -> Refusal:
 
 
 def bad_token() -> Refusal:
-    """G73: a wrong OAuth token."""
+    """Build the refusal of a wrong OAuth token (G73)."""
     return refusal(
         401,
         "Request had invalid authentication credentials. Expected OAuth 2 access token, "
@@ -258,7 +258,7 @@ def bad_token() -> Refusal:
 
 
 def key_for_vertex() -> Refusal:
-    """G73: an API key where Vertex needs an OAuth token."""
+    """Build the refusal of an API key where Vertex needs an OAuth token (G73)."""
     return refusal(
         401,
         "API keys are not supported by this API. Expected OAuth2 access token or other "
@@ -288,7 +288,7 @@ inferred."""
 
 
 def quota(model: str, seconds: float | None, state: LimitState | None = None) -> dict[str, Any]:
-    """G74: an error object of status 429, with its details."""
+    """Build an error object of status 429, with its details (G74)."""
     unit, value = ("requests", 10) if state is None else (state.unit, state.limit)
     metric, id = _QUOTAS[unit]
     limit = f"generativelanguage.googleapis.com/{metric}"
@@ -320,7 +320,7 @@ def quota(model: str, seconds: float | None, state: LimitState | None = None) ->
 
 
 def storage_full() -> Answer:
-    """The quota error of stores; without RetryInfo, since no wait helps."""
+    """Return the quota error of stores; without RetryInfo, since no wait helps."""
     violation = {
         "quotaMetric": "generativelanguage.googleapis.com/file_storage_bytes",
         "quotaId": "FileStorageBytesPerProject",
@@ -331,7 +331,7 @@ def storage_full() -> Answer:
 
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:
-    """RetryInfo as a detail of an error; empty without seconds."""
+    """Return RetryInfo as a detail of an error; empty without seconds."""
     return (
         [] if seconds is None else [{"@type": f"{_TYPE}RetryInfo", "retryDelay": _seconds(seconds)}]
     )
@@ -342,7 +342,7 @@ def _seconds(value: float) -> str:
 
 
 def unknown_path(path: str) -> Answer:
-    """404 for an unknown path: Google sends a page."""
+    """Return 404 for an unknown path: Google sends a page."""
     page = (
         "<!DOCTYPE html>\n<title>Error 404 (Not Found)!!1</title>\n"
         f"<p>The requested URL <code>{_safe(path)}</code> was not found on this server.\n"
@@ -351,7 +351,7 @@ def unknown_path(path: str) -> Answer:
 
 
 def unknown_method(method: str, path: str) -> Answer:
-    """405 for a known path without this method."""
+    """Return 405 for a known path without this method."""
     page = (
         "<!DOCTYPE html>\n<title>Error 405 (Method Not Allowed)!!1</title>\n"
         f"<p>The request method <code>{_safe(method)}</code> is inappropriate for the URL "

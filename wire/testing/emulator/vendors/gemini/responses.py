@@ -40,7 +40,7 @@ class ResponseWriter:
     """Returns how many tokens of the request itself are cached."""
 
     def whole(self, output: Output, id: str) -> dict[str, Any]:
-        """One whole response."""
+        """Build one complete response."""
         parts: list[dict[str, Any]] = [{"text": output.text}] if output.text else []
         parts += self._calls(output, id)
         if parts and not output.calls:
@@ -53,7 +53,7 @@ class ResponseWriter:
         return self._response(candidates, usage, id)
 
     def chunks(self, output: Output, id: str) -> Iterator[dict[str, Any]]:
-        """The same response as the chunks of a stream."""
+        """Yield the same response as the chunks of a stream."""
         for part in self._thoughts(output):
             yield self._chunk([part], self._usage(0, 0), id)
         pieces = output.pieces
@@ -78,7 +78,7 @@ class ResponseWriter:
             yield self._chunk(calls, usage, id, output)
 
     def with_ids(self, response: dict[str, Any], id: str) -> dict[str, Any]:
-        """A response of a script with the fields that every response has."""
+        """Add the fields that every response has to a response of a script."""
         return {
             **response,
             "modelVersion": response.get("modelVersion", self.model.name),
@@ -141,7 +141,7 @@ class ResponseWriter:
         id: str,
         end: Output | None = None,
     ) -> dict[str, Any]:
-        """One chunk; `end` is the output that it finishes."""
+        """Build one chunk; `end` is the output that it finishes."""
         candidates = [self._candidate(parts, end, index) for index in range(self._candidate_count)]
         return self._response(candidates, usage, id)
 
@@ -195,7 +195,10 @@ class ResponseWriter:
 
 
 def combined(chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Chunks as one response: all parts in order, every other field from the last chunk with it."""
+    """Combine chunks into one response.
+
+    It has all parts in order, and every other field of the last chunk that has it.
+    """
     response: dict[str, Any] = {}
     parts: list[Any] = []
     candidate: dict[str, Any] = {}

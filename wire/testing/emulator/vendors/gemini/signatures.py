@@ -51,7 +51,7 @@ class Signatures:
     _scripted: Remembered = field(default_factory=Remembered)
 
     def of_call(self, model: Traits, name: str, step: int, position: int = 0) -> str:
-        """The signature of a call.
+        """Return the signature of a call.
 
         >>> from wire.testing.emulator.vendors.gemini.catalog import traits
         >>> model, signatures = traits("gemini-3.8-flash"), Signatures()
@@ -64,7 +64,7 @@ class Signatures:
         return self._signature(f"{int(model.generation)} call {name} {step} {position}")
 
     def of_text(self, text: str) -> str:
-        """The signature at the end of a text; it is never checked."""
+        """Return the signature at the end of a text; it is never checked."""
         return self._signature(f"text {text}")
 
     def remember(self, signature: str, name: str, step: int, position: int) -> None:
@@ -75,11 +75,11 @@ class Signatures:
             self._scripted[raw] = used | {f"{name} {step} {position}"}
 
     def is_scripted(self, signature: str) -> bool:
-        """Whether a script sent this signature with any call."""
+        """Return whether a script sent this signature with any call."""
         return decoded(signature) in self._scripted
 
     def valid(self, signature: str, model: Traits, name: str, step: int, position: int) -> bool:
-        """Whether a signature belongs to this call, or is accepted with every call."""
+        """Return whether a signature belongs to this call, or is accepted with every call."""
         raw = decoded(signature)
         if raw is None:
             return False
@@ -96,7 +96,7 @@ class Signatures:
 
 
 def merged(contents: Sequence[Content]) -> list[Content]:
-    """The Contents with adjacent ones of the model merged.
+    """Merge adjacent Contents of the model.
 
     The histories of Google's own clients have one Content for each chunk of a stream.
     """
@@ -111,7 +111,7 @@ def merged(contents: Sequence[Content]) -> list[Content]:
 
 
 def steps(contents: Sequence[Content]) -> list[Step]:
-    """The steps of the current turn.
+    """List the steps of the current turn.
 
     The turn begins after the last Content of the user that holds more than results of calls.
     """

@@ -13,7 +13,7 @@ _FIRST = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 def timestamp(number: int, *, days: float = 0, seconds: float = 0) -> str:
-    """The time at which item `number` was stored: each is a second later than the one before.
+    """Return the time of storing item `number`: each is a second later than the one before.
 
     >>> timestamp(1), timestamp(1, days=2)
     ('2026-11-21T12:00:01.000000Z', '2026-11-23T12:00:01.000000Z')
@@ -25,7 +25,7 @@ def timestamp(number: int, *, days: float = 0, seconds: float = 0) -> str:
 def page(
     key: str, items: Sequence[Any], request: Received, size: int, max_size: int
 ) -> dict[str, Any]:
-    """One page of a list; the token of the next page is the index of its first item."""
+    """Return one page of a list; the token of the next page is the index of its first item."""
     requested, token = request.query.get("pageSize") or "", request.query.get("pageToken") or "0"
     numbers = [token, requested or "0"]
     # Python refuses to read a number of more than 4,300 digits.

@@ -58,14 +58,14 @@ class Stores:
         return whole(store)
 
     def get(self, name: str) -> Answer:
-        """One store, with the number and the size of its documents."""
+        """Return one store, with the number and the size of its documents."""
         store, documents = self._lookup(name), self._of(name)
         size = sum(int(each["sizeBytes"]) for each in documents)
         counts = {"activeDocumentsCount": str(len(documents)), "sizeBytes": str(size)}
         return whole({**store, **(counts if documents else {})})
 
     def listed(self, request: Received) -> Answer:
-        """One page of the stores, the newest first."""
+        """Return one page of the stores, the newest first."""
         return whole(page(_STORES, list(self._stores.values())[::-1], request, 10, 20))
 
     def delete(self, name: str, request: Received) -> Answer:
@@ -121,11 +121,11 @@ class Stores:
         return whole({"name": operation["name"]})
 
     def document(self, name: str) -> Answer:
-        """One document, by its full name."""
+        """Return one document, by its full name."""
         return whole(self._document(name))
 
     def documents(self, name: str, request: Received) -> Answer:
-        """One page of the documents of a store, the newest first."""
+        """Return one page of the documents of a store, the newest first."""
         self._lookup(name)
         return whole(page("documents", self._of(name)[::-1], request, 10, 20))
 

@@ -54,7 +54,7 @@ class _Upload:
 
     @property
     def stored_bytes(self) -> int:
-        """What the upload counts for while it is not finished."""
+        """The size that the upload counts for while it is not finished."""
         return len(self.body) + len(self.data)
 
 
@@ -69,7 +69,7 @@ class Uploads:
     _started: int = 0
 
     def receive(self, request: Received, store: Store) -> Answer:
-        """Any request of an upload; `store` is called once the bytes are complete."""
+        """Answer any request of an upload; call `store` once the bytes are complete."""
         session = request.query.get("upload_id", "")
         protocol = request.headers.get("x-goog-upload-protocol", "")
         if session:
@@ -160,7 +160,7 @@ class Uploads:
 
 
 def file_metadata(body: bytes) -> File:
-    """The metadata of a file, with or without the `file` key around them.
+    """Parse the metadata of a file, with or without the `file` key around them.
 
     Raises `Refusal` for metadata that are too large to be decoded.
     """
@@ -171,7 +171,7 @@ def file_metadata(body: bytes) -> File:
 
 
 def made_id(words: str) -> str:
-    """An id of twelve letters and digits, always the same for the same words."""
+    """Build an id of twelve letters and digits, always the same for the same words."""
     digits = "0123456789abcdefghijklmnopqrstuvwxyz"
     number, made = int.from_bytes(hashlib.sha256(words.encode()).digest()[:9], "big"), ""
     for _ in range(12):
@@ -193,7 +193,7 @@ def _empty(headers: dict[str, str]) -> Answer:
 
 
 def _multipart(request: Received) -> Uploaded:
-    """Metadata and data of a multipart/related body."""
+    """Return metadata and data of a multipart/related body."""
     found = parts(request)
     if len(found) < 2:
         raise refusal(400, "Multipart body has no metadata, or no data.")

@@ -143,11 +143,11 @@ class Gemini:
     # --- routes and keys --------------------------------------------------------------------------
 
     def route(self, request: Received) -> Route | None:
-        """The endpoint of a request, if it is one of Google's."""
+        """Return the endpoint of a request, if it is one of Google's."""
         return match(_PATHS, request, _GENERATING)
 
     def recognises(self, request: Received) -> bool:
-        """Google's clients send `x-goog-api-key`, other `x-goog-` headers or `?key=`."""
+        """Return whether a request has `x-goog-api-key`, another `x-goog-` header or `?key=`."""
         return (
             "key" in request.query
             or any(name.startswith("x-goog-") for name in request.headers)
@@ -155,7 +155,7 @@ class Gemini:
         )
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """404 or 405 as a page."""
+        """Return 404 or 405 as a page."""
         if route is None:
             return refusals.unknown_path(request.path)
         return refusals.unknown_method(request.method, request.path)
@@ -202,7 +202,10 @@ class Gemini:
         )
 
     def _model(self, route: Route) -> Traits:
-        """The model of a route. Raises `Refusal` if it is unknown or lacks the method (G72)."""
+        """Return the model of a route.
+
+        Raises `Refusal` if it is unknown or lacks the method (G72).
+        """
         lenient = self._settings.lenient
         model = traits(route.name, host=route.host, lenient=lenient, date=self._settings.date)
         needs_method = route.endpoint in _NEED_METHOD and not lenient
@@ -224,7 +227,7 @@ class Gemini:
     # --- other endpoints --------------------------------------------------------------------------
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for everything that is no generateContent of its own."""
+        """Answer requests for all endpoints that do not generate."""
         return _ENDPOINTS[route.endpoint](self, request, route)
 
     def _list(self, request: Received, route: Route) -> Answer:
@@ -274,27 +277,27 @@ class Gemini:
     # --- responses --------------------------------------------------------------------------------
 
     def body_answer(self, value: Any, status: int) -> Answer:
-        """A response with a script's JSON value."""
+        """Return a response with a script's JSON value."""
         return bodies.whole(value, status)
 
     def error(self, failure: Failure) -> dict[str, Any]:
-        """The error object, in a stream as elsewhere."""
+        """Return the error object, in a stream as elsewhere."""
         return refusals.error(failure)
 
     def error_answer(self, failure: Failure) -> Answer:
-        """The error response."""
+        """Return the error response."""
         return refusals.error_answer(failure)
 
     def storage_full(self) -> Answer:
-        """The quota error of stores."""
+        """Return the quota error of stores."""
         return refusals.storage_full()
 
     def error_event(self, failure: Failure) -> bytes:
-        """The error as an event."""
+        """Encode the error as an event."""
         return bodies.frame(bodies.google_json(refusals.error(failure)))
 
     def frame(self, data: bytes) -> bytes:
-        """One event."""
+        """Encode one event."""
         return bodies.frame(data)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:

@@ -102,7 +102,7 @@ class Batches:
         return body_answer(self._batches[id].fields, 200)
 
     def get(self, name: str) -> Answer:
-        """A batch: validated at its first get, ended at its second."""
+        """Return a batch: validated at its first get, ended at its second."""
         batch = self._lookup(name)
         match batch.fields["status"]:
             case "validating":
@@ -114,7 +114,7 @@ class Batches:
         return body_answer(batch.fields, 200)
 
     def listed(self, request: Received) -> Answer:
-        """A page of the batches, the newest first; the query may have `limit` and `after`."""
+        """Return a page of the batches, newest first; the query may have `limit` and `after`."""
         batches = [batch.fields for batch in self._batches.values()][::-1]
         return body_answer(listed(batches, request.query, "20"), 200)
 
@@ -185,7 +185,7 @@ def _reach(batch: _Batch, status: str) -> None:
 def _read(
     data: bytes, fields: Mapping[str, Any]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The lines of an input file, and what is wrong with them."""
+    """Read the lines of an input file; return them, and the errors of invalid lines."""
     lines: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -208,7 +208,7 @@ def _read(
 
 
 def _problem(raw: bytes, endpoint: str, seen: set[str]) -> dict[str, Any] | tuple[str, str, str]:
-    """A line that is sound; else code and message of its error, and the name of its field."""
+    """Return a valid line; else code and message of its error, and the name of its field."""
     line: Any = None
     try:
         line = None if json_excess(raw, _LINE_LIMITS) else json.loads(raw)

@@ -21,11 +21,11 @@ _COMPLETIONS = re.compile(r"gpt-3\.5-turbo-instruct(?:-0914)?|davinci-002|babbag
 LISTED = ("gpt-5.4", "gpt-5.4-mini")
 """The models that the models endpoint lists."""
 REASONING = re.compile(r"o\d|gpt-5(?!.*chat)")
-"""What the name of a reasoning model begins with."""
+"""The beginning of the name of a reasoning model."""
 
 
 def is_known(model: str) -> bool:
-    """Whether a model of this name answers chat completions.
+    """Return whether a model of this name answers chat completions.
 
     >>> is_known("gpt-5.4-mini"), is_known("gpt-5.4-mimi"), is_known("gpt-4o-2024-08-06")
     (True, False, True)
@@ -34,10 +34,10 @@ def is_known(model: str) -> bool:
 
 
 def is_shut_down(model: str) -> bool:
-    """Whether a model of this name answered once."""
+    """Return whether a model of this name answered once."""
     return _SHUT_DOWN.fullmatch(model) is not None
 
 
 def is_completions_model(model: str) -> bool:
-    """Whether a model of this name answers the old completions, and no chat completions."""
+    """Return whether a model of this name answers the old completions, and no chat completions."""
     return _COMPLETIONS.fullmatch(model) is not None

@@ -75,7 +75,7 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
 
 
 def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
-    """What a request asks of the model, which thinks for so many tokens."""
+    """Convert a request to the input of the small model, which thinks for so many tokens."""
     turns = [message for message in request.messages if message.role not in _SYSTEM_ROLES]
     questions = (
         message.text
@@ -108,7 +108,7 @@ def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
 
 
 def _functions(request: ChatCompletionRequest, choice: Any) -> Iterator[Declared]:
-    """The declared functions, or the one that `tool_choice` names."""
+    """Yield the declared functions, or the one that `tool_choice` names."""
     named = (choice.get("function") or {}).get("name") if isinstance(choice, dict) else None
     for tool in request.tools or ():
         function = tool.function
@@ -117,7 +117,7 @@ def _functions(request: ChatCompletionRequest, choice: Any) -> Iterator[Declared
 
 
 def _results(turns: Sequence[Message]) -> list[Message]:
-    """The results at the end of the conversation."""
+    """Return the results at the end of the conversation."""
     results: list[Message] = []
     for message in reversed(turns):
         if message.role != "tool":
@@ -127,7 +127,7 @@ def _results(turns: Sequence[Message]) -> list[Message]:
 
 
 def result_of(text: str) -> Any:
-    """The result of a tool as the small model reads it: an object, else under `result`."""
+    """Return the result of a tool as the small model reads it: an object, else under `result`."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -136,7 +136,7 @@ def result_of(text: str) -> Any:
 
 
 def prompt_pieces(request: ChatCompletionRequest) -> list[Piece]:
-    """The tools and the messages, with their tokens."""
+    """Return the tools and the messages, with their tokens."""
     tools = [prompt_piece(request.tools, count(_json(request.tools)))] if request.tools else []
     return [*tools, *(prompt_piece(message, _tokens(message)) for message in request.messages)]
 
@@ -166,18 +166,18 @@ class Generation:
     """The key of messages that has the thoughts, which clients must send back; empty: none has."""
 
     def render(self, output: Output, id: str) -> Answer:
-        """The response with output of the small model."""
+        """Render output of the small model as a response."""
         self.prompt()  # kept, also if the request does not want the usage
         if self.request.stream:
             return event_stream(self._chunks(output, id))
         return json_answer(json_bytes(self._whole(output, id), indent=2) + b"\n")
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
-        """The response with a script's body; a stream sends it as its one event."""
+        """Render a script's body; a stream sends it as its one event."""
         return event_stream([body]) if self.request.stream else body_answer(body, 200)
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
-        """The response with a script's chunks, streamed whatever the request wants."""
+        """Render a script's chunks, streamed whatever the request wants."""
         return event_stream(events)
 
     def _whole(self, output: Output, id: str) -> dict[str, Any]:
@@ -216,7 +216,7 @@ class Generation:
             yield {**head, "choices": [], "usage": self._usage(output)}
 
     def _deltas(self, output: Output, id: str) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Each delta of a stream with its finish reason."""
+        """Yield each delta of a stream with its finish reason."""
         content = None if output.calls and not output.text else ""
         key = self.reasoning
         if key:
@@ -247,7 +247,7 @@ class Generation:
         ]
 
     def _logprobs(self, text: str) -> dict[str, Any] | None:
-        """The log probabilities of a text, if the request asks for them."""
+        """Return the log probabilities of a text, if the request asks for them."""
         if not self.request.logprobs or not text:
             return None
         content = [
@@ -298,7 +298,7 @@ def prompt_of(
     cache: PromptCache,
     headers: Mapping[str, str],
 ) -> Callable[[], PromptTokens]:
-    """The function that counts the tokens of a prompt, with what a cache has of it."""
+    """Return the function that counts the tokens of a prompt, with those that a cache has."""
     plain = msgspec.to_builtins(request)
     return cache.counter(plain, prompt_pieces(request), dialect.caching, headers)
 
@@ -309,7 +309,7 @@ def generation_of(
     cache: PromptCache,
     headers: Mapping[str, str],
 ) -> Generation:
-    """The generation of a decoded request, with thoughts where the host demands them back (O14)."""
+    """Build the generation of a decoded request; some hosts demand thoughts back (O14)."""
     dialect = provider_row(host or "").dialect
     key = required_reasoning(request, dialect)
     prompt = prompt_of(request, dialect, cache, headers)
@@ -320,12 +320,12 @@ def generation_of(
 
 
 def token_entry(each: TokenLogprob) -> dict[str, Any]:
-    """A token in the format of OpenAI's log probabilities."""
+    """Return a token in the format of OpenAI's log probabilities."""
     return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
 
 
 def annotation(source: Source, text: str) -> dict[str, Any]:
-    """A page, and the span of the text that rests on it."""
+    """Return a page, and the span of the text that it supports."""
     start, end = source.span(text)
     page = {"title": source.title, "url": source.url}
     return {"start_index": start, "end_index": end, **page}
@@ -336,17 +336,17 @@ def _finish_reason(output: Output) -> str:
 
 
 def body_answer(value: Any, status: int) -> Answer:
-    """A whole body, indented."""
+    """Return a response with a complete body, indented."""
     return json_answer(json_bytes(value, indent=2) + b"\n", status)
 
 
 def frame(data: bytes) -> bytes:
-    """One event."""
+    """Encode one event."""
     return b"data: " + data + b"\n\n"
 
 
 def event_stream(chunks: Iterable[Any]) -> Answer:
-    """Server-sent events, with `[DONE]` at the end."""
+    """Build a response of server-sent events, with `[DONE]` at the end."""
     pieces = [frame(json_bytes(chunk)) for chunk in chunks]
     content_type = "text/event-stream; charset=utf-8"
     return Answer(200, (("content-type", content_type),), (*pieces, frame(b"[DONE]")))

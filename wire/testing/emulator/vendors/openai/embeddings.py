@@ -22,7 +22,7 @@ _MAX_TEXTS = 2048
 
 
 def embed(request: Received) -> Answer:
-    """A vector for each text of `input`, in base64 if the request wants that."""
+    """Return a vector for each text of `input`, in base64 if the request wants that."""
     try:
         requested: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as cause:
@@ -53,5 +53,5 @@ def embed(request: Received) -> Answer:
 
 
 def _packed(values: list[float]) -> str:
-    """Base64 of 32-bit floats, as OpenAI's clients request it."""
+    """Encode 32-bit floats as base64, as OpenAI's clients request it."""
     return base64.b64encode(struct.pack(f"<{len(values)}f", *values)).decode()

@@ -24,12 +24,12 @@ def envelope(
     param: str | None = None,
     code: str | None = None,
 ) -> dict[str, Any]:
-    """An error object in OpenAI's format."""
+    """Build an error object in OpenAI's format."""
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def over_limit(limit: LimitState, seconds: float) -> dict[str, Any]:
-    """The error object of a request that exceeds a limit."""
+    """Build the error object of a request that exceeds a limit."""
     name = {"requests": "requests per min (RPM)", "tokens": "tokens per min (TPM)"}.get(
         limit.unit, f"{limit.unit.replace('_', ' ')} per min"
     )
@@ -42,7 +42,7 @@ def over_limit(limit: LimitState, seconds: float) -> dict[str, Any]:
 
 
 def duration(seconds: float) -> str:
-    """A time as the rate-limit headers have it, rounded up: `20ms`, `1.5s`, `6m0s`.
+    """Format a time as in the rate-limit headers, rounded up: `20ms`, `1.5s`, `6m0s`.
 
     >>> duration(0.0199), duration(1.5), duration(360)
     ('20ms', '1.5s', '6m0s')
@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
 
 
 def error(failure: Failure) -> dict[str, Any]:
-    """The error object of a failure."""
+    """Build the error object of a failure."""
     if failure.limit is not None:
         return over_limit(failure.limit, failure.retry_after or 0.0)
     status = failure.status
@@ -65,7 +65,7 @@ def error(failure: Failure) -> dict[str, Any]:
 
 
 def error_answer(failure: Failure) -> Answer:
-    """The error response of a failure."""
+    """Build the error response of a failure."""
     body = json_bytes(error(failure), indent=2)
     return json_answer(body, failure.status, retry_after_header(failure))
 
@@ -73,20 +73,20 @@ def error_answer(failure: Failure) -> Answer:
 def refusal(
     status: int, message: str, *, param: str | None = None, code: str | None = None
 ) -> Refusal:
-    """A refusal with the server's message."""
+    """Build a refusal with the server's message."""
     body = json_bytes(envelope(message, param=param, code=code), indent=2)
     return Refusal(json_answer(body, status))
 
 
 def storage_full() -> Answer:
-    """The quota error, which clients do not retry."""
+    """Return the quota error, which clients do not retry."""
     message = "You exceeded your current quota, please check your plan and billing details."
     value = envelope(message, "insufficient_quota", code="insufficient_quota")
     return json_answer(json_bytes(value, indent=2), 429)
 
 
 def no_key() -> Refusal:
-    """The request has no key."""
+    """Build the refusal of a request without a key."""
     return refusal(
         401,
         "You didn't provide an API key. You need to provide your API key in an Authorization "
@@ -95,16 +95,16 @@ def no_key() -> Refusal:
 
 
 def bad_key() -> Refusal:
-    """The key is wrong."""
+    """Build the refusal of a wrong key."""
     return refusal(401, "Incorrect API key provided: ***.", code="invalid_api_key")
 
 
 def unknown_path(method: str, path: str) -> Answer:
-    """404 for an unknown path."""
+    """Return 404 for an unknown path."""
     return refusal(404, f"Invalid URL ({method} {path})").answer
 
 
 def unknown_method(method: str, path: str) -> Answer:
-    """405 for a known path without this method."""
+    """Return 405 for a known path without this method."""
     message = f"Not allowed to {method} on {path}."
     return refusal(405, message, code="method_not_supported").answer

@@ -67,18 +67,21 @@ class Files:
         return self._files[id]
 
     def get(self, name: str) -> Answer:
-        """The metadata of one file."""
+        """Return the metadata of one file."""
         return body_answer(self._lookup(name), 200)
 
     def listed(self, request: Received) -> Answer:
-        """A page of the files, the newest first; the query may have `limit`, `after`, `purpose`."""
+        """Return a page of the files, the newest first.
+
+        The query may have `limit`, `after`, `purpose`.
+        """
         purpose = request.query.get("purpose")
         found = [file for file in self._files.values() if purpose in (None, file["purpose"])]
         newest = found if request.query.get("order") == "asc" else found[::-1]
         return body_answer(listed(newest, request.query, "10000"), 200)
 
     def data(self, name: str) -> bytes:
-        """The bytes of a file. Raises `Refusal` for an unknown one."""
+        """Return the bytes of a file. Raises `Refusal` for an unknown one."""
         self._lookup(name)
         return self._data[name]
 
@@ -87,7 +90,7 @@ class Files:
         return str(self._store(data, filename, "batch_output")["id"])
 
     def content(self, name: str) -> Answer:
-        """The bytes of a file, but for the purposes that OpenAI hands out no bytes of."""
+        """Return the bytes of a file; OpenAI returns none for some purposes."""
         purpose = self._lookup(name)["purpose"]
         if purpose in ("assistants", "user_data", "vision"):
             raise refusal(400, f"Not allowed to download files of purpose: {purpose}")
@@ -111,7 +114,7 @@ class Files:
 def listed(
     items: Sequence[Mapping[str, Any]], query: Mapping[str, str], most: str
 ) -> dict[str, Any]:
-    """A page of items that have an `id`; the query may have `limit`, which is `most`, and `after`.
+    """Return a page of items that have an `id`; the query may have `limit` and `after`.
 
     Raises `Refusal` for a wrong one.
     """

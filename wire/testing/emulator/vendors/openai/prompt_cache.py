@@ -25,7 +25,7 @@ from wire.testing.emulator.prefixes import Piece, Prefixes, prefixes_of
 MIN_CACHED_TOKENS = 1024
 """Minimum tokens of a beginning that is kept."""
 STEP = 128
-"""Tokens are read in multiples of this where there are no breakpoints."""
+"""Without breakpoints, tokens are read in multiples of this."""
 MAX_WRITTEN = 4
 """The most beginnings that one request writes."""
 _LIFETIMES = {"": 600.0, "24h": 86400.0, "explicit": 1800.0, "5m": 300.0, "1h": 3600.0}
@@ -62,7 +62,7 @@ class PromptCache:
         how: Caching,
         headers: Mapping[str, str],
     ) -> Callable[[], PromptTokens]:
-        """A function that counts the tokens of a request and keeps its beginnings, once.
+        """Return a function that counts the tokens of a request and keeps its beginnings, once.
 
         A request that is answered with an error is not counted, so that nothing of it is kept.
         """
@@ -104,7 +104,7 @@ class PromptCache:
 
 
 def prompt_piece(value: Any, tokens: int) -> Piece:
-    """A message, an item or a list of tools as a piece of a prompt.
+    """Convert a message, an item or a list of tools to a piece of a prompt.
 
     A text and a list with this text alone are the same, with a breakpoint or without.
     """
@@ -130,7 +130,7 @@ def prompt_piece(value: Any, tokens: int) -> Piece:
 
 
 def _as_parts(content: Any) -> Any:
-    """Content of one text as that text."""
+    """Convert content of one text to that text."""
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         only = content[0]
         if only.keys() == {"type", "text"}:

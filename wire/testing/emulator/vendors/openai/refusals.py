@@ -1,4 +1,4 @@
-"""What hosts of chat completions refuse beyond the rules of `wire.openai.chat.rules`.
+"""Refusals of hosts of chat completions beyond the rules of `wire.openai.chat.rules`.
 
 These are keys that a host does not know, and models that it does not have. Each host has its own
 words and its own envelope. Recorded traffic has the refusals of models; those of keys are in public
@@ -99,7 +99,7 @@ def check_keys(request: Mapping[str, Any], model: str, host: Provider | None) ->
 
 
 def _unknown_keys(request: Mapping[str, Any], model: str, family: str) -> Iterator[tuple[Any, ...]]:
-    """The path of each unknown key, `("messages", 2, "parsed")`."""
+    """Yield the path of each unknown key, `("messages", 2, "parsed")`."""
     known = _known(ChatCompletionRequest, family)
     yield from ((key,) for key in request if key not in known)
     messages = request.get("messages")
@@ -113,7 +113,7 @@ def _unknown_keys(request: Mapping[str, Any], model: str, family: str) -> Iterat
 
 
 def _known(struct: type[WireStruct], family: str) -> set[str]:
-    """The keys of a struct that a host has."""
+    """Return the keys of a struct that a host has."""
     own = {key for key, facts in facts_of(struct).items() if _has(facts.hosts, family)}
     return own | _ALSO_KNOWN.get(family, frozenset())
 
@@ -176,5 +176,5 @@ def _unknown_key(
 
 
 def _bare(status: int, body: Mapping[str, Any]) -> Refusal:
-    """A refusal in an envelope of the host's own."""
+    """Build a refusal in an envelope of the host's own."""
     return Refusal(json_answer(json_bytes(body), status))

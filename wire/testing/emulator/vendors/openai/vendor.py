@@ -102,15 +102,15 @@ class OpenAI:
     # --- routes and keys --------------------------------------------------------------------------
 
     def route(self, request: Received) -> Route | None:
-        """The endpoint of a request, if it is one of OpenAI's."""
+        """Return the endpoint of a request, if it is one of OpenAI's."""
         return match(_PATHS, request, GENERATING)
 
     def recognises(self, request: Received) -> bool:
-        """OpenAI's clients send `Authorization`, those of Azure `api-key`."""
+        """Return whether a request has the header `Authorization`, or Azure's `api-key`."""
         return not request.headers.keys().isdisjoint(("authorization", "api-key"))
 
     def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """404 or 405 in the usual envelope."""
+        """Return 404 or 405 in the usual envelope."""
         if route is None:
             return errors.unknown_path(request.method, request.path)
         return errors.unknown_method(request.method, request.path)
@@ -130,7 +130,7 @@ class OpenAI:
         return row_of(request, route, wire, self._settings.provider)
 
     def _responses_host(self, request: Received | None, route: Route | None) -> Host:
-        """The host of a request for Responses; OpenAI's own for any other."""
+        """Return the host of a request for Responses; OpenAI's own for any other."""
         if request is None or route is None or route.endpoint not in ENDPOINTS:
             return Host()
         return host_of(request, self._host(request, route))
@@ -179,30 +179,30 @@ class OpenAI:
     # --- responses --------------------------------------------------------------------------------
 
     def body_answer(self, value: Any, status: int) -> Answer:
-        """A response with a script's JSON value."""
+        """Return a response with a script's JSON value."""
         return body_answer(value, status)
 
     def error(self, failure: Failure) -> dict[str, Any]:
-        """The error object, in a stream as elsewhere."""
+        """Return the error object, in a stream as elsewhere."""
         return errors.error(failure)
 
     def error_answer(self, failure: Failure) -> Answer:
-        """The error response."""
+        """Return the error response."""
         host = self._responses_host(failure.request, failure.route)
         return reshaped(errors.error_answer(failure), host)
 
     def storage_full(self) -> Answer:
-        """The quota error, which clients do not retry."""
+        """Return the quota error, which clients do not retry."""
         return errors.storage_full()
 
     def error_event(self, failure: Failure) -> bytes:
-        """The error as an event."""
+        """Encode the error as an event."""
         if failure.route is not None and failure.route.endpoint in ENDPOINTS:
             return error_event(failure, self._responses_host(failure.request, failure.route))
         return frame(json.dumps(errors.error(failure)).encode())
 
     def frame(self, data: bytes) -> bytes:
-        """One event."""
+        """Encode one event."""
         return frame(data)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
@@ -220,7 +220,7 @@ class OpenAI:
 
 
 def models_answer(name: str, names: Sequence[str], owner: str) -> Answer:
-    """One model, or the list of all."""
+    """Return one model, or the list of all."""
     if name:
         return body_answer(_description(name, owner), 200)
     return body_answer(

@@ -61,7 +61,7 @@ class Conversations:
         return self.get(id)
 
     def get(self, id: str) -> Answer:
-        """A conversation without its items."""
+        """Return a conversation without its items."""
         return body_answer(self._lookup(id).described, 200)
 
     def update(self, request: Received, id: str) -> Answer:
@@ -80,7 +80,10 @@ class Conversations:
     # --- items ------------------------------------------------------------------------------------
 
     def items(self, id: str) -> list[Item]:
-        """The items of a conversation, the oldest first. Raises `Refusal` if it is unknown."""
+        """Return the items of a conversation, the oldest first.
+
+        Raises `Refusal` if it is unknown.
+        """
         return list(self._lookup(id).items)
 
     def extend(self, id: str, items: Iterable[Item]) -> None:
@@ -89,7 +92,7 @@ class Conversations:
             self._add(id, items)
 
     def list_items(self, request: Received, id: str) -> Answer:
-        """A page of the items."""
+        """Return a page of the items."""
         return page(self._lookup(id).items, request)
 
     def add_items(self, request: Received, id: str) -> Answer:
@@ -101,7 +104,7 @@ class Conversations:
         return list_of(added)
 
     def get_item(self, id: str, item_id: str) -> Answer:
-        """One item."""
+        """Return one item."""
         return body_answer(self._item(id, item_id), 200)
 
     def delete_item(self, id: str, item_id: str) -> Answer:
@@ -130,7 +133,7 @@ class Conversations:
 
 
 def conversation_id(body: Mapping[str, Any]) -> str:
-    """The conversation of a request, or an empty string."""
+    """Return the conversation of a request, or an empty string."""
     sent = body.get("conversation")
     return str((sent.get("id") if isinstance(sent, Mapping) else sent) or "")
 

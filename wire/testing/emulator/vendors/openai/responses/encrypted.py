@@ -29,7 +29,7 @@ class EncryptedContents:
     _scripted: Remembered = field(default_factory=Remembered)
 
     def of(self, owner: str, item_id: str, stage: str = "final") -> str:
-        """The encrypted content of an item in one of its events: `added`, `done`, `final`.
+        """Return the encrypted content of an item in one of its events: `added`, `done`, `final`.
 
         It is valid for this owner, and differs between items and events.
 
@@ -48,7 +48,7 @@ class EncryptedContents:
         return base64.urlsafe_b64encode(sealed + self._mac(owner, sealed)).decode()
 
     def valid(self, content: str, owner: str) -> bool:
-        """Whether a content was made for this owner, or was sent by a script."""
+        """Return whether a content was made for this owner, or was sent by a script."""
         if content in self._scripted:
             return True
         raw = decoded(content) or b""
@@ -67,7 +67,7 @@ class EncryptedContents:
 
 
 def shown(content: str) -> str:
-    """A content as OpenAI's messages show it: its ends.
+    """Shorten a content to its ends, as OpenAI's messages show it.
 
     >>> shown("gAAAAABqPBJRAhmec86FyzQ==")
     'gAAA...zQ=='

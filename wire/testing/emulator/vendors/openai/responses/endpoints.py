@@ -96,7 +96,7 @@ class Responses:
         return Generation(wish_of(asked, host), writer, keep)
 
     def _conversed(self, request: Received, body: Mapping[str, Any], host: Host) -> Conversed:
-        """A request beside what it continues. Raises `Refusal`."""
+        """Return a request with the turns that it continues. Raises `Refusal`."""
         seed = f"{request.number} {hashlib.sha256(request.body).hexdigest()}"
         previous, conversation = body.get("previous_response_id"), conversation_id(body)
         context = self._conversations.items(conversation) if conversation else []
@@ -135,7 +135,7 @@ class Responses:
         return body_answer({**response, "output": output}, 200)
 
     def _again(self, request: Received, stored: Stored, host: Host) -> Answer:
-        """The stream of a background response, from the event after `starting_after`."""
+        """Stream a background response again, from the event after `starting_after`."""
         if not (stored.background and stored.streamed):
             raise refusal(
                 400,
@@ -209,12 +209,15 @@ class Responses:
 
 
 def _owner(request: Received, host: Host) -> str:
-    """Whom encrypted content is made for: another host or organization cannot read it."""
+    """Return the owner of encrypted content.
+
+    Another host or organization cannot read it.
+    """
     return f"{host.name} {request.headers.get('openai-organization', '')}".strip()
 
 
 def _plain(item: Any) -> Any:
-    """An item without its encrypted content, which a stored response does not have."""
+    """Return an item without its encrypted content, which a stored response does not have."""
     if not isinstance(item, dict) or item.get("type") != "reasoning":
         return item
     return {key: value for key, value in item.items() if key != "encrypted_content"}

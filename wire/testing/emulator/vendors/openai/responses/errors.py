@@ -18,14 +18,14 @@ _XAI_CODES = {429: "resource-exhausted", 500: "internal", 503: "unavailable"}
 
 
 def error_event(failure: Failure, host: Host) -> bytes:
-    """The error as an event, nested as it was recorded."""
+    """Encode the error as an event, nested as it was recorded."""
     error = errors.error(failure)["error"]
     event = {"type": "error", "sequence_number": failure.position, "error": error}
     return frame(event, host)
 
 
 def reshaped(answer: Answer, host: Host) -> Answer:
-    """An error in the form of a host, from one in OpenAI's."""
+    """Convert an error in OpenAI's form to the form of a host."""
     if host.error_form == "openai":
         return answer
     body = _form(json.loads(answer.body)["error"], answer.status, host)
@@ -34,7 +34,7 @@ def reshaped(answer: Answer, host: Host) -> Answer:
 
 @contextmanager
 def refusals_of(host: Host) -> Iterator[None]:
-    """Refusals inside the block get the form of a host."""
+    """Convert refusals inside the block to the form of a host."""
     try:
         yield
     except Refusal as refusal:

@@ -40,7 +40,7 @@ _AROUND = {
 def events_of(
     response: Mapping[str, Any], host: Host, staged: Staged, *, error_only: bool = False
 ) -> Events:
-    """The events of a response, numbered from 0.
+    """List the events of a response, numbered from 0.
 
     A failed response ends with an `error` event and `response.failed`; with `error_only` the first
     is the end, in the flat form of the reference.
@@ -103,7 +103,7 @@ def _end(response: Mapping[str, Any], host: Host, error_only: bool) -> Iterator[
 
 
 def _renamed(item: Mapping[str, Any], host: Host, seed: str) -> dict[str, Any]:
-    """An item with another id of the same form."""
+    """Return an item with another id of the same form."""
     id = str(item.get("id"))
     return {**item, "id": new_id(host.item_id, id.partition("_")[0], f"{id} {seed}")}
 
@@ -114,7 +114,7 @@ def _renamed(item: Mapping[str, Any], host: Host, seed: str) -> dict[str, Any]:
 def _item_events(
     item: Mapping[str, Any], index: int, host: Host, staged: Staged
 ) -> tuple[Events, Events]:
-    """The events of an item up to its last delta, and those that close it."""
+    """Return the events of an item up to its last delta, and those that close it."""
     kind, id = str(item.get("type")), item.get("id")
     rotates, numbers = host.ids_change == "always", itertools.count()
 
@@ -132,7 +132,7 @@ def _item_events(
 
 
 def _begun(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """The item of `output_item.added`."""
+    """Return the item of `output_item.added`."""
     empty: dict[str, Any] = {"status": "in_progress"} if "status" in item else {}
     if kind in ("message", "reasoning") and "content" in item:
         empty["content"] = []
@@ -167,7 +167,7 @@ def _inside(item: Mapping[str, Any], kind: str, host: Host, event: Event) -> tup
 
 
 def _texts(item: Mapping[str, Any], kind: str, host: Host, event: Event) -> tuple[Events, Events]:
-    """The events of the parts of a message, or of a reasoning item."""
+    """Return the events of the parts of a message, or of a reasoning item."""
     opening: Events = []
     closing: Events = []
     summary = item.get("summary") if kind == "reasoning" else None
@@ -222,7 +222,7 @@ def _deltas(name: str, text: str, host: Host, event: Event, at: Mapping[str, Any
 
 
 def _padding(delta: str, host: Host) -> dict[str, str]:
-    """Letters that round the length of a delta up."""
+    """Return letters that round the length of a delta up."""
     if not host.obfuscates:
         return {}
     digest = hashlib.sha256(delta.encode("utf-8", "surrogatepass")).hexdigest()
@@ -233,7 +233,7 @@ def _padding(delta: str, host: Host) -> dict[str, str]:
 
 
 def event_stream(events: Iterable[Any], host: Host) -> Answer:
-    """Server-sent events as a host frames them."""
+    """Build a response of server-sent events as a host frames them."""
     framed = [frame(each, host) for each in events]
     if framed:
         framed[0] = host.comment + framed[0]
@@ -243,14 +243,17 @@ def event_stream(events: Iterable[Any], host: Host) -> Answer:
 
 
 def frame(event: Any, host: Host) -> bytes:
-    """One event, with its name where the host sends names."""
+    """Encode one event, with its name if the host sends names."""
     name = event.get("type") if isinstance(event, Mapping) and host.event_names else None
     line = b"event: " + str(name).encode("utf-8", "replace") + b"\n" if name else b""
     return line + b"data: " + json_bytes(event) + b"\n\n"
 
 
 def folded(events: Iterable[Any]) -> dict[str, Any]:
-    """The response that a script's events make: the last one, with the items that were closed."""
+    """Return the response that a script's events make.
+
+    It is the last one, with the items that were closed.
+    """
     response: dict[str, Any] = {}
     closed: dict[int, Any] = {}
     for event in events:

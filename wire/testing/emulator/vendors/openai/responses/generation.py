@@ -25,7 +25,7 @@ NOT_COMPLETE: Mapping[str, Any] = {
     "usage": None,
     "completed_at": None,
 }
-"""What differs in a background response until it is complete."""
+"""The fields of a background response until it is complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +43,12 @@ class Generation:
         return str(self.writer.request["model"])
 
     def render(self, output: Output, id: str) -> Answer:
-        """The response with output of the small model."""
+        """Render output of the small model as a response."""
         response = self.writer.response(output, id)
         return self._answer(response, error_only=output.finish == "error")
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
-        """The response with a script's response; a stream sends it as events.
+        """Render a script's response; a stream sends it as events.
 
         Its encrypted content is accepted later on.
         """
@@ -56,7 +56,7 @@ class Generation:
         return self._answer(self.writer.with_echo(body, id))
 
     def render_events(self, events: Sequence[Any], id: str) -> Answer:
-        """The response with a script's events; without a stream, the response that they make."""
+        """Render a script's events; without a stream, the response that they make."""
         response = self.writer.with_echo(folded(events), id)
         # Each event may have a content of its own.
         items = [each.get("item") for each in events if isinstance(each, Mapping)]
@@ -85,7 +85,7 @@ def stream_of(
     *,
     error_only: bool = False,
 ) -> Events:
-    """The events of a response."""
+    """Return the events of a response."""
 
     def staged(item: Mapping[str, Any], stage: str) -> Mapping[str, Any]:
         content, id = item.get("encrypted_content"), str(item.get("id"))

@@ -73,7 +73,7 @@ class Host:
     """Keys of the terminal event beside the response."""
 
     def has_phase(self, model: str) -> bool:
-        """Whether messages of a model have a phase."""
+        """Return whether messages of a model have a phase."""
         return re.match(self.phases, model) is not None
 
 
@@ -176,7 +176,10 @@ HOSTS: Mapping[str, Host] = {
 
 
 def host_of(request: Received, row: Provider | None) -> Host:
-    """The host that a request means; `row` is the provider's, and None for an unknown one."""
+    """Return the host that a request means.
+
+    `row` is the provider's, and None for an unknown one.
+    """
     origin = urlsplit(f"//{request.origin}").hostname or ""
     # Copilot has no path of its own, but its clients must send this header.
     if "copilot-integration-id" in request.headers or origin.endswith(".githubcopilot.com"):
@@ -189,7 +192,7 @@ def host_of(request: Received, row: Provider | None) -> Host:
 
 
 def new_id(form: str, prefix: str, seed: str) -> str:
-    """An id in the form of a host, which depends on the seed alone.
+    """Build an id in the form of a host, which depends on the seed alone.
 
     >>> new_id("{prefix}_{short}", "msg", "1")
     'msg_6b86b273ff34fce19d6b804e'

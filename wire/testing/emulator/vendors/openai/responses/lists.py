@@ -17,7 +17,7 @@ _MAX_DIGITS = 9
 
 
 def page(items: Sequence[dict[str, Any]], request: Received) -> Answer:
-    """A page of items, the newest first; the query may have `limit`, `order`, `after`.
+    """Return a page of items, the newest first; the query may have `limit`, `order`, `after`.
 
     Raises `Refusal` for an invalid query.
     """
@@ -35,7 +35,7 @@ def page(items: Sequence[dict[str, Any]], request: Received) -> Answer:
 
 
 def list_of(items: Sequence[dict[str, Any]], *, more: bool = False) -> Answer:
-    """A list of items."""
+    """Return a list of items."""
     ends = {
         "first_id": items[0].get("id") if items else None,
         "last_id": items[-1].get("id") if items else None,
@@ -61,6 +61,6 @@ def _limit(value: str | None) -> int:
 
 
 def not_an_integer(name: str, value: str) -> Refusal:
-    """A parameter of the query is no integer, or has too many digits."""
+    """Build the refusal of a query parameter that is not an integer, or has too many digits."""
     message = f"Invalid type for '{name}': expected an integer, but got '{value[:20]}' instead."
     return refusal(400, message, param=name, code="invalid_type")

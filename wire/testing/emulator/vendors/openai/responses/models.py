@@ -1,4 +1,4 @@
-"""The models that answer Responses, and how they reason when nothing is said about it."""
+"""The models that answer Responses, and their default effort."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENCRYPTS_UNASKED = re.compile(r"gpt-5\.6")
 
 
 def answers_responses(model: str) -> bool:
-    """Whether OpenAI has a model of this name for Responses.
+    """Return whether OpenAI has a model of this name for Responses.
 
     >>> answers_responses("gpt-5.6-sol"), answers_responses("gpt-audio-mini")
     (True, False)
@@ -27,7 +27,7 @@ def answers_responses(model: str) -> bool:
 
 
 def default_effort(model: str) -> str | None:
-    """The effort of a request that names none; None for a model that does not reason.
+    """Return the effort of a request without one; None for a model that does not reason.
 
     >>> [default_effort(each) for each in ("gpt-4o", "gpt-5.4-mini", "gpt-5-pro", "gpt-5.6")]
     [None, 'none', 'high', 'medium']
@@ -40,5 +40,5 @@ def default_effort(model: str) -> str | None:
 
 
 def encrypts_unasked(model: str) -> bool:
-    """Whether a model's reasoning has its encrypted content without `include`."""
+    """Return whether a model's reasoning has its encrypted content without `include`."""
     return _ENCRYPTS_UNASKED.match(model) is not None

@@ -1,4 +1,4 @@
-"""Requests for responses: decoded, put beside what they continue, and refused."""
+"""Requests for responses: decode them, add the items that they continue, and refuse bad ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Conversed:
 
 
 def decoded(body: bytes, kind: type[WireStruct]) -> dict[str, Any]:
-    """The JSON of a body that has the fields of a struct. Raises `Refusal`."""
+    """Decode the JSON of a body that has the fields of a struct. Raises `Refusal`."""
     try:
         decoder(kind).decode(body)
         value: dict[str, Any] = json.loads(body)  # Python refuses numbers of 4,300 digits
@@ -74,7 +74,7 @@ def decoded(body: bytes, kind: type[WireStruct]) -> dict[str, Any]:
 
 
 def missing(name: str) -> Refusal:
-    """A field that a request must have is not there."""
+    """Build the refusal of a request without a required field."""
     message = f"Missing required parameter: '{name}'."
     return refusal(400, message, param=name, code="missing_required_parameter")
 
@@ -118,7 +118,7 @@ def _unknown_model(model: str, row: Provider) -> Refusal:
 
 
 def input_items(value: Mapping[str, Any], seed: str) -> list[Item]:
-    """The items of `input`, each with an id; a text is one message of the user."""
+    """Return the items of `input`, each with an id; a text is one message of the user."""
     sent = value.get("input")
     if isinstance(sent, str):
         sent = [{"role": "user", "content": sent}]
@@ -126,7 +126,7 @@ def input_items(value: Mapping[str, Any], seed: str) -> list[Item]:
 
 
 def stored_form(item: Item, seed: str) -> Item:
-    """An item as the server stores it: with a type and an id, a message with a list of parts."""
+    """Convert an item to its stored form: a type and an id; a message has a list of parts."""
     kind = item.get("type") or "message"
     if kind == "item_reference":
         return item
@@ -150,7 +150,7 @@ def conversed(
     *,
     strict: bool,
 ) -> Conversed:
-    """A request beside its context, with its references resolved. Raises `Refusal`."""
+    """Return a request with its context and its resolved references. Raises `Refusal`."""
     items: list[Item] = []
     for item in input_items(value, seed):
         if item.get("type") != "item_reference":
@@ -200,7 +200,7 @@ def check_state(
 
 
 def _check_context(asked: Conversed) -> None:
-    """The items of the context and of the input belong together."""
+    """Check that the items of the context and of the input belong together."""
     if not asked.context:
         return  # the rules judge what the request alone shows
     ids = {item.get("id") for item in asked.context}
@@ -227,7 +227,7 @@ def _check_context(asked: Conversed) -> None:
 
 
 def _check_pairs(asked: Conversed, stored: StoredResponses, own_ids: set[str]) -> None:
-    """Stored reasoning stands before the item that it led to, and that item after its reasoning."""
+    """Check that stored reasoning stands right before the item that it led to."""
     items = asked.items
     ids = [item.get("id") for item in items]
     for index, item in enumerate(items):
@@ -269,7 +269,7 @@ def _not_found(id: str) -> Refusal:
 
 
 def wish_of(asked: Conversed, host: Host) -> Wish:
-    """What a request asks of the model."""
+    """Convert a request to the input of the small model."""
     body, items = asked.body, asked.items
     spoken = [item for item in items if item.get("type") == "message"]
     questions = (
@@ -303,7 +303,7 @@ def wish_of(asked: Conversed, host: Host) -> Wish:
 
 
 def _variables(body: Mapping[str, Any]) -> str:
-    """The texts of a stored prompt's variables."""
+    """Return the texts of a stored prompt's variables."""
     values = ((body.get("prompt") or {}).get("variables") or {}).values()
     texts = [each.get("text") if isinstance(each, dict) else each for each in values]
     return " ".join(each for each in texts if isinstance(each, str))
@@ -318,7 +318,7 @@ def _mode(choice: Any) -> str:
 
 
 def _functions(body: Mapping[str, Any], choice: Any) -> Iterator[Declared]:
-    """The declared functions and custom tools, or those that `tool_choice` names."""
+    """Yield the declared functions and custom tools, or those that `tool_choice` names."""
     named: set[str] | None = None
     if isinstance(choice, dict):
         chosen = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
@@ -335,7 +335,7 @@ def _functions(body: Mapping[str, Any], choice: Any) -> Iterator[Declared]:
 
 
 def _results(items: Sequence[Item]) -> list[Item]:
-    """The results at the end of the conversation."""
+    """Return the results at the end of the conversation."""
     results: list[Item] = []
     for item in reversed(items):
         if item.get("type") not in OUTPUT_OF:
@@ -350,7 +350,7 @@ def _output_text(item: Item) -> str:
 
 
 def text_of(item: Item) -> str:
-    """The text of a message."""
+    """Return the text of a message."""
     content = item.get("content")
     return content if isinstance(content, str) else _parts_text(content)
 
@@ -361,12 +361,12 @@ def _parts_text(parts: Any) -> str:
 
 
 def prompt_tokens(asked: Conversed) -> int:
-    """The tokens of all items, the instructions and the tools."""
+    """Count the tokens of all items, the instructions and the tools."""
     return sum(each.tokens for each in prompt_pieces(asked))
 
 
 def prompt_pieces(asked: Conversed) -> list[Piece]:
-    """The tools, the instructions and the items, with their tokens."""
+    """Return the tools, the instructions and the items, with their tokens."""
     body = asked.body
     instructions, tools = body.get("instructions"), body.get("tools")
     pieces = [prompt_piece(tools, count(json.dumps(tools, ensure_ascii=False)))] if tools else []
@@ -378,6 +378,6 @@ def prompt_pieces(asked: Conversed) -> list[Piece]:
 def _tokens(item: Item) -> int:
     if item.get("type") == "message":
         return count(text_of(item))
-    # Encrypted content is no text, and would count too much.
+    # Encrypted content is not text, and would count too much.
     plain = {k: v for k, v in item.items() if k not in ("id", "type", "encrypted_content")}
     return count(json.dumps(plain, ensure_ascii=False))

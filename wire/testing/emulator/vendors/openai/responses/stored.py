@@ -1,4 +1,4 @@
-"""Stored responses: found by id, continued by later requests, forgotten when there are many."""
+"""Stored responses: later requests continue them by id; the oldest of many are forgotten."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class StoredResponses:
     _bytes: int = 0
 
     def get(self, id: str) -> Stored | None:
-        """A response, or None."""
+        """Return a response, or None."""
         return self._stored.get(id)
 
     def keep(
@@ -125,7 +125,7 @@ class StoredResponses:
                     del self._owners[each]
 
     def item(self, id: str) -> Item | None:
-        """An item of any response that later ones may continue."""
+        """Return an item of any response that later ones may continue."""
         stored = self._stored.get(self._owners.get(id, ""))
         if stored is None or not stored.continues:
             return None
@@ -133,7 +133,7 @@ class StoredResponses:
         return next((item for item in items if item.get("id") == id), None)
 
     def neighbours(self, id: str) -> tuple[Item | None, Item | None]:
-        """What pairs with an item that a response made: the reasoning before it, the item after it.
+        """Return the reasoning before an item of a response, and the item after it.
 
         The first is None for reasoning itself, the second for anything else.
         """
@@ -151,7 +151,7 @@ class StoredResponses:
         return None, None
 
     def context(self, id: str) -> list[Item]:
-        """The items of a response and of all that it continues, the oldest first."""
+        """Return the items of a response and of all that it continues, the oldest first."""
         turns: list[list[Item]] = []
         seen: set[str] = set()
         while (stored := self._stored.get(id)) is not None and id not in seen:
@@ -161,7 +161,7 @@ class StoredResponses:
         return [item for turn in reversed(turns) for item in turn]
 
     def input_of(self, stored: Stored) -> Iterator[Item]:
-        """The items that a response answered, without reasoning."""
+        """Yield the items that a response answered, without reasoning."""
         for item in [*self.context(stored.previous), *stored.input]:
             if item.get("type") not in _UNLISTED:
                 yield item

@@ -1,4 +1,4 @@
-"""From the small model's output, or a script's, to one whole response."""
+"""Writes the output of the small model, or of a script, as one complete response."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ PREFIXES = {
     "program": "cm",
     "program_output": "cmo",
 }
-"""What the ids of each type of item begin with."""
+"""The prefix of the ids of each type of item."""
 
 
 def thinking(request: Mapping[str, Any], host: Host) -> int:
-    """Tokens of thinking that a request asks for."""
+    """Return the tokens of thinking that a request asks for."""
     effort = (request.get("reasoning") or {}).get("effort")
     model = request.get("model") or ""
     always = _REASONS_AT.get(host.name)
@@ -88,7 +88,7 @@ class ResponseWriter:
     prompt: Callable[[], PromptTokens]
 
     def response(self, output: Output, id: str) -> dict[str, Any]:
-        """One whole response."""
+        """Build one complete response."""
         failed = output.finish in _FAILURES
         reason = _REASONS.get(output.finish, output.finish)
         incomplete = reason in _INCOMPLETE_REASONS
@@ -105,7 +105,7 @@ class ResponseWriter:
         )
 
     def with_echo(self, fields: Mapping[str, Any], id: str) -> dict[str, Any]:
-        """The fields of a response, beside those that repeat the request; items get ids."""
+        """Return the fields of a response and those that repeat the request; items get ids."""
         request, host = self.request, self.host
         tier = request.get("service_tier")
         response: dict[str, Any] = {
@@ -170,7 +170,7 @@ class ResponseWriter:
         }
 
     def id(self, id: str) -> str:
-        """The id of the response."""
+        """Return the id of the response."""
         return new_id(self.host.response_id, "resp", id)
 
     @property
@@ -181,7 +181,7 @@ class ResponseWriter:
     # --- items ------------------------------------------------------------------------------------
 
     def _items(self, output: Output, id: str, status: str) -> Iterator[dict[str, Any]]:
-        """The items of an output, in the order in which a model makes them."""
+        """Yield the items of an output, in the order in which a model makes them."""
         calls = bool(output.calls)
         # A script may say thoughts of a model that would not think at this effort.
         if self._thinks or (output.thoughts and self._may_think):
@@ -318,13 +318,13 @@ _TOOL_USAGE = {
 
 
 def custom_tools(request: Mapping[str, Any]) -> frozenset[str]:
-    """The names of the tools whose input is free text."""
+    """Return the names of the tools whose input is free text."""
     tools: Sequence[Mapping[str, Any]] = request.get("tools") or ()
     return frozenset(str(tool.get("name")) for tool in tools if tool.get("type") == "custom")
 
 
 def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool as a response repeats it: a function with what it left out."""
+    """Return a tool as a response repeats it: a function with the fields that it left out."""
     if tool.get("type") != "function":
         return dict(tool)
     defaults = {"type": "function", "description": None, "parameters": None, "strict": True}
