@@ -120,7 +120,7 @@ def docstring(
 
 
 def text_of_constant(name: str, value: object) -> list[str]:
-    """The text below an assignment. autodoc looks for it in the package that offers the name, and
+    """Find the text below an assignment. autodoc looks for it in the package that offers the name, and
     finds the docstring of the value's class.
     """
     for module in list(sys.modules):
@@ -158,7 +158,7 @@ def full_names(app: Sphinx, page: nodes.document) -> None:
 
 
 def full_name(node: pending_xref) -> str:
-    """The name under which Sphinx knows a class or its member; empty if there is none.
+    """Return the name under which Sphinx knows a class or its member; empty if there is none.
 
     A class of the page's own package comes before one of `wire`.
     """
