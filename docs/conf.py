@@ -120,8 +120,10 @@ def docstring(
 
 
 def text_of_constant(name: str, value: object) -> list[str]:
-    """Find the text below an assignment. autodoc looks for it in the package that offers the name, and
-    finds the docstring of the value's class.
+    """Find the text below an assignment.
+
+    autodoc looks for it in the package that offers the name, and finds the docstring of the
+    value's class.
     """
     for module in list(sys.modules):
         if module.startswith("wire.") and vars(sys.modules[module]).get(name) is value:
