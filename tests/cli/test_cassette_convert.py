@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from tests.cli.conftest import Command
+from tests.testing.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import load
 from wire.testing.fixtures.file_names import cassette_path

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.cassette.test_serving import served
 from tests.sdks.test_sdks import AGES, VENVS, WANTED
+from tests.testing.cassette.test_serving import served
 from wire.testing import Record
 from wire.testing.emulator import Emulator, EmulatorTransport, serve
 
