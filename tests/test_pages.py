@@ -7,6 +7,8 @@ import json
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from tests.pages import ROOT, TYPES, pages, structs
 from wire.gemini.rules.fields import known_to
 from wire.gemini.types import GenerationConfig
@@ -41,7 +43,8 @@ def test_the_table_of_hosts_says_what_the_rules_enforce() -> None:
     assert "audioTimestamp" not in known_to("gemini", GenerationConfig)
 
 
-def test_s3_32_an_installed_package_has_the_schemas() -> None:
+@pytest.mark.row("S3-32")
+def test_an_installed_package_has_the_schemas() -> None:
     """The wheel is the folder `wire` as it is, but for what git ignores."""
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
     assert wheel["targets"]["wheel"]["packages"] == ["wire"]

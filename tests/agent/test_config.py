@@ -67,7 +67,8 @@ def refused(source: Any, env: dict[str, str] = ENV) -> str:
 # --- what there is --------------------------------------------------------------------------------
 
 
-def test_s1_59_names_and_defaults():
+@pytest.mark.row("S1-59")
+def test_names_and_defaults():
     assert shown(LLMConfig()) == {
         "api_key": "",
         "provider": "gemini",
@@ -83,7 +84,8 @@ def test_s1_59_names_and_defaults():
     assert load({}).routing is None
 
 
-def test_s1_68_the_keys_of_a_configuration():
+@pytest.mark.row("S1-68")
+def test_the_keys_of_a_configuration():
     config = load(
         {
             "provider": "gemini",
@@ -118,7 +120,8 @@ def test_s1_68_the_keys_of_a_configuration():
     assert config.agent("nobody") is config.llm
 
 
-def test_s1_60_search_grounding_as_a_switch_or_a_section():
+@pytest.mark.row("S1-60")
+def test_search_grounding_as_a_switch_or_a_section():
     for said, meant in (
         (True, True),
         (False, False),
@@ -130,7 +133,8 @@ def test_s1_60_search_grounding_as_a_switch_or_a_section():
         assert load({"search_grounding": said}).llm.search_grounding is meant
 
 
-def test_s2_18_the_provider_is_a_value_and_not_guessed_from_the_host():
+@pytest.mark.row("S2-18")
+def test_the_provider_is_a_value_and_not_guessed_from_the_host():
     config = load(
         {
             "provider": "gemini",
@@ -307,8 +311,9 @@ TOP = {
 }
 
 
+@pytest.mark.row("S1-65")
 @pytest.mark.parametrize("said", [{}, {"provider": "gemini"}, {"provider": "Gemini"}])
-def test_s1_65_of_the_same_provider_everything_falls_back(said: dict[str, Any]):
+def test_of_the_same_provider_everything_falls_back(said: dict[str, Any]):
     assert shown(parser(said, **TOP)) == shown(load(TOP).llm) == TOP
     own = {
         "api_key": "fake-own-key",
@@ -321,7 +326,8 @@ def test_s1_65_of_the_same_provider_everything_falls_back(said: dict[str, Any]):
     assert shown(parser({**said, **own}, **TOP)) == {"provider": "gemini", **own}
 
 
-def test_s1_65_of_another_provider_key_host_and_model_do_not_fall_back():
+@pytest.mark.row("S1-65")
+def test_of_another_provider_key_host_and_model_do_not_fall_back():
     assert shown(parser({"provider": "deepseek", "model": "deepseek-chat"}, **TOP)) == {
         "provider": "deepseek",
         "api_key": "",
@@ -333,14 +339,13 @@ def test_s1_65_of_another_provider_key_host_and_model_do_not_fall_back():
     }
 
 
+@pytest.mark.row("S1-65")
 @given(
     st.sampled_from(sorted(PROVIDERS)),
     st.sampled_from(sorted(PROVIDERS)),
     st.sampled_from([{}, {"max_tokens": 1}, {"search_grounding": True}]),
 )
-def test_s1_65_no_vendors_key_host_or_model_reaches_another(
-    top: str, other: str, more: dict[str, Any]
-):
+def test_no_vendors_key_host_or_model_reaches_another(top: str, other: str, more: dict[str, Any]):
     source = {
         "provider": top,
         "api_key": "fake-top-key",
@@ -362,7 +367,8 @@ def test_s1_65_no_vendors_key_host_or_model_reaches_another(
     )
 
 
-def test_s1_65_a_region_is_another_host_with_another_key():
+@pytest.mark.row("S1-65")
+def test_a_region_is_another_host_with_another_key():
     assert (
         parser(
             {"provider": "kimi@cn", "model": "m"}, provider="kimi", api_key="fake-key", model="m"
@@ -371,9 +377,10 @@ def test_s1_65_a_region_is_another_host_with_another_key():
     )
 
 
+@pytest.mark.row("S1-65")
 @joined("host", ["api.deepseek.com", "API.DeepSeek.com."])
 @joined("section", ["multi_agent.agents.parser", "routing"])
-def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendors(
+def test_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendors(
     section: str, host: str
 ):
     settings = {"api_base": f"https://{host}/v1", "model": "deepseek-chat"}
@@ -391,7 +398,8 @@ def test_s1_65_a_key_that_was_not_given_for_a_host_does_not_go_to_another_vendor
     assert load(source).llm.api_key == ""
 
 
-def test_s1_65_a_key_of_the_environment_that_stands_in_does_not_go_to_another_vendors_host():
+@pytest.mark.row("S1-65")
+def test_a_key_of_the_environment_that_stands_in_does_not_go_to_another_vendors_host():
     source = {"api_key": "${NOT_SET}", "api_base": "https://api.deepseek.com"}
     assert "api_base: a host of deepseek, but the key is one of gemini" in refused(source)
     assert (
@@ -400,12 +408,14 @@ def test_s1_65_a_key_of_the_environment_that_stands_in_does_not_go_to_another_ve
     )
 
 
-def test_s1_65_a_key_that_was_given_beside_a_host_goes_there():
+@pytest.mark.row("S1-65")
+def test_a_key_that_was_given_beside_a_host_goes_there():
     settings = {"api_base": "https://api.deepseek.com", "api_key": "fake-own-key"}
     assert shown(parser(settings, api_key="fake-top-key"))["api_key"] == "fake-own-key"
 
 
-def test_s1_66_routing_is_resolved_in_the_same_way():
+@pytest.mark.row("S1-66")
+def test_routing_is_resolved_in_the_same_way():
     said = {
         "provider": "deepseek",
         "api_key": "${DEEPSEEK_API_KEY}",
@@ -447,7 +457,8 @@ def test_a_host_of_ones_own():
 # --- the environment ------------------------------------------------------------------------------
 
 
-def test_s1_60_variables_stand_in_any_text():
+@pytest.mark.row("S1-60")
+def test_variables_stand_in_any_text():
     source = {
         "model": "${FAMILY}-${SIZE}",
         "api_base": "https://${HOST}/v1",
@@ -476,7 +487,8 @@ def test_s1_60_variables_stand_in_any_text():
     }
 
 
-def test_s1_11_s1_60_a_key_from_the_configuration_else_from_the_providers_variable():
+@pytest.mark.row("S1-11", "S1-60")
+def test_a_key_from_the_configuration_else_from_the_providers_variable():
     assert shown(load({"api_key": "fake-plain-key"}).llm)["api_key"] == "fake-plain-key"
     assert shown(load({"api_key": "${OTHER_KEY}"}).llm)["api_key"] == "fake-other-key"
     assert shown(load({"api_key": "${NOT_SET}"}).llm)["api_key"] == "fake-gemini-key"
@@ -490,12 +502,14 @@ def test_s1_11_s1_60_a_key_from_the_configuration_else_from_the_providers_variab
     )
 
 
+@pytest.mark.row("S1-11")
 @pytest.mark.parametrize("said", ["", None])
-def test_s1_11_no_key_is_no_error_until_one_is_needed(said: Any):
+def test_no_key_is_no_error_until_one_is_needed(said: Any):
     assert load({"api_key": said}, {}).llm.api_key == ""
 
 
-def test_s1_60_a_variable_that_is_not_set_is_named():
+@pytest.mark.row("S1-60")
+def test_a_variable_that_is_not_set_is_named():
     assert (
         refused({"api_key": "${GEMINI_API_KEY}"}, {})
         == "api_key: the environment variable GEMINI_API_KEY is not set"
@@ -524,7 +538,8 @@ def test_another_form_of_a_variable_is_refused_and_not_sent(said: str):
     )
 
 
-def test_s1_60_the_environment_of_the_process_is_asked(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.row("S1-60")
+def test_the_environment_of_the_process_is_asked(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("WIRE_TEST_MODEL", "gemini-x")
     assert load_config({"model": "${WIRE_TEST_MODEL}"}).llm.model == "gemini-x"
 
@@ -629,8 +644,9 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.row("S1-59", "S1-60")
 @pytest.mark.parametrize("name", WRONG)
-def test_s1_59_s1_60_what_is_wrong_is_named_with_its_path(name: str, tmp_path: Path):
+def test_what_is_wrong_is_named_with_its_path(name: str, tmp_path: Path):
     source, told = WRONG[name]
     assert refused(source).startswith(told)
     if name not in ("key that is no text", "name of an agent", "temperature NaN"):
@@ -648,6 +664,7 @@ def test_an_unknown_provider_gets_a_hint():
     assert not refused(region).endswith("api_base")
 
 
+@pytest.mark.row("S1-59")
 @joined(
     ("fields", "told"),
     [
@@ -658,7 +675,7 @@ def test_an_unknown_provider_gets_a_hint():
         ({"search_grounding": "yes"}, "search_grounding: expected true or false"),
     ],
 )
-def test_s1_59_a_config_made_by_hand_is_checked(fields: dict[str, Any], told: str):
+def test_a_config_made_by_hand_is_checked(fields: dict[str, Any], told: str):
     with pytest.raises(ConfigurationError) as caught:
         LLMConfig(**fields)
     assert str(caught.value).startswith(told)
@@ -791,6 +808,7 @@ multi_agent:
 }
 
 
+@pytest.mark.row("S1-60", "S1-68")
 @pytest.mark.parametrize(
     ("suffix", "kind"),
     [
@@ -802,9 +820,7 @@ multi_agent:
     ],
 )
 @pytest.mark.parametrize("start", ["", "\ufeff"])
-def test_s1_60_s1_68_a_file_says_what_a_mapping_says(
-    suffix: str, kind: str, start: str, tmp_path: Path
-):
+def test_a_file_says_what_a_mapping_says(suffix: str, kind: str, start: str, tmp_path: Path):
     path = tmp_path / f"config{suffix}"
     path.write_text(start + TEXTS[kind], "utf-8")
     wanted = load({**SAID, "multi_agent": {"agents": {"parser": AGENT}}})
@@ -814,7 +830,8 @@ def test_s1_60_s1_68_a_file_says_what_a_mapping_says(
         assert shown(found.agents["parser"]) == shown(wanted.agents["parser"])
 
 
-def test_s1_60_the_local_file_before_the_template(tmp_path: Path):
+@pytest.mark.row("S1-60")
+def test_the_local_file_before_the_template(tmp_path: Path):
     local, template = tmp_path / "config.local.toml", tmp_path / "config.toml"
     template.write_text('model = "of-the-template"')
     assert load([local, template]).llm.model == "of-the-template"
@@ -823,7 +840,8 @@ def test_s1_60_the_local_file_before_the_template(tmp_path: Path):
     assert load(iter([str(template), str(local)])).llm.model == "of-the-template"
 
 
-def test_s1_60_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.row("S1-60")
+def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "config.yaml"
     path.write_text("model: m")
     real = builtins.__import__

@@ -135,7 +135,8 @@ class Model(pydantic.BaseModel):
 SAID = {"text": "Blue.", "thoughts": "Light scatters."}
 
 
-def test_s2_06_a_question_whole_and_in_pieces(door: Door) -> None:
+@pytest.mark.row("S2-06")
+def test_a_question_whole_and_in_pieces(door: Door) -> None:
     whole = door.ask(Emulator([{"say": SAID}]), "Why?", effort="low")
     events, reply = door.stream(Emulator([{"say": SAID}]), "Why?", effort="low")
     assert (whole.text, whole.thought, whole.stop.reason, whole.model) == (
@@ -181,7 +182,8 @@ def test_settings_of_a_chat_hold_for_all_questions_and_those_of_a_question_for_i
     assert body["generationConfig"] == {"temperature": 0.9, "stopSequences": ["A", "B"]}
 
 
-def test_s0_03_s1_71_one_conversation_walks_from_vendor_to_vendor(door: Door) -> None:
+@pytest.mark.row("S0-03", "S1-71")
+def test_one_conversation_walks_from_vendor_to_vendor(door: Door) -> None:
     def now(zone: str) -> str:
         """The time."""
         return "noon"
@@ -266,6 +268,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
     assert emulator.requests == []
 
 
+@pytest.mark.row("S1-37")
 @joined(
     ("make", "said"),
     [
@@ -299,7 +302,7 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_sent(
         ),
     ],
 )
-def test_s1_37_what_is_no_chat_is_refused(make: Callable[[], Chat], said: str) -> None:
+def test_what_is_no_chat_is_refused(make: Callable[[], Chat], said: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         make()
     assert refused.value.message.startswith(said)
@@ -493,7 +496,8 @@ def test_hosts_of_chat_completions_are_asked_by_their_own_means(
 # --- failures -------------------------------------------------------------------------------------
 
 
-def test_s1_14_a_blocked_prompt_is_an_error_with_the_reason(door: Door) -> None:
+@pytest.mark.row("S1-14")
+def test_a_blocked_prompt_is_an_error_with_the_reason(door: Door) -> None:
     body = {
         "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
         "usageMetadata": {"promptTokenCount": 3},
@@ -516,7 +520,8 @@ def test_a_refusal_of_the_provider_comes_with_its_class(door: Door) -> None:
     assert (limited.value.status, limited.value.retry_after, limited.value.attempts) == (429, 1, 1)
 
 
-def test_s1_72_a_stream_that_breaks_has_the_reply_so_far(door: Door) -> None:
+@pytest.mark.row("S1-72")
+def test_a_stream_that_breaks_has_the_reply_so_far(door: Door) -> None:
     script = [{"say": "one two three four", "fault": "reset; after=2"}]
     with pytest.raises(ConnectionLost) as lost:
         door.stream(Emulator(script), "Hi")
@@ -537,11 +542,12 @@ class Broken(httpx.SyncByteStream):
         raise httpx.ReadError("gone")
 
 
+@pytest.mark.row("S1-72")
 @pytest.mark.parametrize(
     ("first", "requests"),
     [({"role": "model"}, 2), ({"role": "model", "parts": [{"text": "So"}]}, 1)],
 )
-def test_s1_72_a_stream_that_breaks_before_anything_is_said_is_tried_again(
+def test_a_stream_that_breaks_before_anything_is_said_is_tried_again(
     first: dict[str, Any], requests: int
 ) -> None:
     bodies = [
@@ -602,7 +608,8 @@ def event(**candidate: Any) -> bytes:
     )
 
 
-def test_s1_16_the_first_piece_is_there_before_the_last_is_sent() -> None:
+@pytest.mark.row("S1-16")
+def test_the_first_piece_is_there_before_the_last_is_sent() -> None:
     body = Slow([event(content={"role": "model", "parts": [{"text": "So"}]})])
 
     def answer(request: httpx.Request) -> httpx.Response:

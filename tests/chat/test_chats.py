@@ -56,7 +56,8 @@ def paths(emulator: Emulator) -> list[str]:
     return [each["target"] for each in emulator.requests]
 
 
-def test_u_02_each_provider_with_a_key_has_a_client_and_the_first_is_the_default(
+@pytest.mark.row("U-02")
+def test_each_provider_with_a_key_has_a_client_and_the_first_is_the_default(
     style: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
@@ -110,7 +111,8 @@ def test_names_limit_the_providers_and_set_their_order(monkeypatch: pytest.Monke
         assert repr(chats) == "Chats(gemini, openai, kimi; default openai)"
 
 
-def test_u_03_u_04_the_other_variables_of_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.row("U-03", "U-04")
+def test_the_other_variables_of_a_provider(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOOGLE_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "https://gateway.example/v1")
@@ -149,7 +151,8 @@ def test_a_model_whose_name_has_a_colon() -> None:
             chats.chat("ft:gpt-4o:org::id")
 
 
-def test_u_06_names_of_clients_are_the_callers_own() -> None:
+@pytest.mark.row("U-06")
+def test_names_of_clients_are_the_callers_own() -> None:
     clients = {"main": Client("openai", api_key=KEY), "spare": Client("kimi@cn", api_key=KEY)}
     with Chats(clients, default="Spare") as chats:
         assert repr(chats.chat("kimi-k2.6", temperature=0)) == "Chat(kimi@cn:kimi-k2.6)"

@@ -89,6 +89,7 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
 # --- rows -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S1-32")
 @pytest.mark.parametrize(
     ("name", "url", "variable"),
     [
@@ -126,7 +127,7 @@ def sent(found: Target, token: Secret | None = None, **fields: Any) -> dict[str,
         ("KIMI@CN", "https://api.moonshot.cn/v1", "KIMI_API_KEY"),
     ],
 )  # S0-05, S1-32 to S1-36
-def test_s1_32_url_and_key(name: str, url: str, variable: str, monkeypatch: pytest.MonkeyPatch):
+def test_url_and_key(name: str, url: str, variable: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(variable, KEY)
     found = made(name)
     assert found.url(call()) == f"{url}/chat/completions"
@@ -314,8 +315,9 @@ def test_the_rows_load_no_types_and_no_http_library():
 # --- keys -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-02")
 @joined("name", [name for name in CHAT if PROVIDERS[name].key_required])
-def test_s4_02_a_missing_key_is_told_with_the_variable(name: str):
+def test_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
     assert (
@@ -389,8 +391,9 @@ def family(name: str) -> str:
 HOSTED = [name for name, row in PROVIDERS.items() if row.key_required]
 
 
+@pytest.mark.row("S1-36")
 @pytest.mark.parametrize("name", PROVIDERS)
-def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(
+def test_a_key_of_the_environment_goes_to_no_foreign_host(
     name: str, monkeypatch: pytest.MonkeyPatch
 ):  # R-31, S1-36
     monkeypatch.setenv(PROVIDERS[name].key_variable, KEY)
@@ -403,6 +406,7 @@ def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(
             is_told_whose_host(name, other, refused(name, base_url=url, **options))
 
 
+@pytest.mark.row("S1-36")
 @pytest.mark.parametrize(
     ("name", "host", "owner"),
     [
@@ -411,7 +415,7 @@ def test_s1_36_a_key_of_the_environment_goes_to_no_foreign_host(
         ("anthropic", "europe-west4-generativelanguage.googleapis.com", "gemini@vertex"),
     ],
 )
-def test_s1_36_nor_to_a_host_below_one(
+def test_nor_to_a_host_below_one(
     name: str, host: str, owner: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv(PROVIDERS[name].key_variable, KEY)

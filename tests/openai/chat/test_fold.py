@@ -33,6 +33,7 @@ def message(*datas):
 # --- Q5: content ----------------------------------------------------------------------------------
 
 
+@pytest.mark.row("Q5")
 @joined(
     ("contents", "folded"),
     [
@@ -84,11 +85,12 @@ def message(*datas):
         ),
     ],
 )
-def test_q5_content(contents, folded):
+def test_content(contents, folded):
     answer = streamed(*(chunk({"content": each}) for each in contents), chunk({}, "stop")).answer
     assert json.loads(answer.raw)["choices"][0]["message"]["content"] == folded
 
 
+@pytest.mark.row("Q5")
 @joined(
     ("choices", "text"),
     [
@@ -136,13 +138,14 @@ def test_q5_content(contents, folded):
         ),
     ],
 )
-def test_q5_a_message_counts_where_nothing_was_collected(choices, text):
+def test_a_message_counts_where_nothing_was_collected(choices, text):
     seen = streamed(*({"choices": [each]} for each in choices), chunk({}, "stop"))
     message = seen.reply.message
     assert (message.text.removesuffix(message.refusal), seen.answer.text) == (text, text)
 
 
-def test_q5_calls_of_a_message_beside_nothing():
+@pytest.mark.row("Q5")
+def test_calls_of_a_message_beside_nothing():
     calls = [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}}]
     seen = streamed(
         chunk({}),

@@ -113,11 +113,10 @@ def talk(name: str, style: str, stored: bool) -> list[Reply]:
                 return list(end.value)
 
 
+@pytest.mark.row("S0-05", "S1-22", "S1-34", "S1-52")
 @joined(("style", "stored"), [("sync", False), ("sync", True), ("asyncio", False), ("trio", False)])
 @joined("name", NAMES)
-def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
-    name: str, style: str, stored: bool
-):
+def test_a_conversation_with_every_provider(name: str, style: str, stored: bool):
     """A received message is sent back as by the raw door, also after pickling."""
     wanted = expected(name)
     first, last = talk(name, style, stored)
@@ -134,8 +133,9 @@ def test_s0_05_s1_22_s1_34_s1_52_a_conversation_with_every_provider(
     assert (bool(last.id), bool(last.model)) == (True, True)
 
 
+@pytest.mark.row("S1-25", "S1-27", "S1-52", "U-78")
 @joined("name", CASES)
-def test_s1_25_s1_27_s1_52_u_78_every_odd_stream(name: str):
+def test_every_odd_stream(name: str):
     """The neutral door reports the same as the raw one; the folded reply equals that of a complete
     response.
     """
@@ -184,8 +184,9 @@ ARGUMENTS: list[tuple[Any, dict[str, Any] | None, str]] = [
 ]
 
 
+@pytest.mark.row("S1-25")
 @joined(("sent", "arguments", "text"), ARGUMENTS)
-def test_s1_25_arguments_are_an_object_nothing_or_invalid(
+def test_arguments_are_an_object_nothing_or_invalid(
     sent: Any, arguments: dict[str, Any] | None, text: str
 ):
     """What is no object is kept as it came, and never becomes `{}`."""
@@ -206,6 +207,7 @@ def test_s1_25_arguments_are_an_object_nothing_or_invalid(
     assert parse_reply(parse_completion(json.dumps(body).encode())).tool_calls[0].arguments == {}
 
 
+@pytest.mark.row("S1-27")
 @joined(
     ("pieces", "text"),
     [
@@ -216,7 +218,7 @@ def test_s1_25_arguments_are_an_object_nothing_or_invalid(
         ([{}, '{"n":', "1}"], '{"n":1}'),
     ],
 )
-def test_s1_27_pieces_are_joined_as_they_come_and_values_replace(pieces: list[Any], text: str):
+def test_pieces_are_joined_as_they_come_and_values_replace(pieces: list[Any], text: str):
     events = EventReader()
     for number, fragment in enumerate(pieces):
         named: dict[str, Any] = {"id": "c", "function": {"name": "f", "arguments": fragment}}
@@ -245,7 +247,8 @@ def streamed(body: bytes, call: Any) -> tuple[list[Event], WireError | None, Any
     return events, None, stream
 
 
-def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
+@pytest.mark.row("S1-26")
+def test_ids_that_nobody_gave_are_made_of_the_request():
     call = openai.stream_call(asked(), "m")
     _, _, stream = streamed(
         sse(chunk(piece('{"a":1}', name="f")), chunk(piece("{}", name="g", index=1), "stop"), DONE),
@@ -267,13 +270,15 @@ def test_s1_26_ids_that_nobody_gave_are_made_of_the_request():
     assert [each["content"] for each in back[2:]] == ["1", "2"]
 
 
-def test_s1_21_an_answer_without_choices():
+@pytest.mark.row("S1-21")
+def test_an_answer_without_choices():
     with pytest.raises(StreamInvalid, match="the response has no choices") as caught:
         openai.call(asked(), "m").parse(b'{"id":"c1","choices":[]}')
     assert (caught.value.raw, caught.value.partial.id) == (b'{"id":"c1","choices":[]}', "c1")
 
 
-def test_s1_21_content_may_be_null_a_text_or_parts():
+@pytest.mark.row("S1-21")
+def test_content_may_be_null_a_text_or_parts():
     texts = [
         reply_of({"content": content}).text
         for content in (None, "Hi", [{"type": "text", "text": "H"}, {"type": "text", "text": "i"}])
@@ -281,8 +286,9 @@ def test_s1_21_content_may_be_null_a_text_or_parts():
     assert texts == ["", "Hi", "Hi"]
 
 
+@pytest.mark.row("U-61")
 @pytest.mark.parametrize("message", [{"content": None}, {"reasoning": "Hm"}, {"content": ""}])
-def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: Any):
+def test_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: Any):
     with pytest.raises(BlockedError) as caught:
         openai.call(asked(), "m").parse(
             json.dumps(
@@ -297,7 +303,8 @@ def test_u_61_a_filtered_answer_of_which_nothing_is_left_is_an_error(message: An
     assert (error.code, error.partial) == ("content_filter", caught.value.partial)
 
 
-def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
+@pytest.mark.row("U-61")
+def test_a_filtered_answer_of_which_something_is_left_is_none():
     events, error, stream = streamed(
         sse(chunk({"content": "Hi"}, "content_filter"), DONE), openai.stream_call(asked(), "m")
     )
@@ -305,6 +312,7 @@ def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
     assert (error, events, reply.stop.reason) == (None, [TextDelta("Hi"), Done(reply)], "filter")
 
 
+@pytest.mark.row("U-61", "U-65", "S1-22")
 @joined(
     ("finish", "reason"),
     [
@@ -315,7 +323,7 @@ def test_u_61_a_filtered_answer_of_which_something_is_left_is_none():
         ("odd", "other"),
     ],
 )
-def test_u_61_u_65_s1_22_stop_and_usage(finish: str, reason: str):
+def test_stop_and_usage(finish: str, reason: str):
     usage = {
         "prompt_tokens": 9,
         "completion_tokens": 5,
@@ -418,9 +426,10 @@ DIALECTS = [
 ]
 
 
+@pytest.mark.row("S1-23")
 @joined("dialect", DIALECTS)
 @joined("stored", [False, True])
-def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored: bool):
+def test_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored: bool):
     answer = received(ODD, "tool_calls")
     reply = parse_reply(answer, dialect, provider="p", model="m")
     wanted = openai.messages(
@@ -435,7 +444,8 @@ def test_s1_23_a_message_goes_back_as_messages_sends_it(dialect: Dialect, stored
     assert notes(made) == notes(wanted)
 
 
-def test_s1_23_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
+@pytest.mark.row("S1-23")
+def test_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
     reply = reply_of(ODD)
     raw = json.dumps(ODD["tool_calls"][1]).encode()
     assert (
@@ -452,8 +462,9 @@ def test_s1_23_bytes_are_kept_and_so_are_those_of_a_call_in_a_changed_message():
     assert json.loads(back) == {"role": "assistant", "tool_calls": ODD["tool_calls"]}
 
 
+@pytest.mark.row("S0-03")
 @pytest.mark.parametrize(("provider", "model"), [("other", "m"), ("openai", "m2")])
-def test_s0_03_another_model_is_told_no_more_than_text_and_calls(provider: str, model: str):
+def test_another_model_is_told_no_more_than_text_and_calls(provider: str, model: str):
     reply = reply_of({**ODD, "extra_content": {"a": 1}})
     made = render_request(asked(HI, reply.message, *results(reply)), model, row_of(OPEN, provider))
     function = {"name": "get_tide", "arguments": '{ "port" : "Brest" }'}
@@ -466,7 +477,8 @@ def test_s0_03_another_model_is_told_no_more_than_text_and_calls(provider: str, 
     ]
 
 
-def test_s1_34_deepseek_gets_its_reasoning_back_and_others_an_empty_one():
+@pytest.mark.row("S1-34")
+def test_deepseek_gets_its_reasoning_back_and_others_an_empty_one():
     deepseek = dialect_of("deepseek")
     own = reply_of(ODD, "deepseek", "deepseek-v4-pro", deepseek)
     for message in (own.message, msgspec.structs.replace(own.message)):
@@ -485,7 +497,8 @@ def test_s1_34_deepseek_gets_its_reasoning_back_and_others_an_empty_one():
     )
 
 
-def test_s0_03_mistral_gets_ids_of_its_own_form():
+@pytest.mark.row("S0-03")
+def test_mistral_gets_ids_of_its_own_form():
     mistral = dialect_of("mistral")
     foreign = reply_of(ODD, "deepseek", "deepseek-v4-pro")
     made = sent(HI, foreign.message, *reversed(results(foreign)), dialect=mistral)

@@ -50,6 +50,7 @@ def texts(*pieces: bytes) -> list[str]:
 WHOLE = json.dumps(ANSWER, indent=1).encode()
 
 
+@pytest.mark.row("Q1")
 @joined(
     "before",
     [b"", BOM, b"\n\n \r\n", BOM + b"\n", b" " * 5000],
@@ -60,7 +61,7 @@ WHOLE = json.dumps(ANSWER, indent=1).encode()
     [b"", b"\n", b"\n\ndata: [DONE]\n\n", b" no more"],
     ids=["end", "line", "done", "words"],
 )
-def test_q1_one_document(before, after):
+def test_one_document(before, after):
     seen = told(before + WHOLE + after)
     assert (seen.error, seen.reply.text, seen.reply.stop.reason, len(seen.chunks)) == (
         None,
@@ -72,20 +73,23 @@ def test_q1_one_document(before, after):
     assert parse_completion(before + WHOLE + after).text == "Hi"
 
 
-def test_q1_a_whole_answer_keeps_its_bytes():
+@pytest.mark.row("Q1")
+def test_a_whole_answer_keeps_its_bytes():
     body = b"\n\n " + WHOLE + b"\n"
     assert parse_completion(body).raw == body
 
 
+@pytest.mark.row("Q1")
 @pytest.mark.parametrize("body", [WHOLE, sse(HI, DONE)], ids=["document", "events"])
-def test_q1_bom_cut_anywhere(body):
+def test_bom_cut_anywhere(body):
     for at in range(6):
         assert told((BOM + body)[:at], (BOM + body)[at:]).reply.text == "Hi"
     assert told(*((BOM + body)[at : at + 1] for at in range(len(BOM + body)))).reply.text == "Hi"
 
 
+@pytest.mark.row("Q1")
 @joined("body", [b"", BOM, BOM[:2], b"\n \n", b" " * 9000, b": ping\n\n: ping\n\n", b"data:\n\n"])
-def test_q1_an_empty_body_is_no_answer(body):  # R-05
+def test_an_empty_body_is_no_answer(body):  # R-05
     seen = told(body)
     assert (type(seen.error), seen.error.retryable, seen.error.message) == (
         StreamIncomplete,
@@ -96,7 +100,8 @@ def test_q1_an_empty_body_is_no_answer(body):  # R-05
         parse_completion(body)
 
 
-def test_q1_a_list_of_chunks():
+@pytest.mark.row("Q1")
+def test_a_list_of_chunks():
     seen = told(
         json.dumps(
             [
@@ -109,6 +114,7 @@ def test_q1_a_list_of_chunks():
     assert (seen.error, seen.reply.text, seen.reply.usage.input) == (None, "Hi", 3)
 
 
+@pytest.mark.row("Q1")
 @joined(
     ("body", "text"),
     [
@@ -119,7 +125,7 @@ def test_q1_a_list_of_chunks():
     ],
     ids=["no finish", "cut", "document", "bracket"],
 )
-def test_q1_documents_that_are_not_whole(body, text):
+def test_documents_that_are_not_whole(body, text):
     seen = told(body)
     assert (type(seen.error), seen.reply.text, seen.error.retryable) == (
         StreamIncomplete,
@@ -128,6 +134,7 @@ def test_q1_documents_that_are_not_whole(body, text):
     )
 
 
+@pytest.mark.row("Q1")
 @joined(
     "body",
     [
@@ -138,7 +145,7 @@ def test_q1_documents_that_are_not_whole(body, text):
         b'{"usage": {"prompt_tokens": 1}}',
     ],
 )
-def test_q1_a_document_without_choices_is_an_error(body):
+def test_a_document_without_choices_is_an_error(body):
     error = told(body).error
     assert (type(error), error.status, error.retryable) == (StreamInvalid, None, False)
     assert error.message.endswith(f"(no choices): {body.decode()}")
@@ -175,29 +182,33 @@ FRAMES = [
 ]
 
 
+@pytest.mark.row("Q2")
 @joined("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 @joined("colon", [b"data:", b"data: "])
 @joined(
     "between", [b"", b": ping", b"id: 1", b"retry: 5", b"mood: low", b"event: chunk", b"event:"]
 )
-def test_q2_lines(end, colon, between):
+def test_lines(end, colon, between):
     lines = [line for frame in FRAMES for line in (between, colon + frame, b"")]
     assert texts(end.join(lines)) == ["H\u2028\x85é", "i"]
 
 
+@pytest.mark.row("Q2")
 @joined("cut", [b"", b"\n", b"\r", b"\r\n"])
-def test_q2_an_event_that_the_end_cuts_off_counts(cut):
+def test_an_event_that_the_end_cuts_off_counts(cut):
     assert texts(sse(chunk({"content": "H"})) + b"data: " + FRAMES[1] + cut) == ["H", "i"]
 
 
-def test_q2_several_data_lines_are_one_event():
+@pytest.mark.row("Q2")
+def test_several_data_lines_are_one_event():
     pretty = json.dumps(HI, indent=1).encode()
     assert texts(b"".join(b"data: " + line + b"\n" for line in pretty.split(b"\n")) + b"\n") == [
         "Hi"
     ]
 
 
-def test_q2_lines_of_text_are_passed_over_and_told():
+@pytest.mark.row("Q2")
+def test_lines_of_text_are_passed_over_and_told():
     seen = told(b"Hello there,\n" + sse(HI) + b"<html>\nbye\n")
     assert (seen.error, seen.reply.text) == (None, "Hi")
     assert [str(note) for note in seen.notes] == [
@@ -206,7 +217,8 @@ def test_q2_lines_of_text_are_passed_over_and_told():
     ]
 
 
-def test_q2_a_blank_before_the_first_event():
+@pytest.mark.row("Q2")
+def test_a_blank_before_the_first_event():
     assert texts(b" \n" + sse(chunk({"content": "H"}), chunk({"content": "i"}, "stop"))) == [
         "H",
         "i",
@@ -216,14 +228,16 @@ def test_q2_a_blank_before_the_first_event():
 # --- Q3: data -------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("Q3")
 @joined("data", [b"", b" ", b"\t", b": OPENROUTER PROCESSING", b":", b" : x"])
-def test_q3_data_that_is_no_event(data):
+def test_data_that_is_no_event(data):
     seen = streamed(data, HI, data)
     assert (seen.reply.text, seen.notes, len(seen.chunks)) == ("Hi", [], 1)
 
 
+@pytest.mark.row("Q3")
 @pytest.mark.parametrize("done", [b"[DONE]", b" [DONE] ", b"\t[DONE]"])
-def test_q3_done(done):
+def test_done(done):
     seen = told(sse(chunk({"content": "Hi"}), done, chunk({"content": "!"})))
     assert (seen.error, seen.reply.text, seen.reader.done, seen.reader.finished) == (
         None,
@@ -233,23 +247,27 @@ def test_q3_done(done):
     )
 
 
+@pytest.mark.row("Q3")
 @joined("other", [b"[done]", b"[DONE", b"DONE", b'"[DONE]"'])
-def test_q3_what_is_not_done(other):
+def test_what_is_not_done(other):
     seen = told(sse(chunk({"content": "Hi"}), other))
     assert (type(seen.error), seen.reader.done, len(seen.notes)) == (StreamIncomplete, False, 1)
 
 
-def test_q3_chunks_glued_together():
+@pytest.mark.row("Q3")
+def test_chunks_glued_together():
     glued = b"\ndata: ".join(json.dumps(chunk({"content": each})).encode() for each in "ABC")
     seen = told(sse(glued, chunk({}, "stop")))
     assert ([each.text for each in seen.chunks], seen.notes) == (["A", "B", "C", ""], [])
 
 
-def test_q3_done_glued_to_a_chunk():
+@pytest.mark.row("Q3")
+def test_done_glued_to_a_chunk():
     seen = told(sse(json.dumps(HI).encode() + b"\ndata: [DONE]\ndata: x", chunk({"content": "!"})))
     assert (seen.reply.text, seen.reader.done, seen.notes) == ("Hi", True, [])
 
 
+@pytest.mark.row("Q3")
 @joined(
     "piece",
     [
@@ -263,7 +281,7 @@ def test_q3_done_glued_to_a_chunk():
         b"[[{}]]",
     ],
 )
-def test_q3_a_piece_that_cannot_be_read_is_told(piece):
+def test_a_piece_that_cannot_be_read_is_told(piece):
     seen = streamed(chunk({"content": "H"}), piece, chunk({"content": "i"}, "stop"))
     assert (seen.error, seen.reply.text) == (None, "Hi")
     [note] = seen.notes
@@ -277,7 +295,8 @@ GLUED = (
 )
 
 
-def test_q3_damaged_json_ends_the_stream_after_what_came_before():
+@pytest.mark.row("Q3")
+def test_damaged_json_ends_the_stream_after_what_came_before():
     for damaged in (b'{"choices":[{"delta":{"content":"x', b'{"a":1} more', b'[{"a":1', b'["a"'):
         seen = streamed(chunk({"content": "H"}), damaged, chunk({"content": "i"}, "stop"))
         assert (type(seen.error), seen.error.retryable, seen.reply.text) == (
@@ -290,7 +309,8 @@ def test_q3_damaged_json_ends_the_stream_after_what_came_before():
     assert (type(seen.error), seen.reply.text) == (StreamInvalid, "A")
 
 
-def test_q3_a_host_that_sends_damaged_chunks_is_read_on():
+@pytest.mark.row("Q3")
+def test_a_host_that_sends_damaged_chunks_is_read_on():
     assert PROVIDERS["glm"].dialect.sends_damaged_chunks
     reader = ChunkReader(dialect=Dialect(sends_damaged_chunks=True))
     texts = [
@@ -304,6 +324,7 @@ def test_q3_a_host_that_sends_damaged_chunks_is_read_on():
     ]
 
 
+@pytest.mark.row("Q3")
 @pytest.mark.parametrize(
     ("before", "piece"),
     [
@@ -312,7 +333,7 @@ def test_q3_a_host_that_sends_damaged_chunks_is_read_on():
         (chunk({"content": "A"}), b'{"choices":[{"delta":{"tool_calls":[{"index":0,"func'),
     ],
 )
-def test_q3_a_call_never_loses_a_piece_of_its_arguments(before, piece):
+def test_a_call_never_loses_a_piece_of_its_arguments(before, piece):
     reader = ChunkReader(dialect=Dialect(sends_damaged_chunks=True))
     end = chunk({"tool_calls": [{"index": 0, "function": {"arguments": "{}"}}]}, "tool_calls")
     bodies = [json.dumps(before).encode(), piece, json.dumps(end).encode()]
@@ -331,6 +352,7 @@ def test_notes_have_an_end():
 # --- Q4, Q15: when it is whole --------------------------------------------------------------------
 
 
+@pytest.mark.row("Q4")
 @joined(
     "odd",
     [
@@ -342,12 +364,13 @@ def test_notes_have_an_end():
         {"usage": {"prompt_tokens": 1}},
     ],
 )
-def test_q4_chunks_without_choices_or_delta_are_no_end(odd):
+def test_chunks_without_choices_or_delta_are_no_end(odd):
     seen = streamed({"id": "x"}, odd, chunk({"content": "Hi"}), odd, chunk({}, "stop"), odd)
     assert (seen.error, seen.reply.text, len(seen.chunks)) == (None, "Hi", 6)
 
 
-def test_q4_neither_a_finish_nor_usage_is_an_end():
+@pytest.mark.row("Q4")
+def test_neither_a_finish_nor_usage_is_an_end():
     seen = streamed(
         chunk({"content": "H"}, "stop"),
         {"choices": [], "usage": {"prompt_tokens": 1}},
@@ -356,6 +379,7 @@ def test_q4_neither_a_finish_nor_usage_is_an_end():
     assert (seen.reply.text, seen.reply.usage.input, seen.reply.stop.raw) == ("Hi", 1, "stop")
 
 
+@pytest.mark.row("Q15")
 @joined(
     ("datas", "whole"),
     [
@@ -386,7 +410,7 @@ def test_q4_neither_a_finish_nor_usage_is_an_end():
         ([HI, chunk({}, "")], True),  # an empty finish takes none away
     ],
 )
-def test_q15_whole(datas, whole):
+def test_whole(datas, whole):
     seen = told(sse(*datas))
     assert (seen.error is None, type(seen.error)) == (
         whole,
@@ -394,7 +418,8 @@ def test_q15_whole(datas, whole):
     )
 
 
-def test_q15_what_is_said_of_an_answer_that_is_not_whole():
+@pytest.mark.row("Q15")
+def test_what_is_said_of_an_answer_that_is_not_whole():
     assert (
         told(sse(chunk({"content": "H"}), chunk({"content": "i"}))).error.message
         == "the stream ended without a finish reason and without [DONE] after 2 events"
@@ -661,28 +686,31 @@ def outcome(*pieces: bytes):
     )
 
 
+@pytest.mark.row("Q21")
 @pytest.mark.sampled
 @joined(
     "body",
     [LONG, LONG[:-40], WHOLE, LONG + b"x", sse(HI) + b'{"error":\n{"message":"No."}}'],
     ids=["events", "cut", "document", "more", "bare error"],
 )
-def test_q21_cut_at_every_byte(body):
+def test_cut_at_every_byte(body):
     expected = outcome(body)
     assert outcome(*(body[at : at + 1] for at in range(len(body)))) == expected
     cuts = sample(range(len(body)))
     assert [at for at in cuts if outcome(body[:at], body[at:]) != expected] == []
 
 
-def test_q21_what_is_cut():
+@pytest.mark.row("Q21")
+def test_what_is_cut():
     seen = told(LONG)
     assert (seen.error, seen.reply.text, seen.reply.message.thought) == (None, "é🌊", "Hm 🌊")
     assert (seen.reply.message.tool_calls[0].arguments, seen.reply.usage.input) == ({"a": 1}, 3)
 
 
+@pytest.mark.row("Q21")
 @settings(max_examples=examples(120))
 @given(st.lists(st.integers(0, len(LONG)), max_size=12))
-def test_q21_random_cuts(cuts):
+def test_random_cuts(cuts):
     cuts = sorted(cuts)
     assert outcome(
         *(LONG[start:end] for start, end in zip([0, *cuts], [*cuts, len(LONG)], strict=True))

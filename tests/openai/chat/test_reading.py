@@ -77,16 +77,18 @@ TABLE = {
 }
 
 
-def test_q13_table():
+@pytest.mark.row("Q13")
+def test_table():
     assert REASONS == TABLE
     assert reason_of("function_call_filter: MALFORMED") == "error"
     assert (reason_of(None), reason_of("bored"), reason_of("STOP")) == ("other", "other", "other")
 
 
+@pytest.mark.row("Q13")
 @joined(
     ("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")]
 )
-def test_q13_stop(raw, reason):
+def test_stop(raw, reason):
     assert streamed(chunk({"content": "Hi"}, raw)).reply.stop == Stop(reason=reason, raw=raw)
     assert reply_of({"message": {"content": "Hi"}, "finish_reason": raw}).stop == Stop(
         reason=reason, raw=raw
@@ -97,6 +99,7 @@ def test_q13_stop(raw, reason):
     )
 
 
+@pytest.mark.row("Q13")
 @joined(
     ("finish", "native", "reason"),
     [
@@ -110,7 +113,7 @@ def test_q13_stop(raw, reason):
         ("length", "stop", "length"),
     ],
 )
-def test_q13_native_finish(finish, native, reason):
+def test_native_finish(finish, native, reason):
     seen = streamed(
         chunk({"content": "Hi"}, finish, choice={"native_finish_reason": native}),
         chunk({}, choice={"native_finish_reason": None}),
@@ -122,6 +125,7 @@ def test_q13_native_finish(finish, native, reason):
     ) == (reason, finish, native)
 
 
+@pytest.mark.row("Q13")
 @joined(
     ("finishes", "raw"),
     [
@@ -132,7 +136,7 @@ def test_q13_native_finish(finish, native, reason):
         ([None, "length", "length"], "length"),
     ],
 )
-def test_q13_the_last_one_that_says_something(finishes, raw):
+def test_the_last_one_that_says_something(finishes, raw):
     seen = streamed(
         chunk({"content": "Hi"}),
         *({"choices": [{"delta": {}, "finish_reason": each}]} for each in finishes),
@@ -140,7 +144,8 @@ def test_q13_the_last_one_that_says_something(finishes, raw):
     assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason) == (raw, raw)
 
 
-def test_q13_camel_case():
+@pytest.mark.row("Q13")
+def test_camel_case():
     odd = chunk({"content": "Hi"}, choice={"finish_reason": None, "finishReason": "stop"})
     seen = streamed(odd)
     assert (seen.reply.stop.raw, seen.answer.choices[0].finish_reason, seen.reader.finished) == (
@@ -160,6 +165,7 @@ def test_q13_camel_case():
     )
 
 
+@pytest.mark.row("Q13")
 @joined(
     ("datas", "stop"),
     [
@@ -178,11 +184,12 @@ def test_q13_camel_case():
         ([{"error": {"message": "No."}}], Stop(reason="error", message="No.")),
     ],
 )
-def test_q13_without_a_finish_and_with_an_error(datas, stop):
+def test_without_a_finish_and_with_an_error(datas, stop):
     assert told(sse(*datas)).reply.stop == stop
 
 
-def test_q13_a_whole_answer_without_a_finish():
+@pytest.mark.row("Q13")
+def test_a_whole_answer_without_a_finish():
     calls = [{"id": "c1", "function": {"name": "f", "arguments": "{}"}}]
     assert reply_of({"message": {"content": None, "tool_calls": calls}}).stop == Stop(
         reason="tool_calls"
@@ -211,6 +218,7 @@ def usage(prompt: int | None, completion: int | None = None, **beside):
     return {"prompt_tokens": prompt, "completion_tokens": completion, **beside}
 
 
+@pytest.mark.row("Q16")
 @joined(
     ("datas", "expected"),
     [
@@ -240,12 +248,13 @@ def usage(prompt: int | None, completion: int | None = None, **beside):
         ([chunk({}, usage=usage(0, 0, total_tokens=0))], (0, 0)),
     ],
 )
-def test_q16_the_last_usage_counts(datas, expected):
+def test_the_last_usage_counts(datas, expected):
     seen = streamed(*datas, chunk({}, "stop"))
     assert (seen.reply.usage.input, seen.reply.usage.output) == expected
     assert (seen.answer.usage.prompt_tokens, seen.answer.usage.completion_tokens) == expected
 
 
+@pytest.mark.row("Q16")
 @joined(
     "datas",
     [
@@ -256,11 +265,12 @@ def test_q16_the_last_usage_counts(datas, expected):
         [chunk({}, x_groq={"id": "r"})],
     ],
 )
-def test_q16_no_usage(datas):
+def test_no_usage(datas):
     seen = streamed(chunk({"content": "Hi"}, "stop"), *datas)
     assert (seen.reply.usage, seen.answer.usage) == (None, None)
 
 
+@pytest.mark.row("Q16")
 @joined(
     ("beside", "expected"),
     [
@@ -302,13 +312,14 @@ def test_q16_no_usage(datas):
         ({"prompt_tokens_details": {"cached_tokens": "5"}}, {}),
     ],
 )
-def test_q16_fields(beside, expected):
+def test_fields(beside, expected):
     assert streamed(chunk({}, "stop", usage=usage(7, 6, **beside))).reply.usage == Usage(
         **{"input": 7, "output": 6, "total": 13} | expected
     )
 
 
-def test_q16_reasoning_outside_the_output():
+@pytest.mark.row("Q16")
+def test_reasoning_outside_the_output():
     """xAI counts reasoning tokens apart from the output tokens."""
     counts = usage(7, 6, completion_tokens_details={"reasoning_tokens": 100}, total_tokens=113)
     outside = Dialect(reasoning_outside_output=True)
@@ -543,7 +554,8 @@ def asked(answer: ChatCompletion, **beside) -> Reply:
     return parse_reply(answer, provider="deepseek", model="deepseek-chat", **beside)
 
 
-def test_s1_52_a_reply_remembers_who_said_it_and_in_which_bytes():
+@pytest.mark.row("S1-52")
+def test_a_reply_remembers_who_said_it_and_in_which_bytes():
     body = json.dumps(
         {
             "id": "a1",
@@ -640,7 +652,8 @@ def test_two_choices_of_one_number_are_nobodys_bytes():
     assert asked(parse_completion(json.dumps({"choices": choices}).encode())).message.origin is None
 
 
-def test_s1_52_the_last_event_is_the_folded_reply():
+@pytest.mark.row("S1-52")
+def test_the_last_event_is_the_folded_reply():
     datas = [
         chunk({"content": "Hi"}, id="", model=""),
         chunk(CALL, id="a1", model="m-1"),
@@ -659,7 +672,8 @@ def test_s1_52_the_last_event_is_the_folded_reply():
     assert reading.close(folded) == []
 
 
-def test_u_61_a_filtered_reply_is_an_error_at_the_end():
+@pytest.mark.row("U-61")
+def test_a_filtered_reply_is_an_error_at_the_end():
     reading = EventReader()
     for each in told(sse(chunk({"reasoning": "Hm"}), chunk({}, "content_filter"), DONE)).chunks:
         reading.feed(each)

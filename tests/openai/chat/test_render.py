@@ -41,7 +41,8 @@ from .test_provider_fixtures import KEY
 # --- what is written ------------------------------------------------------------------------------
 
 
-def test_s1_23_u_122_the_order_of_things():
+@pytest.mark.row("S1-23", "U-122")
+def test_the_order_of_things():
     made = sent(
         HI,
         Message.assistant("Let me ", "see.", A, B),
@@ -69,6 +70,7 @@ def test_s1_23_u_122_the_order_of_things():
     ]
 
 
+@pytest.mark.row("S1-23")
 @joined(
     ("result", "content"),
     [
@@ -85,7 +87,7 @@ def test_s1_23_u_122_the_order_of_things():
         ),
     ],
 )
-def test_s1_23_results(result: ToolResult, content: str):
+def test_results(result: ToolResult, content: str):
     assert sent(HI, Message.assistant(A), Message.tool_response(result))[2] == {
         "role": "tool",
         "content": content,
@@ -93,16 +95,18 @@ def test_s1_23_results(result: ToolResult, content: str):
     }
 
 
+@pytest.mark.row("S1-23")
 @pytest.mark.parametrize(
     ("no_text", "wanted"), [("omit", {}), ("null", {"content": None}), ("empty", {"content": ""})]
 )
-def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
+def test_calls_without_text(no_text: Any, wanted: Any):
     said = sent(
         HI, Message.assistant(A), Message.tool_result(A, "1"), dialect=Dialect(no_text=no_text)
     )[1]
     assert {key: value for key, value in said.items() if key == "content"} == wanted
 
 
+@pytest.mark.row("S1-25")
 @joined(
     ("call", "arguments"),
     [
@@ -117,7 +121,7 @@ def test_s1_23_calls_without_text(no_text: Any, wanted: Any):
         (ToolCall(id="c", name="f", arguments={}, text=""), "{}"),
     ],
 )
-def test_s1_25_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
+def test_arguments_go_out_as_they_came(call: ToolCall, arguments: str):
     assert (
         sent(HI, Message.assistant(call), Message.tool_result(call, "1"))[1]["tool_calls"][0][
             "function"
@@ -202,6 +206,7 @@ def test_a_system_message_among_results_stands_behind_them():
 # --- U-42: media ----------------------------------------------------------------------------------
 
 
+@pytest.mark.row("U-42")
 @joined(
     ("media", "part"),
     [
@@ -242,13 +247,14 @@ def test_a_system_message_among_results_stands_behind_them():
         (Media(url="file-abc123"), {"type": "file", "file": {"file_id": "file-abc123"}}),
     ],
 )
-def test_u_42_media(media: Media, part: Any):
+def test_media(media: Media, part: Any):
     assert sent(Message.user("What is this?", media)) == [
         {"role": "user", "content": [{"type": "text", "text": "What is this?"}, part]}
     ]
     assert sent(Message.user(media))[0]["content"] == [part]
 
 
+@pytest.mark.row("U-42")
 @joined(
     "media",
     [
@@ -262,7 +268,7 @@ def test_u_42_media(media: Media, part: Any):
         Media(url="https://x.test/a", media_type="audio/wav"),
     ],
 )
-def test_u_42_other_media_are_refused(media: Media):
+def test_other_media_are_refused(media: Media):
     with pytest.raises(RuleError) as caught:
         openai.stream_call(
             asked(Message.user("Hi"), Message.assistant("Ho"), Message.user("This", media)), "m"
@@ -356,7 +362,8 @@ def test_paths_stay_those_of_the_request_where_nothing_is_left_of_a_message():
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def test_s0_01_s1_24_u_124_tools():
+@pytest.mark.row("S0-01", "S1-24", "U-124")
+def test_tools():
     parameters = {
         "required": ["b"],
         "properties": {"b": {"type": "string"}, "a": {"$ref": "#/$defs/x"}},
@@ -392,6 +399,7 @@ def test_s0_01_s1_24_u_124_tools():
 ALLOWED = [{"type": "function", "function": {"name": name}} for name in ("f", "g")]
 
 
+@pytest.mark.row("S1-24", "U-106", "U-107")
 @joined(
     ("choice", "wanted"),
     [
@@ -407,12 +415,13 @@ ALLOWED = [{"type": "function", "function": {"name": name}} for name in ("f", "g
         ),
     ],
 )
-def test_s1_24_u_106_u_107_tool_choice(choice: Any, wanted: Any):
+def test_tool_choice(choice: Any, wanted: Any):
     request = asked(tools=(Tool("f"), Tool("g"), Tool("h")), tool_choice=choice)
     assert (body_of(request).get("tool_choice"), told(request)) == (wanted, [])
 
 
-def test_u_107_a_host_that_does_not_choose_among_several():
+@pytest.mark.row("U-107")
+def test_a_host_that_does_not_choose_among_several():
     dialect = Dialect(refuses=(Refusal("tool_choice.allowed_tools", "unknown"),))
     request = asked(tools=(Tool("f"), Tool("g")), tool_choice=("f", "g"))
     assert body_of(request, dialect=dialect)["tool_choice"] == "required"
@@ -424,6 +433,7 @@ def test_u_107_a_host_that_does_not_choose_among_several():
 # --- settings -------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("U-54", "U-55", "U-149")
 @joined(
     ("settings", "wanted"),
     [
@@ -462,7 +472,7 @@ def test_u_107_a_host_that_does_not_choose_among_several():
         ),
     ],
 )
-def test_u_54_u_55_u_149_fields(settings: Any, wanted: Any):
+def test_fields(settings: Any, wanted: Any):
     plain = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
     assert body_of(asked(**settings)) == plain | wanted
     assert json.loads(openai.call(asked(**settings), "m", "").body) == plain | wanted
@@ -548,6 +558,7 @@ WORDS = (
 )
 
 
+@pytest.mark.row("U-54", "U-55")
 @joined(
     ("name", "model", "form", "note"),
     [
@@ -559,7 +570,7 @@ WORDS = (
         ("openai", "gpt-audio", None, ["sent without a format"]),
     ],
 )
-def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(
+def test_output_in_the_best_form_that_the_host_takes(
     name: str, model: str, form: str | None, note: list[str]
 ):
     request, dialect = asked(output=Output(SCHEMA), system="Be brief."), dialect_of(name)
@@ -575,7 +586,8 @@ def test_u_54_u_55_output_in_the_best_form_that_the_host_takes(
     assert call.judge(PROVIDERS[name]) is call
 
 
-def test_u_55_words_of_the_schema_stand_in_the_first_system_message():
+@pytest.mark.row("U-55")
+def test_words_of_the_schema_stand_in_the_first_system_message():
     deepseek = dialect_of("deepseek")
     for first, content in (
         (Message.system("A"), f"A\n\n{WORDS}"),
@@ -597,7 +609,8 @@ def test_u_55_words_of_the_schema_stand_in_the_first_system_message():
         )
 
 
-def test_s1_20_where_it_goes():
+@pytest.mark.row("S1-20")
+def test_where_it_goes():
     for base_url in ("https://host.test/v1", "https://host.test/v1/"):
         with Client("openai", api_key=KEY, base_url=base_url) as client:
             shown = client.preview(openai.stream_call(asked(), "m", client.row))
@@ -605,7 +618,8 @@ def test_s1_20_where_it_goes():
         assert shown.headers["authorization"] == "Bearer ***"
 
 
-def test_s1_22_usage_may_not_be_asked_for():
+@pytest.mark.row("S1-22")
+def test_usage_may_not_be_asked_for():
     call = openai.stream_call(
         asked(options={"openai": {"stream_options": {"include_usage": False}}}), "m"
     )
@@ -615,7 +629,8 @@ def test_s1_22_usage_may_not_be_asked_for():
 # --- S1-29: options -------------------------------------------------------------------------------
 
 
-def test_s1_29_options_of_the_provider_stand_at_the_top_of_the_body():
+@pytest.mark.row("S1-29")
+def test_options_of_the_provider_stand_at_the_top_of_the_body():
     options = {
         "kimi": {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"},
         "kimi@cn": {"prompt_cache_key": "b", "new": None},
@@ -640,7 +655,8 @@ def test_s1_29_options_of_the_provider_stand_at_the_top_of_the_body():
     assert options["kimi"] == {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}
 
 
-def test_s1_29_an_option_may_say_what_no_field_allows():
+@pytest.mark.row("S1-29")
+def test_an_option_may_say_what_no_field_allows():
     body = body_of(asked(options={"openai": {"max_tokens": "many", "stop": 5}}, temperature=0.5))
     assert {key: body[key] for key in ("max_tokens", "stop", "temperature")} == {
         "max_tokens": "many",
@@ -649,7 +665,8 @@ def test_s1_29_an_option_may_say_what_no_field_allows():
     }
 
 
-def test_s1_29_the_rules_look_at_the_options_too():
+@pytest.mark.row("S1-29")
+def test_the_rules_look_at_the_options_too():
     free = asked(
         tools=(TIDE,), tool_choice="required", options={"kimi": {"thinking": {"type": "disabled"}}}
     )
@@ -660,6 +677,7 @@ def test_s1_29_the_rules_look_at_the_options_too():
     assert [each.rule for each in caught.value.violations] == ["O12"]
 
 
+@pytest.mark.row("S1-29")
 @pytest.mark.parametrize(
     ("options", "path", "problem"),
     [
@@ -668,7 +686,7 @@ def test_s1_29_the_rules_look_at_the_options_too():
         (5, "options.openai", "expected a mapping"),
     ],
 )
-def test_s1_29_options_that_are_none(options: Any, path: str, problem: str):
+def test_options_that_are_none(options: Any, path: str, problem: str):
     with pytest.raises(RuleError, match=problem) as caught:
         openai.stream_call(asked(options={"openai": options}), "m")
     assert [each.path for each in caught.value.violations] == [path]
@@ -844,8 +862,9 @@ MODELS = {
 }
 
 
+@pytest.mark.row("S0-03", "S1-23", "U-122")
 @pytest.mark.parametrize("name", MODELS)
-def test_s0_03_s1_23_u_122_snapshot_of_one_conversation(name: str, snapshot: Any):
+def test_snapshot_of_one_conversation(name: str, snapshot: Any):
     request = asked(
         Message.system("Dates in ISO 8601."),
         Message.user(

@@ -62,8 +62,9 @@ def split(mode, pieces):
     return joined
 
 
+@pytest.mark.row("Q7")
 @joined(("mode", "text", "expected"), TAGGED)
-def test_q7_tags_cut_at_every_position(mode, text, expected):
+def test_tags_cut_at_every_position(mode, text, expected):
     assert split(mode, [text]) == expected
     assert split(mode, list(text)) == expected
     for first in range(len(text) + 1):
@@ -71,15 +72,17 @@ def test_q7_tags_cut_at_every_position(mode, text, expected):
             assert split(mode, [text[:first], text[first:second], text[second:]]) == expected
 
 
+@pytest.mark.row("Q7")
 @given(
     st.sampled_from(["tags", "open_implied"]),
     st.lists(st.sampled_from(["<think>", "</think>", "<", "th", "ink>", "/", "a", " "])),
 )
-def test_q7_tags_do_not_depend_on_cuts(mode, pieces):
+def test_tags_do_not_depend_on_cuts(mode, pieces):
     assert split(mode, pieces) == split(mode, ["".join(pieces)])
 
 
-def test_q7_nothing_is_held_back_that_is_no_tag():
+@pytest.mark.row("Q7")
+def test_nothing_is_held_back_that_is_no_tag():
     tags = Tags("tags")
     assert tags.feed("a < b <") == [("text", "a < b ")]
     assert tags.feed("c") == [("text", "<c")]
@@ -87,18 +90,20 @@ def test_q7_nothing_is_held_back_that_is_no_tag():
     assert tags.close() == [("thought", "</thin")]
 
 
-def test_q7_tags_stay_in_the_text_without_the_dialect():
+@pytest.mark.row("Q7")
+def test_tags_stay_in_the_text_without_the_dialect():
     assert (
         streamed(chunk({"content": "<think>Hm</think>Yes"}, "stop")).reply.text
         == "<think>Hm</think>Yes"
     )
 
 
+@pytest.mark.row("Q7")
 @pytest.mark.parametrize(
     ("dialect", "texts"),
     [(TAGS, ["<th", "ink>Hm</", "think>Yes<"]), (IMPLIED, ["Hm</th", "ink>Yes<"])],
 )
-def test_q7_tags_in_a_reply(dialect, texts):
+def test_tags_in_a_reply(dialect, texts):
     seen = streamed(
         *(chunk({"content": text}) for text in texts), chunk({}, "stop"), dialect=dialect
     )
@@ -110,6 +115,7 @@ def test_q7_tags_in_a_reply(dialect, texts):
 # --- Q6: slots ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("Q6")
 @joined(
     ("delta", "slot"),
     [
@@ -122,13 +128,14 @@ def test_q7_tags_in_a_reply(dialect, texts):
         ({"reasoning_content": {"no": "text"}, "reasoning": "A"}, "reasoning"),
     ],
 )
-def test_q6_slot(delta, slot):
+def test_slot(delta, slot):
     assert streamed(chunk(delta), chunk({}, "stop")).reply.message.parts == (
         Thought(text="A", slot=slot),
     )
 
 
-def test_q6_the_slot_is_looked_for_in_each_delta():
+@pytest.mark.row("Q6")
+def test_the_slot_is_looked_for_in_each_delta():
     seen = streamed(
         chunk({"reasoning": "A"}),
         chunk({"reasoning_content": "", "reasoning": "B"}),
@@ -138,7 +145,8 @@ def test_q6_the_slot_is_looked_for_in_each_delta():
     assert (seen.answer.message.reasoning, seen.answer.message.reasoning_content) == ("AB", "")
 
 
-def test_q6_never_two_sources_of_one_delta():
+@pytest.mark.row("Q6")
+def test_never_two_sources_of_one_delta():
     detail = {"type": "reasoning.text", "index": 0, "text": "A"}
     seen = streamed(
         chunk({"reasoning": "A", "reasoning_details": [detail]}), chunk({"content": "B"}, "stop")
@@ -168,7 +176,8 @@ def test_thoughts_and_texts_by_turns():
 # --- Q6, Q7: details ------------------------------------------------------------------------------
 
 
-def test_q6_details_are_joined_by_type_and_index():
+@pytest.mark.row("Q6")
+def test_details_are_joined_by_type_and_index():
     seen = streamed(
         chunk(
             {
@@ -211,13 +220,15 @@ def test_q6_details_are_joined_by_type_and_index():
     )
 
 
-def test_q6_details_without_an_index():
+@pytest.mark.row("Q6")
+def test_details_without_an_index():
     details = [{"type": "reasoning.text", "text": "A"}, {"type": "reasoning.text", "text": "B"}]
     assert joined_details(details, Dialect()) == [{"type": "reasoning.text", "text": "AB"}]
     assert details[0]["text"] == "A"  # what came is left as it was
 
 
-def test_q6_encrypted_reasoning_without_a_text_comes_first():
+@pytest.mark.row("Q6")
+def test_encrypted_reasoning_without_a_text_comes_first():
     detail = {"type": "reasoning.encrypted", "index": 0, "data": "ZW4="}
     seen = streamed(chunk({"content": "Hi"}), chunk({"reasoning_details": [detail]}, "stop")).reply
     assert seen.message.parts == (
@@ -226,7 +237,8 @@ def test_q6_encrypted_reasoning_without_a_text_comes_first():
     )
 
 
-def test_q7_cumulative_details():
+@pytest.mark.row("Q7")
+def test_cumulative_details():
     texts = ["H", "Hm", "Hmm."]
     deltas = [
         chunk({"reasoning_details": [{"type": "reasoning.text", "index": 0, "text": text}]})
@@ -247,7 +259,8 @@ def test_q7_cumulative_details():
     assert streamed(*deltas, chunk({}, "stop")).reply.message.thought == "HHmHmm."
 
 
-def test_q7_cumulative_details_that_begin_anew():
+@pytest.mark.row("Q7")
+def test_cumulative_details_that_begin_anew():
     reading = EventReader(Dialect(cumulative_details=True))
     for data in (
         [{"text": "A"}],
@@ -276,7 +289,8 @@ def test_halves_of_a_pair_in_details():
 THINKING = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}
 
 
-def test_q5_thinking_in_a_list_of_parts():
+@pytest.mark.row("Q5")
+def test_thinking_in_a_list_of_parts():
     seen = streamed(
         chunk({"content": [THINKING]}),
         chunk(
@@ -311,7 +325,8 @@ def test_q5_thinking_in_a_list_of_parts():
     assert [each.text for each in seen.answer.message.content[0].thinking] == ["Hmm."]
 
 
-def test_q5_thinking_as_a_text():
+@pytest.mark.row("Q5")
+def test_thinking_as_a_text():
     seen = streamed(
         chunk({"content": [{"type": "thinking", "thinking": "H"}]}),
         chunk({"content": [{"type": "thinking", "thinking": "m"}]}),

@@ -27,16 +27,18 @@ def last(*deltas, finish="tool_calls") -> ToolCall:
 # --- Q8: what means absent ------------------------------------------------------------------------
 
 
+@pytest.mark.row("Q8")
 @joined(
     ("text", "means"),
     [("", None), ("null", None), (None, None), ("nul", "nul"), ("0", "0"), (" ", " ")],
 )
-def test_q8_absent(text, means):
+def test_absent(text, means):
     assert present(text) == means
 
 
+@pytest.mark.row("Q8")
 @pytest.mark.parametrize("empty", ["", "null"])
-def test_q8_what_means_absent_overwrites_nothing(empty):
+def test_what_means_absent_overwrites_nothing(empty):
     assert calls(piece('{"a"', id="c1", name="f"), piece(":1}", id=empty, name=empty)) == [
         ("c1", "f", '{"a":1}')
     ]
@@ -49,7 +51,8 @@ def test_a_type_of_its_host_is_kept():
     assert (call.type, call.function.name) == ("builtin_function", "f")
 
 
-def test_q8_type_that_says_nothing():
+@pytest.mark.row("Q8")
+def test_type_that_says_nothing():
     [call] = streamed(
         chunk(piece("{}", id="c1", name="f", type="")), chunk({}, "stop")
     ).answer.tool_calls
@@ -61,6 +64,7 @@ def test_q8_type_that_says_nothing():
 FULL, MORE = '{"a":1}', '{"b":2}'
 
 
+@pytest.mark.row("Q9")
 @joined(
     ("deltas", "expected"),
     [
@@ -134,22 +138,25 @@ FULL, MORE = '{"a":1}', '{"b":2}'
         ),
     ],
 )
-def test_q9_belongs(deltas, expected):
+def test_belongs(deltas, expected):
     assert calls(*deltas) == expected
 
 
+@pytest.mark.row("Q9")
 @pytest.mark.parametrize("index", [0, None])
-def test_q9_a_name_after_complete_arguments_begins_a_call(index):
+def test_a_name_after_complete_arguments_begins_a_call(index):
     made = last(piece(FULL, name="f", index=index), piece(MORE, name="g", index=index))
     assert (made.name, made.arguments) == ("g", {"b": 2})
 
 
-def test_q9_another_name_after_complete_arguments_begins_a_call_though_there_is_an_id():
+@pytest.mark.row("Q9")
+def test_another_name_after_complete_arguments_begins_a_call_though_there_is_an_id():
     made = calls(piece(FULL, id="c1", name="f"), piece(MORE, name="g"))
     assert [(name, text) for _, name, text in made] == [("f", FULL), ("g", MORE)]
 
 
-def test_q9_the_same_name_after_complete_arguments_begins_a_call_where_there_is_no_id():
+@pytest.mark.row("Q9")
+def test_the_same_name_after_complete_arguments_begins_a_call_where_there_is_no_id():
     made = calls(piece(FULL, name="f"), piece(MORE, name="f"))
     assert [text for _, _, text in made] == [FULL, MORE]
     assert calls(piece(FULL, id="c1", name="f"), piece(MORE, name="f")) == [
@@ -161,7 +168,8 @@ def test_q9_the_same_name_after_complete_arguments_begins_a_call_where_there_is_
     assert (name, text) == ("f", "{}{}")
 
 
-def test_q9_two_in_one_delta():
+@pytest.mark.row("Q9")
+def test_two_in_one_delta():
     both = {
         "tool_calls": [
             *piece(FULL, id="c1", name="f", index=0)["tool_calls"],
@@ -171,7 +179,8 @@ def test_q9_two_in_one_delta():
     assert calls(both) == [("c1", "f", FULL), ("c2", "g", MORE)]
 
 
-def test_q9_a_piece_without_anything_before_it():
+@pytest.mark.row("Q9")
+def test_a_piece_without_anything_before_it():
     [(id, name, text)] = calls(piece(FULL, index=None))
     assert (id[:5], name, text) == ("call_", "", FULL)
 
@@ -179,23 +188,27 @@ def test_q9_a_piece_without_anything_before_it():
 # --- Q10: ids and names ---------------------------------------------------------------------------
 
 
-def test_q10_the_first_id_stays_and_a_late_one_is_taken():
+@pytest.mark.row("Q10")
+def test_the_first_id_stays_and_a_late_one_is_taken():
     assert calls(piece('{"a"', name="f"), piece(":", id="c1"), piece("1}", id="c1")) == [
         ("c1", "f", FULL)
     ]
 
 
-def test_q10_an_id_after_complete_arguments_is_theirs():
+@pytest.mark.row("Q10")
+def test_an_id_after_complete_arguments_is_theirs():
     assert calls(piece(FULL, name="f"), piece("", id="c1", name="f")) == [("c1", "f", FULL)]
 
 
-def test_q10_names():
+@pytest.mark.row("Q10")
+def test_names():
     assert calls(
         piece("", id="c", name="get_"), piece("", name="tide"), piece("{}", name="get_tide")
     ) == [("c", "get_tide", "{}")]
 
 
-def test_q10_order_is_that_of_opening():
+@pytest.mark.row("Q10")
+def test_order_is_that_of_opening():
     assert [
         name
         for _, name, _ in calls(
@@ -207,6 +220,7 @@ def test_q10_order_is_that_of_opening():
 # --- Q11: arguments -------------------------------------------------------------------------------
 
 
+@pytest.mark.row("Q11")
 @joined(
     ("text", "whole", "cut"),
     [
@@ -227,10 +241,11 @@ def test_q10_order_is_that_of_opening():
         ('{"a":' * 201 + "1" + "}" * 201, None, None),  # it could not be pickled
     ],
 )
-def test_q11_arguments_of(text, whole, cut):
+def test_arguments_of(text, whole, cut):
     assert (arguments_of(text), arguments_of(text, cut=True)) == (whole, cut)
 
 
+@pytest.mark.row("Q11")
 @joined(
     ("pieces", "text", "arguments"),
     [
@@ -256,12 +271,13 @@ def test_q11_arguments_of(text, whole, cut):
         ([False], "false", None),
     ],
 )
-def test_q11_pieces(pieces, text, arguments):
+def test_pieces(pieces, text, arguments):
     made = last(*(piece(each, id="c1", name="f") for each in pieces))
     assert (made.text, made.arguments) == (text, arguments)
 
 
-def test_q11_a_value_replaces_pieces_that_came_before_it():
+@pytest.mark.row("Q11")
+def test_a_value_replaces_pieces_that_came_before_it():
     reading = EventReader()
     reader = parse_completion(
         sse(chunk(piece('{"a"', id="c", name="f")), chunk(piece({"b": 2})), b"[DONE]")
@@ -272,16 +288,18 @@ def test_q11_a_value_replaces_pieces_that_came_before_it():
     )
 
 
+@pytest.mark.row("Q11")
 @joined(
     ("finish", "arguments"),
     [("length", None), ("model_length", None), ("tool_calls", {}), ("stop", {})],
 )
-def test_q11_nothing_is_a_cut_off_call_where_the_answer_was_cut_off(finish, arguments):
+def test_nothing_is_a_cut_off_call_where_the_answer_was_cut_off(finish, arguments):
     made = last(piece("", id="c1", name="f"), finish=finish)
     assert (made.arguments, made.text) == (arguments, "")
 
 
-def test_q11_native_reason_says_that_the_call_was_cut_off():
+@pytest.mark.row("Q11")
+def test_native_reason_says_that_the_call_was_cut_off():
     seen = streamed(
         chunk(piece("", id="c1", name="f")),
         chunk({}, "tool_calls", choice={"native_finish_reason": "MAX_TOKENS"}),
@@ -333,7 +351,8 @@ def calls_of(*datas):
 # --- Q12: what has no id, and what stands beside --------------------------------------------------
 
 
-def test_q12_legacy_function_call():
+@pytest.mark.row("Q12")
+def test_legacy_function_call():
     seen = streamed(
         chunk({"function_call": {"name": "", "arguments": ""}}),
         chunk({"function_call": {"name": "f", "arguments": ""}}),
@@ -356,12 +375,14 @@ def test_q12_legacy_function_call():
     )
 
 
-def test_q12_legacy_call_without_a_name():
+@pytest.mark.row("Q12")
+def test_legacy_call_without_a_name():
     seen = streamed(chunk({"function_call": {"arguments": FULL}}), chunk({}, "function_call")).reply
     assert [(call.name, call.text) for call in seen.message.tool_calls] == [("", FULL)]
 
 
-def test_q12_legacy_call_that_says_nothing_is_none():
+@pytest.mark.row("Q12")
+def test_legacy_call_that_says_nothing_is_none():
     seen = streamed(
         chunk({"content": "Hi", "function_call": {"name": "", "arguments": None}}),
         chunk({}, "stop"),
@@ -369,7 +390,8 @@ def test_q12_legacy_call_that_says_nothing_is_none():
     assert (seen.message.tool_calls, seen.text, seen.stop.reason) == ((), "Hi", "end")
 
 
-def test_q12_ids_that_are_made():
+@pytest.mark.row("Q12")
+def test_ids_that_are_made():
     """A made-up id is the same on replay, and differs between calls and between requests."""
     body = sse(
         chunk(piece(FULL, name="f", index=0)),
@@ -386,7 +408,8 @@ def test_q12_ids_that_are_made():
     assert all(id.startswith("call_") and len(id) <= 40 for id in ids)  # OpenAI takes 40 characters
 
 
-def test_q12_extra_content_is_kept_with_its_call():
+@pytest.mark.row("Q12")
+def test_extra_content_is_kept_with_its_call():
     made = last(
         piece("{", id="c1", name="f", extra_content={"google": {"thought_signature": "c2ln"}}),
         piece("}", extra_content={"later": 1}),

@@ -389,8 +389,9 @@ CERTAIN = [
 ]
 
 
+@pytest.mark.row("Q14")
 @joined("name", CERTAIN)
-def test_q14_in_a_stream(name):
+def test_in_a_stream(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(
         sse(
@@ -412,8 +413,9 @@ def test_q14_in_a_stream(name):
     assert isinstance(seen.events[-1], Done)
 
 
+@pytest.mark.row("Q14")
 @joined("name", [name for name, (plain, *_) in ENVELOPES.items() if not isinstance(plain, str)])
-def test_q14_as_a_whole_answer(name):
+def test_as_a_whole_answer(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(json.dumps(plain, indent=1).encode())
     with pytest.raises(APIError) as caught:
@@ -422,14 +424,16 @@ def test_q14_as_a_whole_answer(name):
         assert (error.message, error.details[0].code, error.partial) == (message, code, None)
 
 
+@pytest.mark.row("Q14")
 @joined("name", ENVELOPES)
-def test_q14_as_an_event_of_that_name(name):
+def test_as_an_event_of_that_name(name):
     plain, message, code, _ = ENVELOPES[name]
     seen = told(b"event: error\n" + sse(plain))
     assert (seen.error.message, seen.error.details[0].code) == (message, code)
 
 
-def test_q14_an_event_of_that_name_with_mere_words():
+@pytest.mark.row("Q14")
+def test_an_event_of_that_name_with_mere_words():
     seen = told(
         sse(chunk({"content": "The"})) + b"event: error\ndata: it broke:\ndata: no luck\n\n"
     )
@@ -446,6 +450,7 @@ def test_q14_an_event_of_that_name_with_mere_words():
     assert told(b"event: message\n" + sse(chunk({"content": "Hi"}, "stop"))).error is None
 
 
+@pytest.mark.row("Q14")
 @pytest.mark.parametrize(
     "line",
     [
@@ -454,7 +459,7 @@ def test_q14_an_event_of_that_name_with_mere_words():
         b'{\n  "error":\n  {"message":"No.","code":503\n}}',
     ],
 )
-def test_q14_bare_json_after_good_events(line):
+def test_bare_json_after_good_events(line):
     for end in (b"", b"\n", b"\n\ndata: [DONE]\n\n"):
         seen = told(sse(chunk({"content": "The"})) + line + end)
         assert (type(seen.error), seen.error.message, seen.reply.text) == (
@@ -472,7 +477,8 @@ def test_bare_json_that_is_no_error_is_told():
     )
 
 
-def test_q14_beside_choices_and_inside_them():
+@pytest.mark.row("Q14")
+def test_beside_choices_and_inside_them():
     beside = told(
         sse(
             chunk({"content": "The"}),
@@ -507,6 +513,7 @@ def test_q14_beside_choices_and_inside_them():
     )
 
 
+@pytest.mark.row("Q14")
 @pytest.mark.parametrize(
     ("beside", "cls"),
     [
@@ -515,7 +522,7 @@ def test_q14_beside_choices_and_inside_them():
         ({"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, QuotaError),
     ],
 )
-def test_q14_a_whole_answer_with_an_error_beside_it(beside, cls):
+def test_a_whole_answer_with_an_error_beside_it(beside, cls):
     data = json.dumps(
         {"choices": [{"message": {"content": "The"}, "finish_reason": "stop"}], **beside}
     ).encode()
@@ -525,7 +532,8 @@ def test_q14_a_whole_answer_with_an_error_beside_it(beside, cls):
     assert type(told(data).error) is cls
 
 
-def test_q14_a_choice_that_failed_in_a_whole_answer():
+@pytest.mark.row("Q14")
+def test_a_choice_that_failed_in_a_whole_answer():
     plain = {
         "choices": [
             {
@@ -544,8 +552,9 @@ def test_q14_a_choice_that_failed_in_a_whole_answer():
     assert (caught.value.partial.text, caught.value.code) == ("The", "error")
 
 
+@pytest.mark.row("Q14")
 @joined("error", [{"message": "a\ud83c"}, True, ["boom"], 5])
-def test_q14_an_error_of_any_type_is_not_swallowed(error):
+def test_an_error_of_any_type_is_not_swallowed(error):
     assert isinstance(told(sse({"id": "x", "error": error}, b"[DONE]")).error, ServerError)
 
 

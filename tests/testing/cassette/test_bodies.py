@@ -57,18 +57,21 @@ def value(part: Event | Body) -> Any:
     return msgspec.json.decode(part.json)
 
 
+@pytest.mark.row("C-01")
 @joined("data", [*STREAMS.values(), *BODIES.values(), *ODD.values()], ids=[*STREAMS, *BODIES, *ODD])
 @joined("content_type", ["", SSE])
-def test_c01_bytes_survive(data, content_type):
+def test_bytes_survive(data, content_type):
     through_a_file(data, content_type)
 
 
-def test_c01_no_bytes_are_no_body():
+@pytest.mark.row("C-01")
+def test_no_bytes_are_no_body():
     assert through_a_file(b"") is UNSET
 
 
+@pytest.mark.row("C-02")
 @joined("name", STREAMS)
-def test_c02_every_event_of_a_provider_is_readable(name):
+def test_every_event_of_a_provider_is_readable(name):
     found = events(STREAMS[name])
     unreadable = [event for event in found if event.text or event.base64]
     assert unreadable == []
@@ -76,13 +79,15 @@ def test_c02_every_event_of_a_provider_is_readable(name):
     assert styles == [], "the style is said once, by the body"
 
 
+@pytest.mark.row("C-02")
 @joined("name", BODIES)
-def test_c02_every_json_body_of_a_provider_is_readable(name):
+def test_every_json_body_of_a_provider_is_readable(name):
     body = through_a_file(BODIES[name])
     assert value(body) == json.loads(BODIES[name])
 
 
-def test_c02_what_the_styles_are_called():
+@pytest.mark.row("C-02")
+def test_what_the_styles_are_called():
     named = {name: through_a_file(data, SSE) for name, data in STREAMS.items()}
     assert {name: (body.framing, body.layout, body.escapes) for name, body in named.items()} == {
         "gemini": ("crlf", "google", "google"),
@@ -110,7 +115,8 @@ def test_c02_what_the_styles_are_called():
     }
 
 
-def test_c02_fields_of_an_event():
+@pytest.mark.row("C-02")
+def test_fields_of_an_event():
     assert events(b'event: a\nid: 7\nretry: 3000\ndata: {"b":1}\n\n: note\n\ndata: [DONE]\n\n') == [
         Event(
             event="a",
@@ -123,13 +129,15 @@ def test_c02_fields_of_an_event():
     ]
 
 
-def test_c02_padding_is_a_number():
+@pytest.mark.row("C-02")
+def test_padding_is_a_number():
     found = events(STREAMS["anthropic"])
     assert [event.pad for event in found] == [7, UNSET, 3, 12]
     assert value(found[2])["delta"]["text"] == "Olá"
 
 
-def test_c02_one_bad_event_does_not_spoil_the_others():
+@pytest.mark.row("C-02")
+def test_one_bad_event_does_not_spoil_the_others():
     found = events(ODD["an event that is not UTF-8"])
     assert [value(found[0]), found[1].base64, value(found[2])] == [
         {"a": 1},
@@ -138,6 +146,7 @@ def test_c02_one_bad_event_does_not_spoil_the_others():
     ]
 
 
+@pytest.mark.row("C-02")
 @joined(
     ("last", "kept"),
     [
@@ -160,7 +169,7 @@ def test_c02_one_bad_event_does_not_spoil_the_others():
         ),
     ],
 )
-def test_c02_an_event_with_other_line_ends_or_without_its_name_is_readable(last, kept):
+def test_an_event_with_other_line_ends_or_without_its_name_is_readable(last, kept):
     found = events(f'data: {{"a":1}}\n\n{last}'.encode())
     [first, second] = [
         each if each.json is UNSET else msgspec.structs.replace(each, json=_compact(each.json))
@@ -173,13 +182,15 @@ def _compact(json: Any) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.format(bytes(json), indent=-1))
 
 
+@pytest.mark.row("C-02")
 @pytest.mark.parametrize("odd", ['data: {"x":1}\nid: 4\n\n', 'retry: 007\ndata: {"x":1}\n\n'])
-def test_c02_one_odd_event_stands_as_text_among_the_others(odd):
+def test_one_odd_event_stands_as_text_among_the_others(odd):
     found = events(f'data: {{"a":1}}\n\n{odd}data: {{"b":2}}\n\n'.encode())
     assert [value(found[0]), "".join(found[1].text), value(found[2])] == [{"a": 1}, odd, {"b": 2}]
 
 
-def test_c02_an_event_in_another_style_says_so():
+@pytest.mark.row("C-02")
+def test_an_event_in_another_style_says_so():
     stream = (
         "".join(f"data: {compact({'a': [index, 2]})}\n\n" for index in range(3))
         + f"data: {spaced({'a': [1, 2], 'é': 1}, True)}\n\n"
@@ -189,7 +200,8 @@ def test_c02_an_event_in_another_style_says_so():
     ] * 3 + [("spaced", "ascii")]
 
 
-def test_c02_the_common_style_is_that_of_most_events():
+@pytest.mark.row("C-02")
+def test_the_common_style_is_that_of_most_events():
     stream = "data: {}\n\n" * 2 + "".join(
         f"data: {spaced({'ü': [1, 2]}, True)}\n\n" for _ in range(3)
     )
@@ -198,7 +210,8 @@ def test_c02_the_common_style_is_that_of_most_events():
     assert {(event.layout, event.escapes) for event in body.events} == {(UNSET, UNSET)}
 
 
-def test_c02_letters_that_nobody_sees_are_escaped_in_the_file():
+@pytest.mark.row("C-02")
+def test_letters_that_nobody_sees_are_escaped_in_the_file():
     data = '{"a":"x\u2028\u202e\u200b\ufeffé"}'.encode()
     body = read_body(data)
     assert isinstance(body, Body)
@@ -206,12 +219,14 @@ def test_c02_letters_that_nobody_sees_are_escaped_in_the_file():
     through_a_file(data)
 
 
-def test_c02_escaped_letters_are_readable_in_the_file():
+@pytest.mark.row("C-02")
+def test_escaped_letters_are_readable_in_the_file():
     body = through_a_file(rb'{"a": "\u00fc\ud83c\udf0d"}')
     assert "ü🌍".encode() in bytes(body.json)
 
 
-def test_c02_escapes_of_no_named_style_stay_as_they_came():
+@pytest.mark.row("C-02")
+def test_escapes_of_no_named_style_stay_as_they_came():
     body = through_a_file(rb'{"a":"\u00E9\/","n":1.50e+07}')
     assert (body.layout, body.escapes) == ("compact", "as received")
     assert rb"\u00E9\/" in bytes(body.json)
@@ -272,12 +287,14 @@ def _pieces(draw: st.DrawFn) -> bytes:
     )
 
 
+@pytest.mark.row("C-02")
 @settings(max_examples=examples(400))
 @given(st.lists(_pieces(), max_size=6).map(b"".join))
-def test_c02_any_stream_survives(data):
+def test_any_stream_survives(data):
     through_a_file(data, SSE)
 
 
+@pytest.mark.row("C-01")
 @settings(max_examples=examples(400))
 @given(
     _VALUES,
@@ -285,20 +302,22 @@ def test_c02_any_stream_survives(data):
     _TEXT,
     st.booleans(),
 )
-def test_c01_any_json_body_survives(item, write, around, cut):
+def test_any_json_body_survives(item, write, around, cut):
     data = write(item).encode()
     through_a_file(data[: len(data) // 2] if cut else data)
     through_a_file(around.encode() + data)
 
 
+@pytest.mark.row("C-01")
 @settings(max_examples=examples(200))
 @given(st.binary(max_size=200))
-def test_c01_any_bytes_survive(data):
+def test_any_bytes_survive(data):
     through_a_file(data)
     through_a_file(data, SSE)
 
 
-def test_c02_ten_thousand_random_streams():
+@pytest.mark.row("C-02")
+def test_ten_thousand_random_streams():
     dice = random.Random(7)
     alphabet = [
         b"data: ",

@@ -39,12 +39,14 @@ def _told(text: str, **options: Any) -> list[str]:
     return [str(each) for each in check(text.encode(), "x.json", **options)]
 
 
+@pytest.mark.row("C-29")
 @joined("path", sorted(FIXTURES.glob("*.json")), ids=lambda path: path.name)
-def test_c29_the_fixtures_have_no_fault(path: Path):
+def test_the_fixtures_have_no_fault(path: Path):
     assert [each for each in check(path.read_bytes(), str(path)) if each.is_fault] == []
 
 
-def test_c29_each_interaction_with_a_fault_is_told_with_line_and_path():
+@pytest.mark.row("C-29")
+def test_each_interaction_with_a_fault_is_told_with_line_and_path():
     text = dump([_interaction("one"), _interaction("two"), _interaction("three")])
     first, second, third = text.split('"request": {')[1:]
     text = '"request": {'.join(
@@ -96,8 +98,9 @@ MANY_FAULTS = """{
 """
 
 
+@pytest.mark.row("C-29")
 @joined("fault", WRONG)
-def test_c29_what_loading_refuses_is_among_the_faults(fault: str):
+def test_what_loading_refuses_is_among_the_faults(fault: str):
     text, told = WRONG[fault]
     found = check(text if isinstance(text, bytes) else text.encode(), "x")
     shown = [f"line {each.line}: {each.path}: {each.message}" for each in found]
@@ -107,7 +110,8 @@ def test_c29_what_loading_refuses_is_among_the_faults(fault: str):
     )
 
 
-def test_c29_all_faults_of_an_interaction_are_told():
+@pytest.mark.row("C-29")
+def test_all_faults_of_an_interaction_are_told():
     request, response = (f"$.interactions[0].{name}" for name in ("request", "response"))
     found = check(MANY_FAULTS.encode(), "x")
     assert [(each.line, each.path, each.message.partition(" '")[0]) for each in found] == [
@@ -128,6 +132,7 @@ def test_c29_all_faults_of_an_interaction_are_told():
     ]  # fmt: skip
 
 
+@pytest.mark.row("C-29")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -139,11 +144,12 @@ def test_c29_all_faults_of_an_interaction_are_told():
          "x.json:3: format: not JSON: Expecting value, column 19"),
     ],
 )  # fmt: skip
-def test_c29_faults_of_the_whole_file(text: str, told: str):
+def test_faults_of_the_whole_file(text: str, told: str):
     assert _told(text) == [told]
 
 
-def test_c15_a_secret_in_a_cassette_is_a_fault_even_if_its_format_is_broken():
+@pytest.mark.row("C-15")
+def test_a_secret_in_a_cassette_is_a_fault_even_if_its_format_is_broken():
     secret = planted()["Google API key"]
     text = dump([_interaction(secret)])
     expected = (
@@ -155,7 +161,8 @@ def test_c15_a_secret_in_a_cassette_is_a_fault_even_if_its_format_is_broken():
     assert len(_told(text.replace('"end": "eof"', '"end": "never"'))) == 2
 
 
-def test_c30_drift_is_told_when_it_is_asked_for():
+@pytest.mark.row("C-30")
+def test_drift_is_told_when_it_is_asked_for():
     text = dump(
         [
             _interaction("one", {"object": "chat.completion", "mood": 1}),
@@ -185,7 +192,8 @@ def test_notes_are_no_faults():
     assert FAULTS == ("format", "secret", "drift", "orphan")
 
 
-def test_c29_an_edited_cassette_is_as_good(tmp_path: Path):
+@pytest.mark.row("C-29")
+def test_an_edited_cassette_is_as_good(tmp_path: Path):
     text = dump([_interaction("one")])
     assert check(text.replace('"one"', '"another prompt"').encode(), "x.json") == []
 
@@ -229,7 +237,8 @@ def test_the_command_looks_through_folders(wire: Command, tmp_path: Path):
     assert wire("cassette", "check", "nowhere").status == 2
 
 
-def test_c08_side_files_that_nothing_names_are_told(wire: Command, tmp_path: Path):
+@pytest.mark.row("C-08")
+def test_side_files_that_nothing_names_are_told(wire: Command, tmp_path: Path):
     folder = tmp_path / "x.json.files"
     folder.mkdir()
     (folder / ("a" * 64)).write_bytes(b"one")

@@ -32,12 +32,14 @@ def compressed(package: tuple[str, Any], data: bytes) -> bytes:
     return bytes(package[1].compress(data))
 
 
-def test_c07_a_whole_body(package: tuple[str, Any]) -> None:
+@pytest.mark.row("C-07")
+def test_a_whole_body(package: tuple[str, Any]) -> None:
     assert decode_content(package[0], compressed(package, PLAIN)) == Decoded(PLAIN, True)
     assert decode_content(package[0], b"") == Decoded(b"", True)
 
 
-def test_c07_a_truncated_body_gives_what_came_out(package: tuple[str, Any]) -> None:
+@pytest.mark.row("C-07")
+def test_a_truncated_body_gives_what_came_out(package: tuple[str, Any]) -> None:
     # Each decoder gives whole blocks, so a large text is cut in its second half.
     data = compressed(package, random.Random(7).randbytes(200_000))
     found = decode_content(package[0], data[: len(data) // 2])
@@ -47,39 +49,42 @@ def test_c07_a_truncated_body_gives_what_came_out(package: tuple[str, Any]) -> N
     assert len(found.content) > 50_000
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize("after", [b"no such thing, in any of the codings", b"\0" * 600])
-def test_c07_a_malformed_body(package: tuple[str, Any], after: bytes) -> None:
+def test_a_malformed_body(package: tuple[str, Any], after: bytes) -> None:
     for data in (after[:40].lstrip(b"\0") or b"\xff" * 40, compressed(package, PLAIN) + after):
         found = decode_content(package[0], data)
         assert found is not None
         assert found.complete is False
 
 
-def test_c07_several_frames_of_zstd(package: tuple[str, Any]) -> None:
+@pytest.mark.row("C-07")
+def test_several_frames_of_zstd(package: tuple[str, Any]) -> None:
     data = compressed(package, PLAIN) + compressed(package, b"more")
     wanted = Decoded(PLAIN + b"more", True) if package[0] == "zstd" else None
     assert decode_content(package[0], data) == wanted or package[0] == "br"
 
 
-def test_c07_a_bomb_is_taken_for_malformed(package: tuple[str, Any]) -> None:
+@pytest.mark.row("C-07")
+def test_a_bomb_is_taken_for_malformed(package: tuple[str, Any]) -> None:
     found = decode_content(package[0], compressed(package, bytes(4 * 1024 * 1024)))
     assert found is not None
     assert found.complete is False
     assert len(found.content) <= 1024 * 1024
 
 
-def test_c07_the_first_installed_package_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.row("C-07")
+def test_the_first_installed_package_decodes(monkeypatch: pytest.MonkeyPatch) -> None:
     zstd = pytest.importorskip("zstandard")
     monkeypatch.setattr(content_coding, "_PACKAGES", {"zstd": ("no_such_package", "zstandard")})
     assert decode_content("zstd", zstd.compress(b"Hi")) == Decoded(b"Hi", True)
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize(
     ("coding", "package_name"), [("br", "brotli"), ("zstd", "zstandard")], ids=["br", "zstd"]
 )
-def test_c07_recorded_and_replayed(
-    way: Way, tmp_path: Path, coding: str, package_name: str
-) -> None:
+def test_recorded_and_replayed(way: Way, tmp_path: Path, coding: str, package_name: str) -> None:
     data = pytest.importorskip(package_name).compress(STREAMS["gemini"])
     cassette = tmp_path / "x.cassette.json"
     with serving([whole(data, kind="text/event-stream", content_encoding=coding)]) as server:
@@ -93,10 +98,11 @@ def test_c07_recorded_and_replayed(
     assert len(response["body"]["events"]) == 3
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize(
     ("coding", "package_name"), [("br", "brotli"), ("zstd", "zstandard")], ids=["br", "zstd"]
 )
-def test_c07_a_truncated_body_that_ended_well_stays_compressed(
+def test_a_truncated_body_that_ended_well_stays_compressed(
     way: Way, tmp_path: Path, coding: str, package_name: str
 ) -> None:
     data = pytest.importorskip(package_name).compress(PLAIN)[:-9]

@@ -102,8 +102,9 @@ def entry(request: dict[str, Any] | None = None, response: dict[str, Any] | None
 # --- every layout ---------------------------------------------------------------------------------
 
 
+@pytest.mark.row("C-37")
 @joined("name", [name for name in EXACT if name != "har"])
-def test_c37_a_layout_that_holds_bytes_keeps_every_body(name: str) -> None:
+def test_a_layout_that_holds_bytes_keeps_every_body(name: str) -> None:
     recorded = held(EXACT[name], ALL)
     assert len(recorded) >= len(ALL) - 4
     read_back = read(convert(EXACT[name](recorded), name).text)
@@ -116,7 +117,8 @@ def test_c37_a_layout_that_holds_bytes_keeps_every_body(name: str) -> None:
     ]
 
 
-def test_c37_a_har_keeps_every_body() -> None:
+@pytest.mark.row("C-37")
+def test_a_har_keeps_every_body() -> None:
     recorded = [each for each in ALL if each.sent == SENT]
     read_back = read(convert(EXACT["har"](recorded), "x").text)
     assert bodies(read_back) == [(each.sent, each.received) for each in recorded]
@@ -127,8 +129,9 @@ def test_c37_a_har_keeps_every_body() -> None:
     ]
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.parametrize("name", BY_VALUE)
-def test_c37_a_layout_that_holds_values_gives_compact_json_and_says_so(name: str) -> None:
+def test_a_layout_that_holds_values_gives_compact_json_and_says_so(name: str) -> None:
     odd = ("escapes of all kinds", "half a pair", "no number for Python", "NaN", "deeper")
     recorded = [
         *(each for each in ALL if each.received not in [ODD[which] for which in odd]),
@@ -170,15 +173,17 @@ def own() -> list[Interaction]:
     ]
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.parametrize("to", ["vcr", "har"])
-def test_c37_a_cassette_comes_back_from_another_format_as_it_was(to: Any) -> None:
+def test_a_cassette_comes_back_from_another_format_as_it_was(to: Any) -> None:
     text = dump(own())
     converted = convert(text.encode(), "x", to)
     assert converted.interactions == len(ALL)
     assert convert(converted.text.encode(), "x").text == text
 
 
-def test_c37_vcr_is_what_pyyaml_reads_with_text_where_it_is_text() -> None:
+@pytest.mark.row("C-37")
+def test_vcr_is_what_pyyaml_reads_with_text_where_it_is_text() -> None:
     value = yaml.safe_load(convert(dump(own()).encode(), "x", "vcr").text)
     assert value["version"] == 1
     first, binary = value["interactions"][0], value["interactions"][-2]
@@ -213,7 +218,8 @@ HAR_FIELDS = {
 """The fields that HAR 1.2 requires."""
 
 
-def test_c37_har_has_the_required_fields_of_their_types() -> None:
+@pytest.mark.row("C-37")
+def test_har_has_the_required_fields_of_their_types() -> None:
     log = json.loads(convert(dump(own()).encode(), "x", "har").text)["log"]
     assert log.keys() == HAR_FIELDS["log"]
     assert log["version"] == "1.2"
@@ -232,7 +238,8 @@ def test_c37_har_has_the_required_fields_of_their_types() -> None:
         assert each["startedDateTime"] == "1970-01-01T00:00:00.000Z"
 
 
-def test_c37_a_har_has_the_times_of_a_recording_with_times() -> None:
+@pytest.mark.row("C-37")
+def test_a_har_has_the_times_of_a_recording_with_times() -> None:
     times = ([300, 50, 25], [10])
     interactions = [
         msgspec.structs.replace(
@@ -251,7 +258,8 @@ def test_c37_a_har_has_the_times_of_a_recording_with_times() -> None:
     assert "fields of a response not kept: times of single chunks" in converted.notes
 
 
-def test_c37_what_cannot_be_written_is_listed() -> None:
+@pytest.mark.row("C-37")
+def test_what_cannot_be_written_is_listed() -> None:
     cut = [
         Interaction(
             request=Request(method="GET", url="https://llm.example/v1"),
@@ -272,7 +280,8 @@ def test_c37_what_cannot_be_written_is_listed() -> None:
 # --- details of reading ---------------------------------------------------------------------------
 
 
-def test_c37_headers_outside_the_allow_list_are_left_out_and_listed() -> None:
+@pytest.mark.row("C-37")
+def test_headers_outside_the_allow_list_are_left_out_and_listed() -> None:
     converted = convert(
         vcr({"headers": {"Authorization": ["Bearer **"], "Accept": "*/*", "X-Custom": ["1"]}}), "x"
     )
@@ -280,8 +289,9 @@ def test_c37_headers_outside_the_allow_list_are_left_out_and_listed() -> None:
     assert converted.notes == ["headers of a request not kept: authorization, x-custom"]
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
-def test_c37_a_compressed_body_is_stored_decoded_with_its_coding(coding: str) -> None:
+def test_a_compressed_body_is_stored_decoded_with_its_coding(coding: str) -> None:
     data = gzip.compress(b'{"a":1}') if coding == "gzip" else zlib.compress(b'{"a":1}')
     headers = {"Content-Encoding": [coding]}
     [each] = read(convert(vcr(response={"headers": headers, "body": {"string": data}}), "x").text)
@@ -289,7 +299,8 @@ def test_c37_a_compressed_body_is_stored_decoded_with_its_coding(coding: str) ->
     assert (each.response.decoded, each.response.headers) == (coding, {})
 
 
-def test_c37_a_body_that_was_decoded_already_is_not_decoded_again() -> None:
+@pytest.mark.row("C-37")
+def test_a_body_that_was_decoded_already_is_not_decoded_again() -> None:
     for text in ("plain", b"plain"):
         [each] = read(
             convert(
@@ -300,7 +311,8 @@ def test_c37_a_body_that_was_decoded_already_is_not_decoded_again() -> None:
         assert (each.response.decoded, each.response.headers) == ("br", {})
 
 
-def test_c37_interactions_of_one_time_format_are_put_in_order() -> None:
+@pytest.mark.row("C-37")
+def test_interactions_of_one_time_format_are_put_in_order() -> None:
     text = b"""
 interactions:
 - request: {method: GET, uri: "http://a/2"}
@@ -316,7 +328,8 @@ interactions:
     ]
 
 
-def test_c37_a_plain_scalar_is_text_in_a_header_and_a_number_in_json() -> None:
+@pytest.mark.row("C-37")
+def test_a_plain_scalar_is_text_in_a_header_and_a_number_in_json() -> None:
     text = b"""
 interactions:
 - request:
@@ -334,6 +347,7 @@ interactions:
     )
 
 
+@pytest.mark.row("C-37")
 @joined(
     ("request_", "response", "reason"),
     [
@@ -353,7 +367,7 @@ interactions:
         ),
     ],
 )
-def test_c37_an_entry_of_a_har_that_cannot_be_replayed_is_named(
+def test_an_entry_of_a_har_that_cannot_be_replayed_is_named(
     request_: dict[str, Any], response: dict[str, Any], reason: str
 ) -> None:
     converted = convert(entry(request_, response), "x")
@@ -361,14 +375,16 @@ def test_c37_an_entry_of_a_har_that_cannot_be_replayed_is_named(
     assert converted.notes[0] == f"$.log.entries[0]: not converted: {reason}"
 
 
-def test_c37_parameters_of_a_form_are_its_body() -> None:
+@pytest.mark.row("C-37")
+def test_parameters_of_a_form_are_its_body() -> None:
     params = [{"name": "a b", "value": "1&2"}, {"name": "c", "value": "ü"}]
     post = {"mimeType": "application/x-www-form-urlencoded; charset=UTF-8", "params": params}
     [each] = read(convert(entry({"method": "POST", "postData": post}), "x").text)
     assert body_bytes(each.request.body) == b"a+b=1%262&c=%C3%BC"
 
 
-def test_c37_redirects_are_interactions_of_their_own() -> None:
+@pytest.mark.row("C-37")
+def test_redirects_are_interactions_of_their_own() -> None:
     har = json.loads(entry(response={"status": 302, "redirectURL": "/v2", "content": {"size": 0}}))
     har["log"]["entries"].append(json.loads(entry())["log"]["entries"][0])
     each = read(convert(json.dumps(har).encode(), "x").text)
@@ -378,12 +394,14 @@ def test_c37_redirects_are_interactions_of_their_own() -> None:
     ]
 
 
-def test_c37_other_protocols_are_named() -> None:
+@pytest.mark.row("C-37")
+def test_other_protocols_are_named() -> None:
     text = b"interactions: []\nws_interactions: [{uri: 'ws://a'}]\ngrpc_interactions: []\n"
     assert convert(text, "x").notes == ["ws_interactions: not converted, only HTTP is"]
 
 
-def test_c37_a_converted_recording_is_replayed(tmp_path: Path) -> None:
+@pytest.mark.row("C-37")
+def test_a_converted_recording_is_replayed(tmp_path: Path) -> None:
     path = tmp_path / "a.cassette.json"
     path.write_text(convert(EXACT["vcrpy, gzip bodies"](ALL), "x").text, "utf-8")
     with httpx.Client(transport=Replay(path), trust_env=False) as client:
@@ -464,8 +482,9 @@ BAD: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.row("C-37")
 @joined("name", BAD)
-def test_c37_a_broken_file_is_named_with_line_and_path(name: str) -> None:
+def test_a_broken_file_is_named_with_line_and_path(name: str) -> None:
     data, expected = BAD[name]
     with pytest.raises(CassetteError) as caught:
         convert(data, "x")
@@ -491,9 +510,10 @@ def replaced(value: Any, path: tuple[Any, ...], by: Any) -> Any:
     return changed
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.sampled
 @joined("name", {**EXACT, **BY_VALUE})
-def test_c37_a_value_of_a_wrong_type_is_read_or_refused_with_its_path(name: str) -> None:
+def test_a_value_of_a_wrong_type_is_read_or_refused_with_its_path(name: str) -> None:
     data = {**EXACT, **BY_VALUE}[name]([Recorded(b'{"a": 1}', b'{"b": 2}')])
     data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     value = json.loads(data) if data[:1] == b"{" else yaml.safe_load(data)
@@ -508,14 +528,16 @@ def test_c37_a_value_of_a_wrong_type_is_read_or_refused_with_its_path(name: str)
     assert [each for each in refused if not each.startswith(("x: not a rec", "x, line "))] == []
 
 
-def test_c37_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
+@pytest.mark.row("C-37")
+def test_a_bomb_of_aliases_is_refused_before_it_grows() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 30)]
     with pytest.raises(CassetteError, match="its aliases expand to more than 10 times"):
         convert("\n".join(lines).encode(), "x")
 
 
-def test_c37_aliases_of_shared_headers_are_read() -> None:
+@pytest.mark.row("C-37")
+def test_aliases_of_shared_headers_are_read() -> None:
     headers = {"accept": ["*/*"]}
     exchange = {
         "request": {"method": "GET", "uri": "http://a/", "body": None, "headers": headers},
@@ -526,23 +548,27 @@ def test_c37_aliases_of_shared_headers_are_read() -> None:
     assert read(convert(data, "x").text)[0].request.headers == headers | {"accept": "*/*"}
 
 
-def test_c37_many_small_values_are_refused() -> None:
+@pytest.mark.row("C-37")
+def test_many_small_values_are_refused() -> None:
     with pytest.raises(CassetteError, match="more than 50,000 lists and mappings"):
         convert(b"interactions:\n" + b"- []\n" * 50_001, "x")
 
 
-def test_c37_a_file_of_another_kind_is_no_recording() -> None:
+@pytest.mark.row("C-37")
+def test_a_file_of_another_kind_is_no_recording() -> None:
     for data in (b'{"name": "x"}', b"services: {}\n", b"[]", b"", b"just text"):
         with pytest.raises(NothingToConvert, match="x: not a recording: expected one of the keys"):
             convert(data, "x")
 
 
-def test_c37_a_format_is_not_converted_to_itself() -> None:
+@pytest.mark.row("C-37")
+def test_a_format_is_not_converted_to_itself() -> None:
     with pytest.raises(CassetteError, match="x: it has the format 'vcr' already"):
         convert(vcr(), "x", "vcr")
 
 
-def test_c37_yaml_needs_an_extra_and_json_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.row("C-37")
+def test_yaml_needs_an_extra_and_json_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     data = EXACT["vcrpy JSON"](ALL[:1])
     load_module: Callable[..., Any] = builtins.__import__
 
@@ -567,6 +593,7 @@ vcr_text = vcr()
 # --- secrets --------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("C-37")
 @joined(
     "request_",
     [
@@ -584,7 +611,7 @@ vcr_text = vcr()
         f'data: {{"t": "{SECRET[:9]}"}}\n\ndata: {{"t": "{SECRET[9:]}"}}\n\n',
     ],
 )
-def test_c37_a_recording_whose_body_has_a_secret_is_refused(
+def test_a_recording_whose_body_has_a_secret_is_refused(
     request_: dict[str, Any], body: str
 ) -> None:
     with pytest.raises(CassetteError, match="x: not converted, because it contains a secret") as e:
@@ -594,7 +621,8 @@ def test_c37_a_recording_whose_body_has_a_secret_is_refused(
     assert SECRET not in converted
 
 
-def test_c37_a_secret_of_the_environment_is_refused_in_each_direction(
+@pytest.mark.row("C-37")
+def test_a_secret_of_the_environment_is_refused_in_each_direction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(os.environ, "MADE_UP_API_KEY", SECRET)
@@ -608,7 +636,8 @@ def test_c37_a_secret_of_the_environment_is_refused_in_each_direction(
         convert(cassette, "x", "har")
 
 
-def test_c37_a_redacted_header_is_left_out() -> None:
+@pytest.mark.row("C-37")
+def test_a_redacted_header_is_left_out() -> None:
     redacted = {"content-type": ["**REDACTED**"], "retry-after": ["2"]}
     converted = convert(vcr({"headers": redacted}, {"headers": redacted}), "x")
     [each] = read(converted.text)
@@ -616,7 +645,8 @@ def test_c37_a_redacted_header_is_left_out() -> None:
     assert "headers of a response not kept: content-type" in converted.notes
 
 
-def test_c37_the_placeholder_of_another_recorder_is_no_secret() -> None:
+@pytest.mark.row("C-37")
+def test_the_placeholder_of_another_recorder_is_no_secret() -> None:
     for placeholder in ("REDACTED", "<FILTERED>", "Bearer **********", "DUMMY-API-KEY", "XXXXXXXX"):
         word = placeholder.split()[-1]
         data = vcr({"headers": {"authorization": [placeholder]}}, {"body": {"string": f"a {word}"}})
@@ -626,7 +656,8 @@ def test_c37_the_placeholder_of_another_recorder_is_no_secret() -> None:
 # --- with vcrpy -----------------------------------------------------------------------------------
 
 
-def test_c37_vcrpy_replays_what_is_written(tmp_path: Path) -> None:
+@pytest.mark.row("C-37")
+def test_vcrpy_replays_what_is_written(tmp_path: Path) -> None:
     import vcr as vcrpy
 
     path = tmp_path / "a.yaml"
@@ -639,7 +670,8 @@ def test_c37_vcrpy_replays_what_is_written(tmp_path: Path) -> None:
                 assert got.headers["content-type"] == each.content_type
 
 
-def test_c37_what_vcrpy_records_is_replayed(tmp_path: Path) -> None:
+@pytest.mark.row("C-37")
+def test_what_vcrpy_records_is_replayed(tmp_path: Path) -> None:
     import vcr as vcrpy
 
     recorded = [each for each in ALL if each.received != ODD["deeper"]]

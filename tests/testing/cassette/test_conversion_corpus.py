@@ -15,18 +15,20 @@ CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 MIN_DECODED = 200
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(not CORPUS.exists(), reason="the corpus is not here")
-def test_c37_records_of_the_corpus_in_each_layout() -> None:
+def test_records_of_the_corpus_in_each_layout() -> None:
     names = ("openai-other", "gemini", "anthropic")  # the first has bodies that are no text
     result = layouts.run([str(CORPUS / f"{name}.jsonl.gz") for name in names])
     assert (result.records, result.failed) == (layouts.RECORDS, [])
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_c37_recordings_of_other_projects() -> None:
+def test_recordings_of_other_projects() -> None:
     folder = os.environ.get("WIRE_RECORDINGS")
     if not folder:
         pytest.skip("set WIRE_RECORDINGS to a folder with recordings of VCR")

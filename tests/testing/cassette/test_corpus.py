@@ -38,9 +38,10 @@ def _exchange(transport: httpx.BaseTransport, record: dict[str, Any]) -> bytes:
         return client.request(str(record.get("method") or "POST"), url, content=sent).content
 
 
+@pytest.mark.row("C-01", "C-02")
 @pytest.mark.slow
 @pytest.mark.skipif(not SHARED.exists(), reason="no recorded traffic beside this checkout")
-def test_c01_c02_recorded_traffic_is_replayed_byte_for_byte_and_readable(tmp_path: Path) -> None:
+def test_recorded_traffic_is_replayed_byte_for_byte_and_readable(tmp_path: Path) -> None:
     done = events = 0
     different: list[str] = []
     unreadable: list[str] = []

@@ -110,8 +110,9 @@ def _planted(value: Any, *path: str | int, new: Any) -> Any:
 # --- the types ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("C-30")
 @joined("wire", URLS)
-def test_c30_what_the_types_know_is_no_drift(wire: str):
+def test_what_the_types_know_is_no_drift(wire: str):
     assert drift(_interaction(wire)) == []
 
 
@@ -127,8 +128,9 @@ def _path(steps: tuple[str | int, ...]) -> str:
     return "$" + "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in steps)
 
 
+@pytest.mark.row("C-30")
 @joined("wire", URLS)
-def test_c30_an_unknown_key_and_an_unknown_enum_value(wire: str):
+def test_an_unknown_key_and_an_unknown_enum_value(wire: str):
     key, value, word = PLACES[wire]
     answer = _planted(_planted(ANSWERS[wire], *key, new={"a": 1}), *value, new=word)
     assert _told(_interaction(wire, answer=answer)) == [
@@ -137,21 +139,24 @@ def test_c30_an_unknown_key_and_an_unknown_enum_value(wire: str):
     ]
 
 
+@pytest.mark.row("C-30")
 @joined("wire", URLS)
-def test_c30_of_a_request(wire: str):
+def test_of_a_request(wire: str):
     request = _planted(REQUESTS[wire], "top_mood", new="calm")
     [told] = drift(_interaction(wire, request=request))
     assert str(told) == 'request, $.top_mood: unknown key with the value: "calm"'
 
 
-def test_c30_a_value_of_another_type():
+@pytest.mark.row("C-30")
+def test_a_value_of_another_type():
     answer = _planted(ANSWERS["openai"], "choices", 0, "index", new="first")
     [told] = drift(_interaction("openai", answer=answer))
     assert (told.path, told.kind) == ("$.choices[0].index", "type")
     assert str(told) == 'response, $.choices[0].index: another type than the known one: "first"'
 
 
-def test_c30_a_finding_that_repeats_is_told_once():
+@pytest.mark.row("C-30")
+def test_a_finding_that_repeats_is_told_once():
     chunk = {"candidates": [{"content": {"parts": [{"text": "a"}]}, "mood": 1}]}
     stream = f"data: {json.dumps(chunk)}\r\n\r\n" * 3
     interaction = _interaction("gemini", answer=stream.encode(), content_type="text/event-stream")
@@ -160,7 +165,8 @@ def test_c30_a_finding_that_repeats_is_told_once():
     ]
 
 
-def test_c30_an_unknown_event():
+@pytest.mark.row("C-30")
+def test_an_unknown_event():
     stream = b'event: dream\ndata: {"type": "dream", "delta": "x"}\n\n'
     for wire, known in (("anthropic", False), ("openai.responses", True)):
         told = drift(_interaction(wire, answer=stream, content_type="text/event-stream"))
@@ -169,7 +175,8 @@ def test_c30_an_unknown_event():
         assert any(each.path == "$.delta" for each in told) is not known
 
 
-def test_c30_an_error_is_read_as_an_error():
+@pytest.mark.row("C-30")
+def test_an_error_is_read_as_an_error():
     for wire in URLS:
         error = {"error": {"message": "no", "mood": "bad"}, "type": "error"}
         if wire != "anthropic":
@@ -178,7 +185,8 @@ def test_c30_an_error_is_read_as_an_error():
         assert [(each.path, each.kind) for each in told] == [("$.error.mood", "key")]
 
 
-def test_c30_what_google_reads_alike_is_no_drift():
+@pytest.mark.row("C-30")
+def test_what_google_reads_alike_is_no_drift():
     request = {
         "contents": {"parts": {"text": "Hi"}},
         "generation_config": {"thinking_config": {"thinking_level": "low"}},
@@ -187,18 +195,21 @@ def test_c30_what_google_reads_alike_is_no_drift():
     assert drift(_interaction("gemini", request=request)) == []
 
 
-def test_c30_what_is_cut_off_is_no_drift():
+@pytest.mark.row("C-30")
+def test_what_is_cut_off_is_no_drift():
     for name in ("closed_early", "gemini_stream", "openai_stream", "anthropic_stream"):
         path = ROOT / "tests" / "fixtures" / "cassettes" / f"{name}.cassette.json"
         cassette = load(path.read_bytes(), name)
         assert [each for one in cassette.interactions for each in drift(one)] == []
 
 
-def test_c30_a_body_that_is_no_json():
+@pytest.mark.row("C-30")
+def test_a_body_that_is_no_json():
     [told] = drift(_interaction("openai", answer=b"<html>Bad Gateway</html>"))
     assert told[:4] == ("response", "$", "body", '"<html>Bad Gateway</html>"')
 
 
+@pytest.mark.row("C-30")
 @pytest.mark.parametrize(
     ("method", "url", "headers", "names"),
     [
@@ -217,7 +228,7 @@ def test_c30_a_body_that_is_no_json():
          "anthropic/models/claude:rawPredict", {}, ("anthropic", "MessageResponse")),
     ],
 )  # fmt: skip
-def test_c30_the_endpoint_of_a_request(
+def test_the_endpoint_of_a_request(
     method: str, url: str, headers: dict[str, str], names: tuple[str, str]
 ):
     endpoint = endpoint_of(method, url, headers)
@@ -225,7 +236,8 @@ def test_c30_the_endpoint_of_a_request(
     assert (endpoint.wire, endpoint.answer) == names
 
 
-def test_c30_a_request_of_no_wire():
+@pytest.mark.row("C-30")
+def test_a_request_of_no_wire():
     assert endpoint_of("POST", "https://llm.example/api/chat", {}) is None
     interaction = _interaction("openai", answer={"mood": 1})
     request = msgspec.structs.replace(interaction.request, url="https://llm.example/api/chat")
@@ -263,14 +275,16 @@ def _changes(recorded: Response, live: Response) -> list[str]:
     return [str(each) for each in changes(recorded, live)]
 
 
+@pytest.mark.row("C-30")
 @joined("wire", URLS)
-def test_c30_other_words_numbers_and_lengths_are_no_change(wire: str):
+def test_other_words_numbers_and_lengths_are_no_change(wire: str):
     live = json.dumps(ANSWERS[wire]).replace("05:12", "At a quarter past five.")
     live = live.replace('"promptTokenCount": 3', '"promptTokenCount": 4.5')
     assert changes(_interaction(wire).response, _response(live.encode())) == []
 
 
-def test_c30_what_changed_is_told_by_path():
+@pytest.mark.row("C-30")
+def test_what_changed_is_told_by_path():
     recorded = ANSWERS["gemini"]
     live = _planted(recorded, "candidates", 0, "finishReason", new="MAX_TOKENS")
     live = _planted(live, "candidates", 0, "mood", new={"calm": 1})
@@ -289,7 +303,8 @@ def test_c30_what_changed_is_told_by_path():
     ]
 
 
-def test_c30_events_that_came_and_went():
+@pytest.mark.row("C-30")
+def test_events_that_came_and_went():
     recorded = _response(STREAMS["anthropic"], content_type="text/event-stream")
     live = STREAMS["anthropic"].replace(b"ping", b"pong").replace(b'"text_delta"', b'"voice_delta"')
     live = live.replace(b'"index":0,', b"")
@@ -301,7 +316,8 @@ def test_c30_events_that_came_and_went():
     ]
 
 
-def test_c30_another_form_of_body_and_another_end():
+@pytest.mark.row("C-30")
+def test_another_form_of_body_and_another_end():
     whole = _response(b"{}")
     cut = msgspec.structs.replace(_response(b"<p>", content_type="text/html"), end="cut")
     assert changes(whole, cut) == [
@@ -316,7 +332,8 @@ def test_c30_another_form_of_body_and_another_end():
     ]
 
 
-def test_c30_what_the_model_writes_is_not_compared():
+@pytest.mark.row("C-30")
+def test_what_the_model_writes_is_not_compared():
     """Arguments of a call have the shape of the user's tool and of the model's answer."""
 
     def answer(arguments: Any) -> Response:
@@ -326,8 +343,9 @@ def test_c30_what_the_model_writes_is_not_compared():
     assert changes(answer({"type": "a", "b": 1}), answer({"type": "c", "d": [2]})) == []
 
 
+@pytest.mark.row("C-30")
 @joined("levels", [50, 300, 900, 5000, 100_000])
-def test_c30_what_is_nested_deeply_is_read_or_told(levels: int):
+def test_what_is_nested_deeply_is_read_or_told(levels: int):
     deep = b'{"mood": ' + b"[" * levels + b"]" * levels + b"}"
     for wire in URLS:
         [told] = drift(_interaction(wire, answer=deep))

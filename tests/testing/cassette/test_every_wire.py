@@ -71,8 +71,9 @@ WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
 }
 
 
+@pytest.mark.row("C-09")
 @pytest.mark.parametrize("wire_name", WORK)
-def test_c09_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
+def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
     path = tmp_path / "x.cassette.json"
     provider, work = WORK[wire_name]
     is_sync = drive.name == "sync"
@@ -85,6 +86,7 @@ def test_c09_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
     assert all(each is not None for each in live)
 
 
+@pytest.mark.row("C-09")
 @pytest.mark.parametrize(
     "model",
     [
@@ -94,7 +96,7 @@ def test_c09_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
         "openai:gpt-5.6",
     ],
 )
-def test_c09_a_conversation_with_a_tool(tmp_path: Path, model: str):
+def test_a_conversation_with_a_tool(tmp_path: Path, model: str):
     """Ids and signatures that the server made come back, so the second turn matches too."""
     path = tmp_path / "x.cassette.json"
 

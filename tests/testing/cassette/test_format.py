@@ -81,7 +81,8 @@ def changed(before: list[Interaction], after: list[Interaction]) -> tuple[int, i
 # --- the text -------------------------------------------------------------------------------------
 
 
-def test_c27_what_it_looks_like():
+@pytest.mark.row("C-27")
+def test_what_it_looks_like():
     assert dump([interaction({"model": "m", "text": "Grüße"}, b'data: {"text":"a"}\n\n')]) == (
         """\
 {
@@ -128,7 +129,8 @@ def test_c27_what_it_looks_like():
     )
 
 
-def test_c27_no_interactions():
+@pytest.mark.row("C-27")
+def test_no_interactions():
     assert dump([]) == '{\n  "wire_cassette": 1,\n  "interactions": []\n}\n'
 
 
@@ -163,20 +165,23 @@ GOLDEN: dict[str, tuple[list[Interaction], tuple[int, int]]] = {
 }
 
 
+@pytest.mark.row("C-27")
 @joined("edit", GOLDEN)
-def test_c27_diffs_are_small(edit: str):
+def test_diffs_are_small(edit: str):
     after, lines = GOLDEN[edit]
     assert changed(BASE, after) == lines
 
 
-def test_c27_order_of_keys_is_that_of_the_provider():
+@pytest.mark.row("C-27")
+def test_order_of_keys_is_that_of_the_provider():
     for sent in ({"b": 1, "a": 2}, {"a": 2, "b": 1}):
         text = dump([interaction(sent, b"")])
         assert list(json.loads(text)["interactions"][0]["request"]["body"]["json"]) == list(sent)
 
 
+@pytest.mark.row("C-27")
 @joined("data", [*STREAMS.values(), *BODIES.values()], ids=[*STREAMS, *BODIES])
-def test_c27_text_utf8_lf_final_newline(data: bytes):
+def test_text_utf8_lf_final_newline(data: bytes):
     text = dump([interaction({"é": "\u2028"}, data)])
     assert text.endswith("}\n")
     assert not text.endswith("\n\n")
@@ -244,14 +249,16 @@ def _backwards(value: Any) -> Any:
     return [_backwards(item) for item in value] if isinstance(value, list) else value
 
 
+@pytest.mark.row("C-28")
 @joined("edit", EDITS)
-def test_c28_a_cassette_can_be_edited_by_hand(edit: str):
+def test_a_cassette_can_be_edited_by_hand(edit: str):
     change, wanted = EDITS[edit]
     loaded = load(change(dump(BASE[:1])).encode(), "x").interactions[0]
     assert body_bytes(loaded.response.body) == wanted
 
 
-def test_c28_interactions_can_be_reordered_copied_and_taken_out():
+@pytest.mark.row("C-28")
+def test_interactions_can_be_reordered_copied_and_taken_out():
     texts = [json.loads(dump([each]))["interactions"][0] for each in BASE]
     for chosen in ([1, 0], [0, 0, 1], [1], []):
         text = json.dumps({"wire_cassette": 1, "interactions": [texts[each] for each in chosen]})
@@ -259,7 +266,8 @@ def test_c28_interactions_can_be_reordered_copied_and_taken_out():
         assert dump(loaded) == dump([BASE[each] for each in chosen])
 
 
-def test_c06_times_stand_in_one_line_of_their_own():
+@pytest.mark.row("C-06")
+def test_times_stand_in_one_line_of_their_own():
     base = [msgspec.structs.replace(BASE[0].response, times=times) for times in ([0, 41], [0, 40])]
     texts = [dump([Interaction(request=BASE[0].request, response=each)]) for each in base]
     assert '        "times": [0, 41],\n' in texts[0]
@@ -268,7 +276,8 @@ def test_c06_times_stand_in_one_line_of_their_own():
     assert load(texts[0].encode(), "x").interactions[0].response.times == [0, 41]
 
 
-def test_c06_a_body_with_a_key_times_stays_as_it_is():
+@pytest.mark.row("C-06")
+def test_a_body_with_a_key_times_stays_as_it_is():
     data = b'{"times": [1, 2], "a": {"times": []}, "chunks": [3, 4]}'
     [loaded] = load(dump([interaction({}, data)]).encode(), "x").interactions
     assert body_bytes(loaded.response.body) == data
@@ -290,8 +299,9 @@ def test_there_are_fixtures():
     ]
 
 
+@pytest.mark.row("C-29")
 @joined("path", FIXTURES, ids=lambda path: path.name)
-def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Path):
+def test_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Path):
     text = path.read_text("utf-8")
     assert list(faults(json.loads(text), SCHEMA, SCHEMA)) == []
     interactions = load(path.read_bytes(), str(path)).interactions
@@ -301,8 +311,9 @@ def test_c29_every_fixture_keeps_to_the_schema_and_is_written_as_it_is(path: Pat
     assert {each.name for each in beside.glob("*")} == files
 
 
+@pytest.mark.row("C-29")
 @joined("path", FIXTURES, ids=lambda path: path.name)
-def test_c29_every_fixture_is_played(way: Way, path: Path):
+def test_every_fixture_is_played(way: Way, path: Path):
     interactions = load(path.read_bytes(), str(path)).interactions
     requests = [
         {
@@ -344,9 +355,10 @@ def _mutants(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any
         yield (*path, "unknown-key"), 5
 
 
+@pytest.mark.row("C-29")
 @pytest.mark.sampled
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.name)
-def test_c29_each_field_of_another_type_is_refused_by_structs_and_schema(path: Path):
+def test_each_field_of_another_type_is_refused_by_structs_and_schema(path: Path):
     whole = json.loads(path.read_text("utf-8"))
     count = 0
     for place, wrong in sample(list(_mutants(whole)), 3):
@@ -370,8 +382,9 @@ def test_c29_each_field_of_another_type_is_refused_by_structs_and_schema(path: P
     assert count > 15
 
 
+@pytest.mark.row("C-29")
 @joined("path", FIXTURES, ids=lambda path: path.name)
-def test_c29_each_needed_key_is_missed_by_structs_and_schema(path: Path):
+def test_each_needed_key_is_missed_by_structs_and_schema(path: Path):
     whole = json.loads(path.read_text("utf-8"))
     for outer, name in (
         ((), "wire_cassette"),
@@ -392,7 +405,8 @@ def test_c29_each_needed_key_is_missed_by_structs_and_schema(path: Path):
             load(json.dumps(mutant).encode(), path.name)
 
 
-def test_c29_what_the_writer_makes_keeps_to_the_schema():
+@pytest.mark.row("C-29")
+def test_what_the_writer_makes_keeps_to_the_schema():
     dice = random.Random(29)
     pieces = [
         *STREAMS.values(),
@@ -594,6 +608,7 @@ def test_a_wrong_file_is_told_with_line_and_path(way: Way, tmp_path: Path, fault
     assert not caught.value.retryable
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.parametrize(
     "text",
     [
@@ -602,13 +617,14 @@ def test_a_wrong_file_is_told_with_line_and_path(way: Way, tmp_path: Path, fault
         '{"wire_cassette": 1, "interactions": [], "include": "/etc/passwd"}',
     ],
 )
-def test_c14_nothing_is_run_and_no_other_file_is_read(text: str):
+def test_nothing_is_run_and_no_other_file_is_read(text: str):
     with pytest.raises(CassetteError):
         load(text.encode(), "x")
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.parametrize("where", ["json", "data"])
-def test_c14_keys_of_a_body_may_be_there_twice(where: str):
+def test_keys_of_a_body_may_be_there_twice(where: str):
     text = dump([interaction({}, b'data: {"a":1,"a":{"b":2,"b":3},"json":[{}],"json":1}\n\n')])
     headers = text.replace('"headers": {', '"headers": {"x": "\\u0078",', 1)
     [loaded] = load(headers.encode(), "x").interactions
@@ -627,8 +643,9 @@ def _large(shape: str, size: int) -> str:
     return dump([interaction({}, body.encode())])
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.parametrize("shape", ["events", "json", "line"])
-def test_c14_memory_is_less_than_ten_times_the_file(shape: str):
+def test_memory_is_less_than_ten_times_the_file(shape: str):
     data = _large(shape, 500_000).encode()
     load(data, "x")  # which builds the decoder
     tracemalloc.start()
@@ -639,8 +656,9 @@ def test_c14_memory_is_less_than_ten_times_the_file(shape: str):
     assert len(data) > 400_000
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.slow
-def test_c14_a_line_of_100_mib():
+def test_a_line_of_100_mib():
     data = _large("line", 100 * 1024 * 1024).encode()
     tracemalloc.start()
     [loaded] = load(data, "x").interactions
@@ -650,7 +668,7 @@ def test_c14_a_line_of_100_mib():
     assert len(body_bytes(loaded.response.body)) == 100 * 1024 * 1024
 
 
-def test_c31_loading_calls_few_functions_for_each_event():
+def test_loading_calls_few_functions_for_each_event():
     """`make bench-cassette` prints the times. Calls of Python functions can be counted exactly."""
 
     def calls(events: int) -> int:

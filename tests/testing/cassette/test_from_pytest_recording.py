@@ -39,7 +39,8 @@ def run(pytester: pytest.Pytester, *options: str, **outcomes: int) -> str:
     return found.stdout.str()
 
 
-def test_c37_a_project_with_pytest_recording_keeps_its_cassettes(
+@pytest.mark.row("C-37")
+def test_a_project_with_pytest_recording_keeps_its_cassettes(
     pytester: pytest.Pytester,
     vendor: Server,
     monkeypatch: pytest.MonkeyPatch,

@@ -65,6 +65,7 @@ def got(way: Way, path: Path, reads: str = "iter_raw", attempts: int = 1, **opti
 # --- chunks ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("C-32")
 @pytest.mark.parametrize(
     ("chunks", "lengths"),
     [
@@ -76,42 +77,46 @@ def got(way: Way, path: Path, reads: str = "iter_raw", attempts: int = 1, **opti
         ("split:9999", [len(STREAM)]),
     ],
 )
-def test_c32_a_body_comes_in_the_chunks_asked_for(
+def test_a_body_comes_in_the_chunks_asked_for(
     way: Way, cassette: Path, chunks: str, lengths: list[int]
 ) -> None:
     read = got(way, cassette, chunks=chunks)
     assert (read.body, [len(part) for part in read.parts]) == (STREAM, lengths)
 
 
-def test_c32_a_seed_gives_the_same_chunks_each_time(way: Way, cassette: Path) -> None:
+@pytest.mark.row("C-32")
+def test_a_seed_gives_the_same_chunks_each_time(way: Way, cassette: Path) -> None:
     first, again, other = (got(way, cassette, chunks=f"seed:{seed}").parts for seed in (1, 1, 2))
     assert first == again != other
     assert b"".join(first) == b"".join(other) == STREAM
     assert {1 <= len(part) <= 32 for part in first} == {True}
 
 
+@pytest.mark.row("C-32")
 @given(
     pieces=st.lists(st.binary(max_size=20) | st.just(Pause(1.0)), max_size=8),
     chunks=st.sampled_from(["recorded", "one"])
     | st.builds("{}:{}".format, st.sampled_from(["bytes", "split", "seed"]), st.integers(1, 100)),
 )
-def test_c32_no_byte_and_no_pause_moves(pieces: list[Any], chunks: str) -> None:
+def test_no_byte_and_no_pause_moves(pieces: list[Any], chunks: str) -> None:
     def flat(items: list[Any]) -> list[Any]:
         return [each for item in items for each in (item if isinstance(item, bytes) else [item])]
 
     assert flat(chunking_of(chunks).cut(pieces)) == flat(pieces)
 
 
+@pytest.mark.row("C-32")
 @pytest.mark.parametrize(
     "chunks", ["", "every", "two", "bytes:0", "bytes:-1", "split:0", "bytes:x", "seed:", "one:1"]
 )
-def test_c32_other_chunks_are_refused(way: Way, cassette: Path, chunks: str) -> None:
+def test_other_chunks_are_refused(way: Way, cassette: Path, chunks: str) -> None:
     with pytest.raises(ConfigurationError, match=r"^chunks: expected one of recorded, one, by"):
         way.replay(cassette, chunks=chunks)
 
 
+@pytest.mark.row("C-10")
 @pytest.mark.parametrize("reads", READS)
-def test_c10_every_way_of_reading_gives_the_same(way: Way, cassette: Path, reads: str) -> None:
+def test_every_way_of_reading_gives_the_same(way: Way, cassette: Path, reads: str) -> None:
     for chunks in ("recorded", "one", "bytes:1", "split:30", "seed:3"):
         parts = got(way, cassette, reads, chunks=chunks).parts
         if reads == "iter_lines":
@@ -144,9 +149,10 @@ FAULTS: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.row("C-33")
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("chunks", ["recorded", "bytes:7"])
-def test_c33_a_fault_breaks_the_recorded_stream(
+def test_a_fault_breaks_the_recorded_stream(
     way: Way, cassette: Path, fault: str, chunks: str
 ) -> None:
     read = got(way, cassette, faults=fault, chunks=chunks)
@@ -155,12 +161,14 @@ def test_c33_a_fault_breaks_the_recorded_stream(
     assert (type(read.error).__name__ if read.error else "") == error
 
 
-def test_c33_a_slow_server_is_a_read_timeout(way: Way, cassette: Path) -> None:
+@pytest.mark.row("C-33")
+def test_a_slow_server_is_a_read_timeout(way: Way, cassette: Path) -> None:
     read = got(way, cassette, faults="slow")
     assert (read.status, type(read.error)) == (0, httpx.ReadTimeout)
 
 
-def test_c33_a_status_with_headers_and_body(way: Way, cassette: Path) -> None:
+@pytest.mark.row("C-33")
+def test_a_status_with_headers_and_body(way: Way, cassette: Path) -> None:
     fault = {
         "fault": "429",
         "retry_after": 2,
@@ -178,7 +186,8 @@ def test_c33_a_status_with_headers_and_body(way: Way, cassette: Path) -> None:
     assert json.loads(plain.body) == {"error": {"code": 503, "message": "Busy."}}
 
 
-def test_c33_faults_on_chosen_attempts(way: Way, cassette: Path) -> None:
+@pytest.mark.row("C-33")
+def test_faults_on_chosen_attempts(way: Way, cassette: Path) -> None:
     """A retry gets the recorded response that the fault has kept."""
     statuses = [each.status for each in got(way, cassette, attempts=2, faults="503; attempt=1")]
     assert statuses == [503, 200]
@@ -189,7 +198,8 @@ def test_c33_faults_on_chosen_attempts(way: Way, cassette: Path) -> None:
     assert "each was played once" in str(each[4].error)
 
 
-def test_c33_a_fault_of_one_interaction(way: Way, tmp_path: Path) -> None:
+@pytest.mark.row("C-33")
+def test_a_fault_of_one_interaction(way: Way, tmp_path: Path) -> None:
     path = recorded(tmp_path / "x.cassette.json", STREAM, STREAM)
     transport = way.replay(path, faults="500; interaction=1")
     requests = [{"url": URL, "json": {"number": number}} for number in range(2)]
@@ -198,12 +208,14 @@ def test_c33_a_fault_of_one_interaction(way: Way, tmp_path: Path) -> None:
         way.replay(path, faults="500; interaction=2")
 
 
-def test_c33_a_body_that_is_no_stream_has_two_halves(way: Way, tmp_path: Path) -> None:
+@pytest.mark.row("C-33")
+def test_a_body_that_is_no_stream_has_two_halves(way: Way, tmp_path: Path) -> None:
     path = recorded(tmp_path / "x.cassette.json", WHOLE, kind="application/json")
     cut = got(way, path, faults="cut")
     assert (cut.body, type(cut.error)) == (WHOLE[: len(WHOLE) // 2], httpx.RemoteProtocolError)
 
 
+@pytest.mark.row("C-33")
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -218,16 +230,15 @@ def test_c33_a_body_that_is_no_stream_has_two_halves(way: Way, tmp_path: Path) -
         (5, "faults: expected"),
     ],
 )
-def test_c33_other_faults_are_refused(way: Way, cassette: Path, fault: Any, message: str) -> None:
+def test_other_faults_are_refused(way: Way, cassette: Path, fault: Any, message: str) -> None:
     with pytest.raises(ConfigurationError) as raised:
         way.replay(cassette, faults=fault)
     assert raised.value.message.startswith(message)
 
 
+@pytest.mark.row("C-33")
 @pytest.mark.parametrize("fault", ["drop; after=4", "repeat; after=5", "repeat; after=0"])
-def test_c33_a_fault_that_would_change_nothing_is_refused(
-    way: Way, cassette: Path, fault: str
-) -> None:
+def test_a_fault_that_would_change_nothing_is_refused(way: Way, cassette: Path, fault: str) -> None:
     error = got(way, cassette, faults=fault).error
     assert isinstance(error, ConfigurationError)
     assert "the response has 4 events" in error.message
@@ -255,14 +266,16 @@ FINISHES: dict[str, list[bytes]] = {
 }
 
 
+@pytest.mark.row("C-33")
 @joined("wire", FINISHES)
-def test_c33_the_finish_of_each_wire_is_dropped(wire: str) -> None:
+def test_the_finish_of_each_wire_is_dropped(wire: str) -> None:
     assert broken(FINISHES[wire], fault_of("drop-finish")) == FINISHES[wire][:1]
     with pytest.raises(ConfigurationError, match="no event finishes the response"):
         broken(FINISHES[wire][:1], fault_of("drop-finish"))
 
 
-def test_c33_garbage_keeps_the_name_of_an_event() -> None:
+@pytest.mark.row("C-33")
+def test_garbage_keeps_the_name_of_an_event() -> None:
     first, *_ = FINISHES["anthropic"]
     assert broken([first], fault_of("garbage")) == [
         first,
@@ -270,7 +283,8 @@ def test_c33_garbage_keeps_the_name_of_an_event() -> None:
     ]
 
 
-def test_c33_the_words_of_the_emulator_are_the_same() -> None:
+@pytest.mark.row("C-33")
+def test_the_words_of_the_emulator_are_the_same() -> None:
     """Each word is parsed by one function, whoever plays it."""
     from wire.testing.emulator.faults import KINDS as EMULATED
     from wire.testing.emulator.faults import fault_of as emulated
@@ -321,8 +335,9 @@ def streamed(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.row("C-33")
 @pytest.mark.parametrize("fault", OUTCOMES)
-def test_c33_each_fault_ends_as_the_reliability_contract_says(
+def test_each_fault_ends_as_the_reliability_contract_says(
     drive: Drive, streamed: Path, fault: str
 ) -> None:
     http = Way(drive.name).replay(streamed, faults=fault)
@@ -332,7 +347,8 @@ def test_c33_each_fault_ends_as_the_reliability_contract_says(
     assert (type(result.error) if result.error else None) is error
 
 
-def test_c33_a_status_of_each_attempt_ends_in_its_error(drive: Drive, streamed: Path) -> None:
+@pytest.mark.row("C-33")
+def test_a_status_of_each_attempt_ends_in_its_error(drive: Drive, streamed: Path) -> None:
     http = Way(drive.name).replay(streamed, faults="503; retry-after=0")
     with pytest.raises(errors.OverloadedError) as raised:
         drive.read(http=http, retry=Retry(base=0))
@@ -342,13 +358,15 @@ def test_c33_a_status_of_each_attempt_ends_in_its_error(drive: Drive, streamed: 
 # --- time -----------------------------------------------------------------------------------------
 
 
-def test_c35_a_stall_is_over_at_once(way: Way, cassette: Path, monkeypatch: Any) -> None:
+@pytest.mark.row("C-35")
+def test_a_stall_is_over_at_once(way: Way, cassette: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it sleeps"))
     error = got(way, cassette, faults="stall; after=1").error
     assert isinstance(error, httpx.ReadTimeout)
 
 
-def test_c35_with_sleep_a_virtual_clock_plays_a_minute() -> None:
+@pytest.mark.row("C-35")
+def test_with_sleep_a_virtual_clock_plays_a_minute() -> None:
     """60 s of pauses pass on the clock of the event loop, and on no other."""
     clock = trio.testing.MockClock(autojump_threshold=0)
 
@@ -368,8 +386,9 @@ def test_c35_with_sleep_a_virtual_clock_plays_a_minute() -> None:
         assert trio.run(main, path, clock=clock) == pytest.approx(60)
 
 
+@pytest.mark.row("C-35")
 @pytest.mark.parametrize(("sleep", "seconds"), [(True, 60), (False, 0)])
-def test_c35_a_recording_of_a_minute_is_played_on_a_virtual_clock(
+def test_a_recording_of_a_minute_is_played_on_a_virtual_clock(
     cassette: Path, sleep: bool, seconds: int
 ) -> None:
     with_times(cassette, [20_000, 39_000, 0, 1_000])
@@ -388,7 +407,8 @@ def test_c35_a_recording_of_a_minute_is_played_on_a_virtual_clock(
     assert arrived == pytest.approx([20, 59, 59, 60] if seconds else [0] * 4)
 
 
-def test_c35_recorded_times_are_those_of_the_chunks(
+@pytest.mark.row("C-35")
+def test_recorded_times_are_those_of_the_chunks(
     cassette: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
@@ -406,9 +426,8 @@ def test_c35_recorded_times_are_those_of_the_chunks(
     assert got(sync, cassette).body == STREAM
 
 
-def test_c35_threads_sleep_as_long_as_asked(
-    cassette: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.row("C-35")
+def test_threads_sleep_as_long_as_asked(cassette: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("wire.testing.cassette.playing.time.sleep", slept.append)
     faults = ["slow; seconds=3; attempt=1", "stall; after=1; seconds=9"]
@@ -417,7 +436,8 @@ def test_c35_threads_sleep_as_long_as_asked(
     assert (one.error, type(two.error), slept) == (None, httpx.ReadTimeout, [3, 5])
 
 
-def test_c35_an_endless_stall_ends_without_a_read_timeout_too() -> None:
+@pytest.mark.row("C-35")
+def test_an_endless_stall_ends_without_a_read_timeout_too() -> None:
     assert broken([b"a"], fault_of("stall")) == [b"a", Pause(math.inf)]
 
 
@@ -426,7 +446,8 @@ def test_pieces_of_breaks() -> None:
     assert broken([b"a", b"b"], fault_of("reset; after=0; bytes=1")) == [b"a", Reset()]
 
 
-def test_c05_reading_on_after_a_break_raises_again(cassette: Path) -> None:
+@pytest.mark.row("C-05")
+def test_reading_on_after_a_break_raises_again(cassette: Path) -> None:
     """It never looks like the end of the body, however often it is tried."""
     body = json.dumps({"number": 0}).encode()
     request = httpx.Request("POST", URL, content=body)

@@ -79,21 +79,24 @@ OTHER: dict[str, Any] = {
 }
 
 
+@pytest.mark.row("C-16")
 @pytest.mark.parametrize("change", SAME)
-def test_c16_what_matches(way: Way, tmp_path: Path, change: str):
+def test_what_matches(way: Way, tmp_path: Path, change: str):
     assert play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), content=SAME[change].encode()) == {
         "n": 1
     }
 
 
+@pytest.mark.row("C-16")
 @pytest.mark.parametrize("change", OTHER)
-def test_c16_another_body_gets_no_old_answer(way: Way, tmp_path: Path, change: str):
+def test_another_body_gets_no_old_answer(way: Way, tmp_path: Path, change: str):
     assert (
         type(play(way, cassette(tmp_path, (URL, BODY, {"n": 1})), json=OTHER[change]))
         is CassetteError
     )
 
 
+@pytest.mark.row("C-16")
 @pytest.mark.parametrize(
     ("recorded", "sent", "matches"),
     [
@@ -110,18 +113,20 @@ def test_c16_another_body_gets_no_old_answer(way: Way, tmp_path: Path, change: s
         ("https://llm.example", "https://llm.example/", True),
     ],
 )
-def test_c16_urls(way: Way, tmp_path: Path, recorded: str, sent: str, matches: bool):
+def test_urls(way: Way, tmp_path: Path, recorded: str, sent: str, matches: bool):
     found = play(way, cassette(tmp_path, (recorded, BODY, {"n": 1})), sent, json=BODY)
     assert found == {"n": 1} if matches else type(found) is CassetteError
 
 
-def test_c16_method(way: Way, tmp_path: Path):
+@pytest.mark.row("C-16")
+def test_method(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL, None, {"n": 1}), method="GET")
     assert type(play(way, path, method="POST")) is CassetteError
     assert play(way, path, method="GET") == {"n": 1}
 
 
-def test_c16_other_bodies_match_by_their_bytes(way: Way, tmp_path: Path):
+@pytest.mark.row("C-16")
+def test_other_bodies_match_by_their_bytes(way: Way, tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     request = {"method": "POST", "url": URL, "body": {"text": ["a=1&", "b=2"]}}
     path.write_text(
@@ -136,7 +141,8 @@ def test_c16_other_bodies_match_by_their_bytes(way: Way, tmp_path: Path):
     assert type(way.get(way.replay(path), URL, content=b"a=1&b=3").error) is CassetteError
 
 
-def test_c16_equal_requests_are_answered_in_recorded_order_once_each(way: Way, tmp_path: Path):
+@pytest.mark.row("C-16")
+def test_equal_requests_are_answered_in_recorded_order_once_each(way: Way, tmp_path: Path):
     path = cassette(
         tmp_path, (URL, BODY, {"n": 1}), (URL, {"other": 1}, {"n": 2}), (URL, BODY, {"n": 3})
     )
@@ -157,16 +163,18 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.row("C-16")
 @given(_VALUES, _VALUES)
-def test_c16_bodies_match_if_and_only_if_nothing_is_different(one, other):
+def test_bodies_match_if_and_only_if_nothing_is_different(one, other):
     first, second = (compared("POST", URL, json.dumps(value).encode()) for value in (one, other))
     found = closest(second, [first])
     assert found is not None
     assert (first.key == second.key) is (found[1] == [])
 
 
+@pytest.mark.row("C-16")
 @joined("body", [b"[" * 100_000, b"[" * 600 + b"]" * 600, b"\xff", b"{"])
-def test_c16_bodies_that_are_no_json_or_too_deep(body):
+def test_bodies_that_are_no_json_or_too_deep(body):
     assert compared("POST", URL, body).key == compared("POST", URL, body).key
     assert compared("POST", URL, body).key != compared(
         "POST", URL, body + b" "
@@ -229,10 +237,9 @@ CHANGES: dict[str, tuple[str, Any, str]] = {
 }
 
 
+@pytest.mark.row("C-18")
 @pytest.mark.parametrize("change", CHANGES)
-def test_c18_the_message_names_the_closest_and_what_is_different(
-    way: Way, tmp_path: Path, change: str
-):
+def test_the_message_names_the_closest_and_what_is_different(way: Way, tmp_path: Path, change: str):
     url, sent, told = CHANGES[change]
     path = cassette(
         tmp_path, ("https://llm.example/v1/far", {"model": "far"}, {}), (URL, BODY, {"n": 1})
@@ -254,7 +261,8 @@ def _played_then(way: Way, path: Path, played: list[Any], sent: Any, **options: 
     return str(last.error)
 
 
-def test_c18_the_closest_is_one_that_was_not_played_yet(way: Way, tmp_path: Path):
+@pytest.mark.row("C-18")
+def test_the_closest_is_one_that_was_not_played_yet(way: Way, tmp_path: Path):
     first, second, third = ({"messages": list(range(length))} for length in (1, 3, 5))
     path = cassette(tmp_path, (URL, first, 1), (URL, second, 2), (URL, third, 3))
     changed = {"messages": [0, 7]}  # nearer to the first, but that was sent
@@ -267,7 +275,8 @@ def test_c18_the_closest_is_one_that_was_not_played_yet(way: Way, tmp_path: Path
     assert "the closest is interactions[0], different in $.messages[1]: recorded nothing" in message
 
 
-def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
+@pytest.mark.row("C-18")
+def test_of_two_long_texts_the_part_is_shown_in_which_they_differ():
     first, second = (
         compared("POST", URL, json.dumps({"a": LONG + end + LONG}).encode())
         for end in ("old", "new")
@@ -279,7 +288,8 @@ def test_c18_of_two_long_texts_the_part_is_shown_in_which_they_differ():
     ]
 
 
-def test_c18_a_wall_of_differences_is_cut_and_counted():
+@pytest.mark.row("C-18")
+def test_a_wall_of_differences_is_cut_and_counted():
     first = compared("POST", URL, json.dumps({f"k{n}": "a" * 100 for n in range(50)}).encode())
     second = compared("POST", URL, json.dumps({f"k{n}": "b" * 100 for n in range(50)}).encode())
     found = closest(second, [first])
@@ -290,13 +300,15 @@ def test_c18_a_wall_of_differences_is_cut_and_counted():
     assert one_line(told) == told
 
 
-def test_c18_an_empty_cassette(way: Way, tmp_path: Path):
+@pytest.mark.row("C-18")
+def test_an_empty_cassette(way: Way, tmp_path: Path):
     assert "the cassette is empty; to record it again" in str(
         play(way, cassette(tmp_path), json={})
     )
 
 
-def test_c18_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path):
+@pytest.mark.row("C-18")
+def test_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path):
     """Not a lost connection, not tried again."""
     path = cassette(
         tmp_path,
@@ -326,7 +338,8 @@ def test_c18_the_error_passes_the_clients_unchanged(drive: Drive, tmp_path: Path
         drive.read(http=Way(drive.name).replay(path))
 
 
-def test_c16_a_client_is_answered_from_a_hand_written_cassette(drive: Drive, tmp_path: Path):
+@pytest.mark.row("C-16")
+def test_a_client_is_answered_from_a_hand_written_cassette(drive: Drive, tmp_path: Path):
     url = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
     answer = {"candidates": [{"content": {"parts": [{"text": "Hello."}]}, "finishReason": "STOP"}]}
     path = cassette(

@@ -62,7 +62,8 @@ def prompts(path: Path) -> list[str]:
     return [json.loads(bytes(each.request.body.json))["prompt"] for each in interactions]  # type: ignore[union-attr, arg-type]
 
 
-def test_c21_the_table_is_that_of_this_test():
+@pytest.mark.row("C-21")
+def test_the_table_is_that_of_this_test():
     assert {
         mode: tuple(
             way_of(mode, has_file=has_file, is_recorded=is_recorded)
@@ -72,6 +73,7 @@ def test_c21_the_table_is_that_of_this_test():
     } == TABLE
 
 
+@pytest.mark.row("C-21")
 @pytest.mark.parametrize(
     ("recorded", "live", "drift"),
     [
@@ -81,7 +83,7 @@ def test_c21_the_table_is_that_of_this_test():
         ({"a": 1, "b": 2}, {"b": 2}, ["interactions[0]: $.a"]),
     ],
 )
-def test_c21_verify_reports_what_changed(
+def test_verify_reports_what_changed(
     way: Way, tmp_path: Path, recorded: Any, live: Any, drift: list[str]
 ):
     path = cassette(tmp_path, (URL, OLD, recorded))
@@ -93,9 +95,10 @@ def test_c21_verify_reports_what_changed(
     assert path.read_bytes() == before
 
 
+@pytest.mark.row("C-21")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", ["no file", "match", "no match"])
-def test_c21_modes(way: Way, tmp_path: Path, mode: str, case: str):
+def test_modes(way: Way, tmp_path: Path, mode: str, case: str):
     path = tmp_path / "x.cassette.json"
     if case != "no file":
         path = cassette(tmp_path, (URL, OLD, {"recorded": 1}))
@@ -122,7 +125,8 @@ def test_c21_modes(way: Way, tmp_path: Path, mode: str, case: str):
     assert recorded == ({"live": 1} if done == "record" else {"recorded": 1})
 
 
-def test_c21_once_records_all_of_the_first_run(way: Way, tmp_path: Path):
+@pytest.mark.row("C-21")
+def test_once_records_all_of_the_first_run(way: Way, tmp_path: Path):
     path, live = tmp_path / "new" / "x.cassette.json", Live()
     requests = [{"url": URL, "json": each} for each in (OLD, NEW, OLD)]
     first = way.gets(opened(way, path, "once", live), requests, "read")
@@ -132,7 +136,8 @@ def test_c21_once_records_all_of_the_first_run(way: Way, tmp_path: Path):
     assert len(live.prompts) == 3
 
 
-def test_c21_all_keeps_the_order_and_what_was_not_sent(way: Way, tmp_path: Path):
+@pytest.mark.row("C-21")
+def test_all_keeps_the_order_and_what_was_not_sent(way: Way, tmp_path: Path):
     path = cassette(
         tmp_path, (URL, {"prompt": "a"}, {}), (URL, OLD, {}), (URL, {"prompt": "b"}, {})
     )
@@ -142,7 +147,8 @@ def test_c21_all_keeps_the_order_and_what_was_not_sent(way: Way, tmp_path: Path)
     assert http.unplayed == []
 
 
-def test_c21_rewrite_keeps_a_malformed_file_until_something_is_recorded(way: Way, tmp_path: Path):
+@pytest.mark.row("C-21")
+def test_rewrite_keeps_a_malformed_file_until_something_is_recorded(way: Way, tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     path.write_text("{")
     http = opened(way, path, "rewrite", Live())
@@ -151,7 +157,8 @@ def test_c21_rewrite_keeps_a_malformed_file_until_something_is_recorded(way: Way
     assert prompts(path) == ["old"]
 
 
-def test_c21_the_name_of_a_mode(tmp_path: Path):
+@pytest.mark.row("C-21")
+def test_the_name_of_a_mode(tmp_path: Path):
     assert Cassette(tmp_path / "x", "new").mode == "new_episodes"
     with pytest.raises(ConfigurationError, match="mode: expected one of none, once, new_episodes"):
         Cassette(tmp_path / "x", "never")
@@ -162,6 +169,7 @@ def test_c21_the_name_of_a_mode(tmp_path: Path):
 VOLATILE = {"prompt": "old", "metadata": {"id": "a1"}, "calls": [{"id": "b1"}, {"id": "b2"}]}
 
 
+@pytest.mark.row("C-17")
 @pytest.mark.parametrize(
     ("ignore", "changed"),
     [
@@ -173,7 +181,7 @@ VOLATILE = {"prompt": "old", "metadata": {"id": "a1"}, "calls": [{"id": "b1"}, {
         ('$["calls"][0]["id"]', {"calls": [{"id": "c1"}, {"id": "b2"}]}),
     ],
 )
-def test_c17_what_is_ignored(way: Way, tmp_path: Path, ignore: str, changed: dict[str, Any]):
+def test_what_is_ignored(way: Way, tmp_path: Path, ignore: str, changed: dict[str, Any]):
     path = cassette(tmp_path, (URL, VOLATILE, {"n": 1}))
     sent = {**VOLATILE, **changed}
     exact = way.get(opened(way, path, "none", Live()), URL, "read", json=sent)
@@ -186,21 +194,24 @@ def test_c17_what_is_ignored(way: Way, tmp_path: Path, ignore: str, changed: dic
     assert isinstance(got.error, CassetteError)
 
 
+@pytest.mark.row("C-17")
 @joined("path", ["", "$", "metadata", "$metadata", "$.", "$.a[", "$.a[x]", "$..", 7])
-def test_c17_a_malformed_path(path: Any):
+def test_a_malformed_path(path: Any):
     with pytest.raises(ConfigurationError, match=r"^ignore\[0\]: expected"):
         Match(ignore=[path])
 
 
-def test_c17_a_function_normalizes_both(way: Way, tmp_path: Path):
+@pytest.mark.row("C-17")
+def test_a_function_normalizes_both(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL.replace("llm.", "eu.llm."), OLD, {"n": 1}))
     match = Match(normalize=lambda request: request._replace(host="any"))
     got = way.get(opened(way, path, "none", Live(), match=match), URL, "read", json=OLD)
     assert got.body == b'{"n":1}'
 
 
+@pytest.mark.row("C-17")
 @pytest.mark.parametrize("made", ["boundary={}", 'charset=x; boundary="{}"'])
-def test_c17_the_boundary_of_a_multipart_body(way: Way, tmp_path: Path, made: str):
+def test_the_boundary_of_a_multipart_body(way: Way, tmp_path: Path, made: str):
     path = tmp_path / "x.cassette.json"
 
     def request(boundary: str, text: str = "Hi") -> dict[str, Any]:
@@ -219,7 +230,8 @@ def test_c17_the_boundary_of_a_multipart_body(way: Way, tmp_path: Path, made: st
     )
 
 
-def test_c18_the_differences_are_values(way: Way, tmp_path: Path):
+@pytest.mark.row("C-18")
+def test_the_differences_are_values(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL, OLD, {}))
     got = way.get(opened(way, path, "none", Live()), URL, "read", json={**NEW, "n": 1})
     assert isinstance(got.error, CassetteError)
@@ -229,22 +241,25 @@ def test_c18_the_differences_are_values(way: Way, tmp_path: Path):
     )
 
 
-def test_c18_the_message_ends_with_how_to_record_again(way: Way, tmp_path: Path):
+@pytest.mark.row("C-18")
+def test_the_message_ends_with_how_to_record_again(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL, OLD, {}))
     http = opened(way, path, "none", Live(), again="run `make tape`")
     assert str(way.get(http, URL, "read", json=NEW).error).endswith("; run `make tape`")
 
 
-def test_c19_repeats_are_asked_for(way: Way, tmp_path: Path):
+@pytest.mark.row("C-19")
+def test_repeats_are_asked_for(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL, OLD, {"n": 1}), (URL, OLD, {"n": 2}))
     http = opened(way, path, "none", Live(), match=Match(repeats=True))
     got = way.gets(http, [{"url": URL, "json": OLD}] * 4, "read")
     assert [json.loads(each.body)["n"] for each in got] == [1, 2, 2, 2]
 
 
+@pytest.mark.row("C-19")
 @pytest.mark.parametrize("runs", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_c19_parallel_calls_get_the_responses_in_the_order_of_sending(
+def test_parallel_calls_get_the_responses_in_the_order_of_sending(
     tmp_path: Path, backend: str, runs: int
 ):
     """50 at once, 5 of them equal, recorded while the server answers in another order."""
@@ -285,7 +300,8 @@ def test_c19_parallel_calls_get_the_responses_in_the_order_of_sending(
         assert equal == recorded_equal
 
 
-def test_c20_what_was_not_played(way: Way, tmp_path: Path):
+@pytest.mark.row("C-20")
+def test_what_was_not_played(way: Way, tmp_path: Path):
     path = cassette(tmp_path, (URL, OLD, {}), (f"{URL}?key=***", NEW, {}), (URL, {"n": 3}, {}))
     http = opened(way, path, "none", Live())
     way.get(http, URL, "read", json=OLD)

@@ -78,9 +78,10 @@ WRITTEN = {"the key in the URL"}
 """Places of which the rest is written, without the secret."""
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("is_known", [True, False])
-def test_c12_twelve_kinds_in_no_file(
+def test_twelve_kinds_in_no_file(
     tmp_path: Path, place: str, is_known: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """And without the search, each file would have its secret, so that the search is what helps."""

@@ -96,6 +96,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
 # --- C-20 -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("C-20")
 @pytest.mark.parametrize(
     ("options", "configuration", "outcome"),
     [
@@ -108,7 +109,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Proje
         (("--record-mode=once", "--wire-unplayed=fail"), "", {"failed": 1}),
     ],
 )
-def test_c20_a_call_that_is_deleted_fails_its_test(
+def test_a_call_that_is_deleted_fails_its_test(
     project: Project, options: tuple[str, ...], configuration: str, outcome: dict[str, int]
 ) -> None:
     project.write("test_it.py", TIDE)
@@ -120,7 +121,8 @@ def test_c20_a_call_that_is_deleted_fails_its_test(
         assert "1 recorded request was not sent: interactions[1]: POST https://gen" in report
 
 
-def test_c20_a_test_that_fails_is_not_told_about_what_it_did_not_send(project: Project) -> None:
+@pytest.mark.row("C-20")
+def test_a_test_that_fails_is_not_told_about_what_it_did_not_send(project: Project) -> None:
     project.write("test_it.py", TIDE)
     project.run("--record-mode=rewrite", passed=1)
     project.write("test_it.py", TIDE.replace('assert chat.ask("And', 'assert 0, chat.ask("Und'))
@@ -133,6 +135,7 @@ ORPHAN = "cassettes/test_it/test_gone.json"
 LISTED = "cassettes that no test uses"
 
 
+@pytest.mark.row("C-20")
 @pytest.mark.parametrize(
     ("arguments", "is_listed"),
     [
@@ -146,7 +149,7 @@ LISTED = "cassettes that no test uses"
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_c20_cassettes_of_tests_that_are_gone_are_listed_after_a_whole_run(
+def test_cassettes_of_tests_that_are_gone_are_listed_after_a_whole_run(
     project: Project, arguments: tuple[str, ...], is_listed: bool
 ) -> None:
     body = "(wire_cassette):\n    pass\n"
@@ -172,7 +175,8 @@ def test_c20_cassettes_of_tests_that_are_gone_are_listed_after_a_whole_run(
         assert listed == ["cassettes/test_former/test_x.json", ORPHAN]
 
 
-def test_c20_markers_of_the_configuration_leave_a_run_whole(project: Project) -> None:
+@pytest.mark.row("C-20")
+def test_markers_of_the_configuration_leave_a_run_whole(project: Project) -> None:
     project.write("pytest.ini", "[pytest]\naddopts = -m 'not slow'\nmarkers = slow: slow\n")
     project.write(
         "test_it.py",
@@ -190,8 +194,9 @@ def test_c20_markers_of_the_configuration_leave_a_run_whole(project: Project) ->
 SHOWN = "def test_mode(wire_cassette):\n    assert wire_cassette.mode == {!r}\n"
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize("first", range(6))
-def test_c22_the_command_line_then_the_closest_marker_then_the_fixture_decide(
+def test_the_command_line_then_the_closest_marker_then_the_fixture_decide(
     project: Project, first: int
 ) -> None:
     """Everything below the first that decides says something else."""
@@ -212,7 +217,8 @@ def test_c22_the_command_line_then_the_closest_marker_then_the_fixture_decide(
     project.run(*["--record-mode=rewrite"] * cli, passed=1)
 
 
-def test_c22_a_marker_of_a_class_and_one_of_a_test_name_a_file_and_a_match(
+@pytest.mark.row("C-22")
+def test_a_marker_of_a_class_and_one_of_a_test_name_a_file_and_a_match(
     project: Project,
 ) -> None:
     project.write(
@@ -239,6 +245,7 @@ class TestTide:
     project.run(passed=2)
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [
@@ -251,12 +258,13 @@ class TestTide:
         ("unplayed='no'", "unplayed: expected one of fail, ignore, warn"),
     ],
 )
-def test_c22_a_bad_setting_is_named(project: Project, mark: str, problem: str) -> None:
+def test_a_bad_setting_is_named(project: Project, mark: str, problem: str) -> None:
     marked = f"import pytest\n@pytest.mark.wire_cassette({mark})\n"
     project.write("test_it.py", marked + SHOWN.format("none"))
     assert problem in project.run(errors=1)
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -267,18 +275,18 @@ def test_c22_a_bad_setting_is_named(project: Project, mark: str, problem: str) -
         (("--allowed-hosts=(",), "allowed hosts: (: missing )"),
     ],
 )
-def test_c22_a_bad_option_is_named(
-    project: Project, options: tuple[str, ...], problem: str
-) -> None:
+def test_a_bad_option_is_named(project: Project, options: tuple[str, ...], problem: str) -> None:
     assert problem in project.run(*options)
 
 
-def test_c22_the_plugin_knows_the_modes() -> None:
+@pytest.mark.row("C-22")
+def test_the_plugin_knows_the_modes() -> None:
     assert set(plugin.MODES) == {*MODES, "new"}
     assert plugin.UNPLAYED == UNPLAYED
 
 
-def test_c22_a_marker_redacts_and_records_times(project: Project) -> None:
+@pytest.mark.row("C-22")
+def test_a_marker_redacts_and_records_times(project: Project) -> None:
     mark = "import pytest\n@pytest.mark.wire_cassette(redact=['$..text'], timing=True)"
     project.write("test_it.py", mark + TIDE)
     project.run("--record-mode=once", passed=1)
@@ -307,11 +315,10 @@ def test_loopback():
 """
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize("prefix", ["", "wire-"])
 @pytest.mark.parametrize("host", ["203.0.113.9", "tide.example"])
-def test_c22_the_network_is_blocked_but_for_loopback(
-    project: Project, host: str, prefix: str
-) -> None:
+def test_the_network_is_blocked_but_for_loopback(project: Project, host: str, prefix: str) -> None:
     escaped = host.replace(".", "\\\\.")
     names = {"option": "--block-network", "allowing": "--allowed-hosts"}
     project.write("test_it.py", NETWORK.format(host=host, escaped=escaped, **names))
@@ -319,8 +326,9 @@ def test_c22_the_network_is_blocked_but_for_loopback(
     project.run("-owire_block_network=true", f"--{prefix}allowed-hosts=other.*", passed=2)
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize("name", ["block_network", "wire_block_network"])
-def test_c22_a_marker_blocks_the_network_of_one_test(project: Project, name: str) -> None:
+def test_a_marker_blocks_the_network_of_one_test(project: Project, name: str) -> None:
     names = {"option": f"the marker {name}", "allowing": "its allowed_hosts"}
     text = NETWORK.format(host="203.0.113.9", escaped=r"203\\.0\\.113\\.9", **names)
     marker = f"@pytest.mark.{name}"
@@ -336,8 +344,9 @@ def test_c22_a_marker_blocks_the_network_of_one_test(project: Project, name: str
     project.run(r"--allowed-hosts=203\.0\..*", "-k", "test_again", passed=2, deselected=2)
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize("hosts", ["['203.0.113.9']", "'other,203.0.113.9'"])
-def test_c22_a_host_that_the_marker_allows_is_connected_to(
+def test_a_host_that_the_marker_allows_is_connected_to(
     project: Project, hosts: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected: list[Any] = []
@@ -351,6 +360,7 @@ def test_c22_a_host_that_the_marker_allows_is_connected_to(
     assert connected == [("203.0.113.9", 9)]
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -360,13 +370,14 @@ def test_c22_a_host_that_the_marker_allows_is_connected_to(
         ("allowed_hosts=[7]", "block_network: allowed_hosts: 7: first argument must be string"),
     ],
 )
-def test_c22_a_bad_marker_is_named(project: Project, arguments: str, problem: str) -> None:
+def test_a_bad_marker_is_named(project: Project, arguments: str, problem: str) -> None:
     marked = f"import pytest\n@pytest.mark.block_network({arguments})\ndef test_it(): pass\n"
     project.write("test_it.py", marked)
     assert problem in project.run()
 
 
-def test_c23_the_marker_of_another_plugin_stays_its_own(project: Project) -> None:
+@pytest.mark.row("C-23")
+def test_the_marker_of_another_plugin_stays_its_own(project: Project) -> None:
     """pytest-recording has the same marker: a block of ours would forbid what it allows."""
     theirs = (
         "def pytest_configure(config):\n"
@@ -383,11 +394,12 @@ def test_c23_the_marker_of_another_plugin_stays_its_own(project: Project) -> Non
     project.run(passed=2)
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize(
     ("host", "allowed"),
     [("203.0.113.9", r"203\.0\.113\.\d"), ("tide.example", r"other, (.*\.)?EXAMPLE")],
 )
-def test_c22_an_allowed_host_is_connected_to(
+def test_an_allowed_host_is_connected_to(
     project: Project, host: str, allowed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The name is allowed, and so are the addresses that it has; no packet is sent."""
@@ -405,6 +417,7 @@ def test_c22_an_allowed_host_is_connected_to(
     assert len(connected) == 1
 
 
+@pytest.mark.row("C-22")
 @pytest.mark.parametrize(
     ("mode", "has_file", "reached"),
     [
@@ -415,7 +428,7 @@ def test_c22_an_allowed_host_is_connected_to(
         ("verify", True, True),
     ],
 )
-def test_c22_a_test_that_records_reaches_its_host_and_one_that_replays_does_not(
+def test_a_test_that_records_reaches_its_host_and_one_that_replays_does_not(
     project: Project, mode: str, has_file: bool, reached: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connected: list[Any] = []
@@ -432,7 +445,8 @@ def test_c22_a_test_that_records_reaches_its_host_and_one_that_replays_does_not(
     assert connected == [("203.0.113.9", 9)] * reached
 
 
-def test_c22_without_recording_everything_is_sent_and_no_file_is_used(project: Project) -> None:
+@pytest.mark.row("C-22")
+def test_without_recording_everything_is_sent_and_no_file_is_used(project: Project) -> None:
     project.write("test_it.py", TIDE)
     project.write("cassettes/test_it/test_tide.json", "malformed")
     project.run("--disable-recording", passed=1)
@@ -443,7 +457,8 @@ def test_c22_without_recording_everything_is_sent_and_no_file_is_used(project: P
 # --- C-23 -----------------------------------------------------------------------------------------
 
 
-def test_c23_names_that_others_have_stay_theirs(project: Project) -> None:
+@pytest.mark.row("C-23")
+def test_names_that_others_have_stay_theirs(project: Project) -> None:
     """A conftest file, as a plugin, may have options with the names of ours."""
     theirs = (
         "def pytest_addoption(parser):\n"
@@ -483,7 +498,8 @@ TEXTS = [
 ]  # fmt: skip
 
 
-def test_c24_names_are_safe_on_every_system_and_differ_where_texts_do() -> None:
+@pytest.mark.row("C-24")
+def test_names_are_safe_on_every_system_and_differ_where_texts_do() -> None:
     names = [safe_name(text) for text in TEXTS]
     assert len({name.lower() for name in names}) == len(TEXTS)
     for name in names:
@@ -496,13 +512,15 @@ def test_c24_names_are_safe_on_every_system_and_differ_where_texts_do() -> None:
     assert safe_name("test_tide[Brest]").startswith("test_tide-Brest-")
 
 
-def test_c24_the_file_of_a_test_stands_beside_it() -> None:
+@pytest.mark.row("C-24")
+def test_the_file_of_a_test_stands_beside_it() -> None:
     path = cassette_path(Path("tests/sea/test_it.py"), "tests/sea/test_it.py::TestA::test_b[1::2]")
     assert path.parent == Path("tests/sea/cassettes/test_it")
     assert path.name.startswith("TestA.test_b-1.2-")
 
 
-def test_c24_parametrised_tests_have_a_file_each(project: Project) -> None:
+@pytest.mark.row("C-24")
+def test_parametrised_tests_have_a_file_each(project: Project) -> None:
     project.write(
         "test_it.py",
         "import pytest\n@pytest.mark.parametrize('port', ['a/b', 'A/b', 'a:b', 'é' * 200])\n"
@@ -525,6 +543,7 @@ def test_tide(wire_chat, number):
 """
 
 
+@pytest.mark.row("C-25")
 @pytest.mark.parametrize(
     ("mode", "workers"),
     [
@@ -533,7 +552,7 @@ def test_tide(wire_chat, number):
         pytest.param("rewrite", ("-pxdist", "-n2"), marks=pytest.mark.slow),
     ],
 )
-def test_c25_two_tests_that_record_to_one_file_fail(
+def test_two_tests_that_record_to_one_file_fail(
     project: Project, mode: str, workers: tuple[str, ...]
 ) -> None:
     project.write("test_it.py", ONE_FILE)
@@ -545,9 +564,10 @@ def test_c25_two_tests_that_record_to_one_file_fail(
     project.run(passed=4)  # to replay one file is fine
 
 
+@pytest.mark.row("C-25")
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_c25_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
+def test_two_hundred_tests_on_four_processes_write_the_same_files_each_time(
     project: Project,
 ) -> None:
     project.write(
@@ -812,8 +832,9 @@ def test_syrupy(wire_chat, snapshot):
 """
 
 
+@pytest.mark.row("C-23")
 @pytest.mark.slow
-def test_c23_it_lives_beside_other_plugins(project: Project) -> None:
+def test_it_lives_beside_other_plugins(project: Project) -> None:
     """Options that pytest-recording has stay its own; both record and replay in one run."""
 
     class Page(BaseHTTPRequestHandler):

@@ -29,7 +29,8 @@ def paths(cassette: Path) -> list[str]:
     return [each.request.url.rpartition(":")[2] for each in interactions]
 
 
-def test_c38_all_clients_of_the_block_share_one_cassette(tmp_path: Path):
+@pytest.mark.row("C-38")
+def test_all_clients_of_the_block_share_one_cassette(tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     with serving(script) as server:
         options: Any = {"api_key": "fake-key", "base_url": server.url}
@@ -57,7 +58,8 @@ def test_c38_all_clients_of_the_block_share_one_cassette(tmp_path: Path):
         cassette.check_all_played()
 
 
-def test_c38_a_mode_and_a_match_apply(tmp_path: Path):
+@pytest.mark.row("C-38")
+def test_a_mode_and_a_match_apply(tmp_path: Path):
     with pytest.raises(CassetteError, match="cannot be read"), wire.record(tmp_path / "x", "none"):
         pass
     with pytest.raises(ConfigurationError, match="mode: expected one of"):
@@ -65,7 +67,8 @@ def test_c38_a_mode_and_a_match_apply(tmp_path: Path):
             pass
 
 
-def test_c38_blocks_nest_and_other_threads_do_not_record(tmp_path: Path):
+@pytest.mark.row("C-38")
+def test_blocks_nest_and_other_threads_do_not_record(tmp_path: Path):
     outer, inner = tmp_path / "outer.json", tmp_path / "inner.json"
     with serving(script) as server:
         options: Any = {"api_key": "fake-key", "base_url": server.url}
@@ -82,7 +85,8 @@ def test_c38_blocks_nest_and_other_threads_do_not_record(tmp_path: Path):
     assert (len(paths(outer)), len(paths(inner))) == (2, 1)
 
 
-def test_c38_on_the_command_line(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.row("C-38")
+def test_on_the_command_line(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("GEMINI_API_KEY", "fake-key")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
     path = tmp_path / "x.cassette.json"
@@ -98,7 +102,8 @@ def test_c38_on_the_command_line(tmp_path: Path, capsys: Any, monkeypatch: pytes
     assert capsys.readouterr().err.startswith("wire ask: --record-mode: expected one of none, once")
 
 
-def test_c38_keys_are_not_written(tmp_path: Path):
+@pytest.mark.row("C-38")
+def test_keys_are_not_written(tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     with serving(script) as server, wire.record(path):
         with wire.Client("gemini", api_key="a-fake-key-of-mine", base_url=server.url) as client:

@@ -20,6 +20,7 @@ from wire.testing.cassette.format.redaction import Redaction
 PATHS = ["$.metadata.user_id", "$..email", "$.users[*].id", '$["odd key"][1]']
 
 
+@pytest.mark.row("C-13")
 @joined(
     ("data", "after", "used"),
     [
@@ -49,20 +50,22 @@ PATHS = ["$.metadata.user_id", "$..email", "$.users[*].id", '$["odd key"][1]']
          b'data: {"email":"[redacted]"}\r\rdata: {"email":"[redacted]"}\r\r', [1]),
     ],
 )  # fmt: skip
-def test_c13_the_bytes_around_a_value_stay(data: bytes, after: bytes | None, used: list[int]):
+def test_the_bytes_around_a_value_stay(data: bytes, after: bytes | None, used: list[int]):
     redacted = Redaction(PATHS).apply(data)
     assert redacted.data == (data if after is None else after)
     assert redacted.paths == [PATHS[each] for each in used]
 
 
-def test_c13_redacting_again_changes_nothing():
+@pytest.mark.row("C-13")
+def test_redacting_again_changes_nothing():
     redaction = Redaction(PATHS)
     once = redaction.apply(b'{"metadata":{"user_id":7},"email":[1]}')
     assert redaction.apply(once.data) == once
 
 
+@pytest.mark.row("C-13")
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_c13_json_after_a_blank_and_between_events(end: str):
+def test_json_after_a_blank_and_between_events(end: str):
     stream = end.join(
         (' data: {"user": "u-81", "a": 1}', "", "{", '  "b": [{"user": "u-82"}]', "}", "",
          'data: {"user": "u-83"}', "", '[{"user": "u-84"}]')
@@ -72,14 +75,16 @@ def test_c13_json_after_a_blank_and_between_events(end: str):
     assert redacted == (expected.encode(), ["$..user"])
 
 
-def test_c13_an_event_whose_json_has_several_lines_is_refused():
+@pytest.mark.row("C-13")
+def test_an_event_whose_json_has_several_lines_is_refused():
     data = b'data: {"a": 1,\ndata: "email": "x"}\n\n'
     with pytest.raises(CassetteError, match="an event has its JSON in several lines"):
         Redaction(PATHS).apply(data)
     assert Redaction(["$.b"]).apply(data).data == data
 
 
-def test_c13_json_that_is_nested_without_end_is_refused():
+@pytest.mark.row("C-13")
+def test_json_that_is_nested_without_end_is_refused():
     with pytest.raises(CassetteError, match="nested more than 512 levels deep"):
         Redaction(PATHS).apply(b'{"a":' * 100_000)
 
@@ -102,7 +107,8 @@ def recorded(way: Way, path: Path, **options: Any) -> str:
     return server.url
 
 
-def test_c13_in_the_file(way: Way, tmp_path: Path):
+@pytest.mark.row("C-13")
+def test_in_the_file(way: Way, tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     recorded(way, path)
     [interaction] = json.loads(path.read_text("utf-8"))["interactions"]
@@ -119,7 +125,8 @@ def test_c13_in_the_file(way: Way, tmp_path: Path):
     )
 
 
-def test_c13_a_replay_compares_the_redacted_form(way: Way, tmp_path: Path):
+@pytest.mark.row("C-13")
+def test_a_replay_compares_the_redacted_form(way: Way, tmp_path: Path):
     path = tmp_path / "x.cassette.json"
     url = recorded(way, path)
     other = {**SENT, "metadata": {"user_id": "another-user"}}
@@ -132,7 +139,8 @@ def test_c13_a_replay_compares_the_redacted_form(way: Way, tmp_path: Path):
     assert [each.path for each in missing.error.differences] == ["$.metadata"]
 
 
-def test_c13_a_broken_compressed_body_is_not_written(way: Way, tmp_path: Path):
+@pytest.mark.row("C-13")
+def test_a_broken_compressed_body_is_not_written(way: Way, tmp_path: Path):
     import gzip
 
     path = tmp_path / "x.cassette.json"

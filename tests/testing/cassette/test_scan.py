@@ -94,8 +94,9 @@ PLACES: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.row("C-15")
 @joined("place", PLACES)
-def test_c15_twelve_kinds_are_found_in_each_place(place: str):
+def test_twelve_kinds_are_found_in_each_place(place: str):
     found = {
         kind: {hit.kind.removesuffix(", in base64") for hit in scan(PLACES[place](text))}
         for kind, text in KINDS.items()
@@ -107,14 +108,16 @@ def test_c15_twelve_kinds_are_found_in_each_place(place: str):
     }
 
 
-def test_c15_twelve_kinds_are_found_for_each_seed():
+@pytest.mark.row("C-15")
+def test_twelve_kinds_are_found_for_each_seed():
     """Whatever letters a secret has."""
     for seed in range(40):
         for kind, text in planted(seed).items():
             assert [hit.kind for hit in scan(f"({text})")] == [kind], seed
 
 
-def test_c15_a_hit_has_line_and_path_and_no_value():
+@pytest.mark.row("C-15")
+def test_a_hit_has_line_and_path_and_no_value():
     secret = KINDS["Anthropic key"]
     text = _cassette(json.dumps({"echo": {"keys": [secret]}}).encode())
     line = next(number for number, each in enumerate(text.split("\n"), 1) if secret in each)
@@ -123,7 +126,8 @@ def test_c15_a_hit_has_line_and_path_and_no_value():
     assert str(scan(text)[0]) == f"{line}: Anthropic key, {path}"
 
 
-def test_c15_values_of_headers_have_names():
+@pytest.mark.row("C-15")
+def test_values_of_headers_have_names():
     """A key without a known form is told by the name of its header or parameter."""
     value = value_of(KINDS["cookie"])
     har = json.loads(_har(""))
@@ -143,6 +147,7 @@ def test_c15_values_of_headers_have_names():
     assert scan(f"https://me:{value}@host/v1") == [hit(1, "password in a URL", value)]
 
 
+@pytest.mark.row("C-15")
 @joined(
     "text",
     [
@@ -160,10 +165,11 @@ def test_c15_values_of_headers_have_names():
         "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 40).decode(),
     ],
 )
-def test_c15_what_is_masked_or_no_key_is_not_told(text: str):
+def test_what_is_masked_or_no_key_is_not_told(text: str):
     assert scan(text) == []
 
 
+@pytest.mark.row("C-15")
 @pytest.mark.parametrize(
     "folder",
     [
@@ -177,7 +183,7 @@ def test_c15_what_is_masked_or_no_key_is_not_told(text: str):
         ),
     ],
 )
-def test_c15_no_false_alarm_in_this_project(folder: str):
+def test_no_false_alarm_in_this_project(folder: str):
     """Recordings of all wires, pages, examples, the library."""
     kinds = (".md", ".json", ".jsonl", ".py", ".sse")
     files = [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in kinds]
@@ -186,7 +192,8 @@ def test_c15_no_false_alarm_in_this_project(folder: str):
     assert found == {}
 
 
-def test_c15_the_command_fails_on_a_hit_and_prints_no_value(wire: Command, tmp_path: Path):
+@pytest.mark.row("C-15")
+def test_the_command_fails_on_a_hit_and_prints_no_value(wire: Command, tmp_path: Path):
     secret = KINDS["GitHub token"]
     (tmp_path / "good.json").write_text(_cassette(b'{"a": "sk-fake-1234"}'), "utf-8")
     assert wire("cassette", "scan", ".")[:2] == (0, "no secret in 1 file\n")
@@ -217,8 +224,9 @@ def test_c15_the_command_fails_on_a_hit_and_prints_no_value(wire: Command, tmp_p
     )
 
 
+@pytest.mark.row("C-15")
 @pytest.mark.parametrize("kind", ["cookie", "key in a URL"])
-def test_c15_a_placeholder_beside_a_secret_does_not_hide_it(kind: str):
+def test_a_placeholder_beside_a_secret_does_not_hide_it(kind: str):
     value = value_of(KINDS[kind])
     text = {
         "cookie": f"Cookie: other=fake-value; session={value}",
@@ -227,7 +235,8 @@ def test_c15_a_placeholder_beside_a_secret_does_not_hide_it(kind: str):
     assert [each[:2] for each in scan(text)] == [(1, kind)]
 
 
-def test_c15_an_allowed_value_is_no_hit_and_others_stay():
+@pytest.mark.row("C-15")
+def test_an_allowed_value_is_no_hit_and_others_stay():
     value, other = (planted(seed)["GitHub token"] for seed in (7, 8))
     digest = hashlib.sha256(value.encode()).hexdigest()
     text = f'{{"a": ["{value}"], "b": "see {value}"}}'
@@ -241,8 +250,9 @@ def test_c15_an_allowed_value_is_no_hit_and_others_stay():
     assert digest in scan(f"{value} {other}")[0].digests
 
 
+@pytest.mark.row("C-15")
 @joined("kind", KINDS)
-def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
+def test_each_kind_can_be_allowed_where_it_is_found(kind: str):
     for place in PLACES:
         text = PLACES[place](KINDS[kind])
         allowed = [
@@ -252,6 +262,7 @@ def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
         assert scan(PLACES[place](planted(8)[kind]), allowed) != []
 
 
+@pytest.mark.row("C-15")
 @joined(
     ("text", "problem"),
     [
@@ -264,13 +275,14 @@ def test_c15_each_kind_can_be_allowed_where_it_is_found(kind: str):
         ("JWT:3F2A91C04B7D", "JWT: expected 8 to 64 hexadecimal digits"),
     ],
 )
-def test_c15_a_malformed_exception_is_an_error(text: str, problem: str):
+def test_a_malformed_exception_is_an_error(text: str, problem: str):
     with pytest.raises(ConfigurationError) as raised:
         allowed_of(text)
     assert raised.value.message.startswith(f"allow: {problem}")
 
 
-def test_c15_the_command_takes_exceptions_of_its_option_and_of_the_project(
+@pytest.mark.row("C-15")
+def test_the_command_takes_exceptions_of_its_option_and_of_the_project(
     wire: Command, tmp_path: Path
 ):
     (tmp_path / "a.txt").write_text(KINDS["JWT"], "utf-8")

@@ -63,7 +63,8 @@ def refused(got: Got, cassette: Path) -> str:
 # --- headers and URLs -----------------------------------------------------------------------------
 
 
-def test_c11_only_headers_of_the_list_are_written(way: Way, cassette: Path):
+@pytest.mark.row("C-11")
+def test_only_headers_of_the_list_are_written(way: Way, cassette: Path):
     sent = {
         "authorization": "Bearer canary-authorization",
         "x-goog-api-key": "canary-goog",
@@ -100,15 +101,17 @@ def test_c11_only_headers_of_the_list_are_written(way: Way, cassette: Path):
     }
 
 
+@pytest.mark.row("C-11")
 @pytest.mark.parametrize("vendor", [each for each in SPELLINGS if each[-2:] not in (" 7", "10")])
-def test_c11_rate_limits_are_recorded_in_each_vendors_spelling(vendor: str) -> None:
+def test_rate_limits_are_recorded_in_each_vendors_spelling(vendor: str) -> None:
     spelled, expected = SPELLINGS[vendor]
     headers = {name.replace("_", "-"): value for name, value in spelled.items()}
     assert set(header_limits(response_headers(headers.items()), NOW.timestamp())) == set(expected)
 
 
+@pytest.mark.row("C-11")
 @given(st.text("abcdefghijklmnopqrstuvwxyz-", min_size=1, max_size=20))
-def test_c11_a_header_that_nobody_thought_of_is_left_out(name):
+def test_a_header_that_nobody_thought_of_is_left_out(name):
     known = {
         "accept",
         "content-type",
@@ -129,6 +132,7 @@ def test_c11_a_header_that_nobody_thought_of_is_left_out(name):
         }
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize(
     ("url", "kept"),
     [
@@ -143,11 +147,12 @@ def test_c11_a_header_that_nobody_thought_of_is_left_out(name):
         ("https://h", "https://h"),
     ],
 )
-def test_c12_urls_are_written_without_keys(url, kept):
+def test_urls_are_written_without_keys(url, kept):
     assert kept_url(url) == kept
 
 
-def test_c12_the_key_in_a_url_is_never_written(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_the_key_in_a_url_is_never_written(way: Way, cassette: Path):
     with serving([whole({})]) as server:
         url = f"{server.url}/v1?alt=sse&key={quote(KEY, safe='')}"
         assert way.get(way.record(cassette), url).error is None
@@ -260,8 +265,9 @@ PLACES: dict[str, tuple[dict[str, Any], list[Any], str]] = {
 }
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("where", PLACES)
-def test_c12_a_known_key_is_found_wherever_it_stands(way: Way, cassette: Path, where: str):
+def test_a_known_key_is_found_wherever_it_stands(way: Way, cassette: Path, where: str):
     request, answer, place = PLACES[where]
     request = {**request, "headers": {**HEADER, **request.get("headers", {})}}
     with serving(answer) as server:
@@ -272,7 +278,8 @@ def test_c12_a_known_key_is_found_wherever_it_stands(way: Way, cassette: Path, w
     )
 
 
-def test_c12_a_key_in_the_path(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_a_key_in_the_path(way: Way, cassette: Path):
     with serving([whole({})]) as server:
         got = way.get(
             way.record(cassette), f"{server.url}/bot/{quote(KEY, safe='')}/x", headers=HEADER
@@ -284,8 +291,9 @@ def test_c12_a_key_in_the_path(way: Way, cassette: Path):
     )
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("form", FORMS)
-def test_c12_in_every_form(way: Way, cassette: Path, form: str):
+def test_in_every_form(way: Way, cassette: Path, form: str):
     with serving([whole({"echo": f"<{FORMS[form]}>"})]) as server:
         got = way.get(way.record(cassette), server.url, headers=HEADER)
     assert refused(got, cassette).startswith(
@@ -293,6 +301,7 @@ def test_c12_in_every_form(way: Way, cassette: Path, form: str):
     )
 
 
+@pytest.mark.row("C-12")
 @given(
     st.text(
         st.characters(codec="ascii", min_codepoint=33, max_codepoint=126), min_size=8, max_size=40
@@ -300,7 +309,7 @@ def test_c12_in_every_form(way: Way, cassette: Path, form: str):
     st.binary(max_size=7),
     st.binary(max_size=7),
 )
-def test_c12_base64_at_any_alignment(secret, before, after):
+def test_base64_at_any_alignment(secret, before, after):
     known = Known()
     known.learn(secret, "it")
     assert known.within(base64.b64encode(before + secret.encode() + after).decode()) == "it"
@@ -321,16 +330,18 @@ SOURCES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("source", SOURCES)
-def test_c12_where_secrets_are_known_from(way: Way, cassette: Path, source: str):
+def test_where_secrets_are_known_from(way: Way, cassette: Path, source: str):
     headers, options, name = SOURCES[source]
     with serving([whole({"a": KEY})]) as server:
         got = way.get(way.record(cassette, **options), server.url, headers=headers)
     assert refused(got, cassette).startswith(f"{name} is in the response's body, $.a")
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("name", ["SOME_API_KEY", "SOME_TOKEN", "Some_Secret", "DB_PASSWORD"])
-def test_c12_values_of_the_environment(
+def test_values_of_the_environment(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ):
     monkeypatch.setenv(name, KEY)
@@ -341,7 +352,8 @@ def test_c12_values_of_the_environment(
     )
 
 
-def test_c12_what_is_too_short_or_not_named_so_is_no_secret(
+@pytest.mark.row("C-12")
+def test_what_is_too_short_or_not_named_so_is_no_secret(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SOME_KEY", "elevenchars")
@@ -353,7 +365,8 @@ def test_c12_what_is_too_short_or_not_named_so_is_no_secret(
     assert got.error is None
 
 
-def test_c12_an_empty_secret_is_refused(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_an_empty_secret_is_refused(way: Way, cassette: Path):
     with pytest.raises(CassetteError, match=re.escape("secrets[1]: expected a non-empty text")):
         way.record(cassette, secrets=["a", ""])
 
@@ -361,7 +374,8 @@ def test_c12_an_empty_secret_is_refused(way: Way, cassette: Path):
 # --- what the caller keeps, what the file keeps ---------------------------------------------------
 
 
-def test_c12_the_answer_is_not_lost(drive: Drive, cassette: Path):
+@pytest.mark.row("C-12")
+def test_the_answer_is_not_lost(drive: Drive, cassette: Path):
     """All was handed out before the refusal; a plain answer stands in the error."""
     record = Way(drive.name).record
     with serving([whole(text(f"Your key: {KEY}", "STOP"))]) as server:
@@ -405,8 +419,9 @@ def _into(read: list[str], door: Any) -> None:
     anyio.from_thread.run(main)
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_c12_a_refusal_does_not_swallow_a_cancellation(cassette: Path, backend: str):
+def test_a_refusal_does_not_swallow_a_cancellation(cassette: Path, backend: str):
     async def main() -> None:
         async with AsyncClient(
             "gemini", api_key=KEY, base_url=server.url, http=AsyncRecord(AsyncLanes(), cassette)
@@ -423,7 +438,8 @@ def test_c12_a_refusal_does_not_swallow_a_cancellation(cassette: Path, backend: 
     assert not cassette.exists()
 
 
-def test_c12_the_other_interactions_are_kept(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_the_other_interactions_are_kept(way: Way, cassette: Path):
     answers = [{"n": 0}, {"n": KEY}, {"n": 2}]
     with serving(lambda number, request: [whole(answers[number])]) as server:
         got = way.gets(
@@ -435,7 +451,8 @@ def test_c12_the_other_interactions_are_kept(way: Way, cassette: Path):
     assert [each.request.url[-1] for each in kept] == ["0", "2"]
 
 
-def test_c12_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way, cassette: Path):
     with serving(lambda number, request: [whole({"n": KEY if number == 0 else number})]) as server:
         got = way.gets(
             way.record(cassette),
@@ -451,7 +468,8 @@ def test_c12_a_key_that_is_known_later_is_taken_out_of_what_was_written(way: Way
     assert [each.request.url[-1] for each in load(cassette.read_bytes(), "x").interactions] == ["1"]
 
 
-def test_c12_an_unmatched_request_does_not_show_its_key(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_an_unmatched_request_does_not_show_its_key(way: Way, cassette: Path):
     with serving([whole({})]) as server:
         way.get(way.record(cassette), server.url, json={"a": "one"})
     got = way.get(

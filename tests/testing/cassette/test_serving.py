@@ -66,7 +66,8 @@ def served(path: Path, *options: str) -> Iterator[str]:
         process.stdout.close()  # type: ignore[union-attr]
 
 
-def test_c36_a_folder_is_served_to_every_wire(folder: Path) -> None:
+@pytest.mark.row("C-36")
+def test_a_folder_is_served_to_every_wire(folder: Path) -> None:
     with served(folder, "--chunks", "bytes:7") as url:
         for wire, model in MODELS.items():
             assert ask(model, base_url=url + PATHS[wire]) == f"At 05:12, says {wire}."
@@ -75,7 +76,8 @@ def test_c36_a_folder_is_served_to_every_wire(folder: Path) -> None:
     assert "it is recorded 1 time, and each was played once" in raised.value.message
 
 
-def test_c36_an_unmatched_request_gets_the_difference_in_the_vendors_words(folder: Path) -> None:
+@pytest.mark.row("C-36")
+def test_an_unmatched_request_gets_the_difference_in_the_vendors_words(folder: Path) -> None:
     with serve(Emulator(Recorded(folder))) as server:
         for wire, model in MODELS.items():
             with pytest.raises(errors.BadRequestError) as raised:
@@ -91,8 +93,9 @@ def test_c36_an_unmatched_request_gets_the_difference_in_the_vendors_words(folde
             assert error[name] == value
 
 
+@pytest.mark.row("C-36")
 @pytest.mark.parametrize("wire", MODELS)
-def test_c36_faults_are_served_in_the_vendors_words(folder: Path, wire: str) -> None:
+def test_faults_are_served_in_the_vendors_words(folder: Path, wire: str) -> None:
     instrument = Instrument("recorded", ["429; retry-after=1; attempt=1", "cut; bytes=40"])
     with serve(Emulator(Recorded(folder / wire, instrument))) as server:
         options = {"base_url": server.url + PATHS[wire]}
@@ -104,13 +107,15 @@ def test_c36_faults_are_served_in_the_vendors_words(folder: Path, wire: str) -> 
             ask(MODELS[wire], **options)
 
 
-def test_c36_a_server_plays_the_last_of_equal_requests_again(folder: Path) -> None:
+@pytest.mark.row("C-36")
+def test_a_server_plays_the_last_of_equal_requests_again(folder: Path) -> None:
     with served(folder / "gemini" / "tide.json", "--repeats") as url:
         answers = [ask(MODELS["gemini"], base_url=url) for _ in range(3)]
     assert answers == ["At 05:12, says gemini."] * 3
 
 
-def test_c36_bytes_are_those_of_the_cassette(tmp_path: Path) -> None:
+@pytest.mark.row("C-36")
+def test_bytes_are_those_of_the_cassette(tmp_path: Path) -> None:
     """A client in another language reads the recorded bytes, over a socket and in other chunks."""
     body = 'data: {"a": "潮 \\u00e9", "n": 1.0}\r\n\r\n: still here\n\ndata:[DONE]\n\n'.encode()
     answer = httpx.MockTransport(
@@ -127,6 +132,7 @@ def test_c36_bytes_are_those_of_the_cassette(tmp_path: Path) -> None:
             assert httpx.post(url, json={"stream": True}, trust_env=False).content == body
 
 
+@pytest.mark.row("C-36")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -138,7 +144,7 @@ def test_c36_bytes_are_those_of_the_cassette(tmp_path: Path) -> None:
         (("x.json", "--port", "99999"), "--port: expected a whole number from 0 to"),
     ],
 )
-def test_c36_bad_input_exits_with_2(
+def test_bad_input_exits_with_2(
     tmp_path: Path, arguments: tuple[str, ...], message: str, monkeypatch: Any, capsys: Any
 ) -> None:
     from wire.cli import main

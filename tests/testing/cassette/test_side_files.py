@@ -67,7 +67,8 @@ def through(cassette: Path, *interactions: Interaction) -> str:
 # --- what is moved out ----------------------------------------------------------------------------
 
 
-def test_c08_an_image_of_4_mib_in_an_answer(way: Way, cassette: Path):
+@pytest.mark.row("C-08")
+def test_an_image_of_4_mib_in_an_answer(way: Way, cassette: Path):
     size = 3 * 1024 * 1024 if way.name == "sync" else 300_000
     image = PNG[:16] + random.Random(4).randbytes(size)
     part = {"inlineData": {"mimeType": "image/png", "data": base64.b64encode(image).decode()}}
@@ -90,7 +91,8 @@ def test_c08_an_image_of_4_mib_in_an_answer(way: Way, cassette: Path):
         assert stat.S_IMODE((folder_of(cassette) / digest).stat().st_mode) == 0o600
 
 
-def test_c08_a_binary_body(way: Way, cassette: Path):
+@pytest.mark.row("C-08")
+def test_a_binary_body(way: Way, cassette: Path):
     with serving([whole(PNG, kind="audio/mpeg")]) as server:
         live = way.get(way.record(cassette), server.url)
     assert way.get(way.replay(cassette), server.url).body == live.body == PNG
@@ -98,7 +100,8 @@ def test_c08_a_binary_body(way: Way, cassette: Path):
     assert body == {"file": {"sha256": digest_of(PNG), "type": "audio/mpeg", "length": len(PNG)}}
 
 
-def test_c08_where_base64_stands(cassette: Path):
+@pytest.mark.row("C-08")
+def test_where_base64_stands(cassette: Path):
     sent = json.dumps({"url": f"data:image/png;base64,{TEXT}"}).encode()
     stream = f'data: {{"b64":"{TEXT}"}}\n\ndata: {{"b64":"{TEXT}","n":1}}\n\n'.encode()
     text = through(cassette, interaction(sent, stream, "text/event-stream"))
@@ -109,10 +112,11 @@ def test_c08_where_base64_stands(cassette: Path):
     assert len(text) < 3000
 
 
+@pytest.mark.row("C-08")
 @pytest.mark.parametrize(
     ("size", "files"), [(INLINE_BYTES, 0), (INLINE_BYTES + 1, 1)], ids=["4096", "4097"]
 )
-def test_c08_what_is_large(cassette: Path, size: int, files: int):
+def test_what_is_large(cassette: Path, size: int, files: int):
     data = b"\xff" + random.Random(1).randbytes(size - 1)
     in_json = json.dumps([base64.b64encode(data).decode()]).encode()
     for each in (interaction(received=data), interaction(received=in_json)):
@@ -120,9 +124,10 @@ def test_c08_what_is_large(cassette: Path, size: int, files: int):
         through(cassette, each)
 
 
+@pytest.mark.row("C-08")
 @pytest.mark.parametrize("coding", ["base64", "base64url", "base64 unpadded", "base64url unpadded"])
 @pytest.mark.parametrize("more", [0, 1, 2])
-def test_c08_each_writing_of_base64(cassette: Path, coding: Any, more: int):
+def test_each_writing_of_base64(cassette: Path, coding: Any, more: int):
     data = b"\xfb\xff" * 4000 + bytes(more)
     text = side_files.encoded(data, coding).decode()
     written = through(cassette, interaction(received=json.dumps({"a": text}).encode()))
@@ -131,6 +136,7 @@ def test_c08_each_writing_of_base64(cassette: Path, coding: Any, more: int):
     assert listed["coding"] == (coding if (8000 + more) % 3 else padded)
 
 
+@pytest.mark.row("C-08")
 @pytest.mark.parametrize(
     "received",
     [
@@ -143,19 +149,21 @@ def test_c08_each_writing_of_base64(cassette: Path, coding: Any, more: int):
     ],
     ids=["words", "padding", "a rest", "a token that was received", "escapes", "cut"],
 )
-def test_c08_what_stays_in_the_cassette(cassette: Path, received: str):
+def test_what_stays_in_the_cassette(cassette: Path, received: str):
     through(cassette, interaction(received=received.encode()))
     assert not folder_of(cassette).exists()
 
 
-def test_c08_one_content_in_two_writings(cassette: Path):
+@pytest.mark.row("C-08")
+def test_one_content_in_two_writings(cassette: Path):
     data = b"\xfb\xff" * 4000
     texts = [base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()]
     through(cassette, interaction(received=json.dumps(texts).encode()))
     assert len(os.listdir(folder_of(cassette))) == 1
 
 
-def test_c08_any_json_with_base64_comes_back(cassette: Path):
+@pytest.mark.row("C-08")
+def test_any_json_with_base64_comes_back(cassette: Path):
     dice = random.Random(88)
     for _ in range(60):
         values: list[Any] = []
@@ -174,12 +182,14 @@ def test_c08_any_json_with_base64_comes_back(cassette: Path):
         through(cassette, interaction(received=received))
 
 
-def test_c08_an_old_cassette_with_inline_base64_loads(cassette: Path):
+@pytest.mark.row("C-08")
+def test_an_old_cassette_with_inline_base64_loads(cassette: Path):
     cassette.write_text(dump([interaction(received=PNG)]), "utf-8")
     [loaded] = load(cassette.read_bytes(), str(cassette)).interactions
     assert body_bytes(loaded.response.body) == PNG
 
 
+@pytest.mark.row("C-08")
 @joined(
     ("begin", "kind"),
     [
@@ -197,14 +207,15 @@ def test_c08_an_old_cassette_with_inline_base64_loads(cassette: Path):
         (b"\0\1", "application/octet-stream"),
     ],
 )
-def test_c08_media_types(begin: bytes, kind: str):
+def test_media_types(begin: bytes, kind: str):
     assert media_type_of(begin + bytes(20)) == kind
 
 
 # --- the folder -----------------------------------------------------------------------------------
 
 
-def test_c08_files_that_are_no_longer_needed_are_removed(cassette: Path):
+@pytest.mark.row("C-08")
+def test_files_that_are_no_longer_needed_are_removed(cassette: Path):
     other = PNG + b"2"
     through(cassette, interaction(received=PNG), interaction(received=other))
     (folder_of(cassette) / "notes.txt").write_text("mine", "utf-8")
@@ -213,20 +224,23 @@ def test_c08_files_that_are_no_longer_needed_are_removed(cassette: Path):
     assert set(os.listdir(folder_of(cassette))) == {digest_of(other), "notes.txt", "0" * 64}
 
 
-def test_c08_an_empty_folder_is_removed(cassette: Path):
+@pytest.mark.row("C-08")
+def test_an_empty_folder_is_removed(cassette: Path):
     through(cassette, interaction(received=PNG))
     through(cassette, interaction())
     assert not folder_of(cassette).exists()
 
 
-def test_c08_a_folder_without_its_cassette(cassette: Path):
+@pytest.mark.row("C-08")
+def test_a_folder_without_its_cassette(cassette: Path):
     through(cassette, interaction(received=PNG))
     cassette.unlink()
     through(cassette, interaction(received=PNG + b"2"))
 
 
+@pytest.mark.row("C-08")
 @pytest.mark.skipif(os.name != "posix", reason="symlinks need a privilege on Windows")
-def test_c08_a_symlink_to_a_cassette(cassette: Path, tmp_path: Path):
+def test_a_symlink_to_a_cassette(cassette: Path, tmp_path: Path):
     through(cassette, interaction(received=PNG))
     link = tmp_path / "elsewhere" / "y.json"
     link.parent.mkdir()
@@ -236,7 +250,8 @@ def test_c08_a_symlink_to_a_cassette(cassette: Path, tmp_path: Path):
     assert os.listdir(folder_of(cassette)) == [digest_of(PNG + b"2")]
 
 
-def test_c08_a_side_file_of_another_length_is_written_again(cassette: Path):
+@pytest.mark.row("C-08")
+def test_a_side_file_of_another_length_is_written_again(cassette: Path):
     through(cassette, interaction(received=PNG))
     (folder_of(cassette) / digest_of(PNG)).write_bytes(b"cut")
     through(cassette, interaction(received=PNG))
@@ -245,8 +260,9 @@ def test_c08_a_side_file_of_another_length_is_written_again(cassette: Path):
 SECRET = "fake-secret-in-a-picture"
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("where", ["json", "body", "percent-encoded"])
-def test_c12_a_secret_in_a_side_file(way: Way, cassette: Path, where: str):
+def test_a_secret_in_a_side_file(way: Way, cassette: Path, where: str):
     text = SECRET if where != "percent-encoded" else SECRET.replace("-", "%2D")
     image = PNG + text.encode() + b"\xff"
     received = image if where == "body" else json.dumps([base64.b64encode(image).decode()]).encode()
@@ -258,8 +274,9 @@ def test_c12_a_secret_in_a_side_file(way: Way, cassette: Path, where: str):
     assert not folder_of(cassette).exists()
 
 
+@pytest.mark.row("C-12")
 @pytest.mark.parametrize("where", ["request", "response"])
-def test_c12_a_secret_in_a_body_that_stays_compressed(way: Way, cassette: Path, where: str):
+def test_a_secret_in_a_body_that_stays_compressed(way: Way, cassette: Path, where: str):
     data = gzip.compress(f'{{"text": "{SECRET}", "more": "{"x" * 500}"}}'.encode())
     answer = whole(data[:-9], content_encoding="gzip") if where == "response" else whole(b"ok")
     headers = {"content-encoding": "gzip"}
@@ -271,7 +288,8 @@ def test_c12_a_secret_in_a_body_that_stays_compressed(way: Way, cassette: Path, 
     assert not cassette.exists()
 
 
-def test_c12_a_secret_that_is_known_later_leaves_the_disk(way: Way, cassette: Path):
+@pytest.mark.row("C-12")
+def test_a_secret_that_is_known_later_leaves_the_disk(way: Way, cassette: Path):
     answers = iter([PNG + b"fake-key-12345678", b"ok"])
     folders: list[bool] = []
 
@@ -312,16 +330,18 @@ def refused(cassette: Path, text: str) -> str:
 FILE = {"sha256": digest_of(PNG), "type": "image/png", "length": len(PNG)}
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.parametrize(
     "name",
     ["../secret", "/etc/passwd", "..", "", "A" * 64, "a" * 63, "a" * 64 + "\n", "a" * 64 + ".png"],
 )
-def test_c14_a_name_that_is_no_digest(cassette: Path, name: str):
+def test_a_name_that_is_no_digest(cassette: Path, name: str):
     message = refused(cassette, with_file({"file": {**FILE, "sha256": name}}))
     assert f"{cassette}, line 3: $.interactions[0].response.body.file" in message
 
 
-def test_c14_a_missing_side_file(cassette: Path):
+@pytest.mark.row("C-14")
+def test_a_missing_side_file(cassette: Path):
     message = refused(cassette, with_file({"file": FILE}))
     assert (
         message
@@ -329,8 +349,9 @@ def test_c14_a_missing_side_file(cassette: Path):
     )
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.parametrize("change", [b"", PNG + b"2", PNG[:-1] + b"2"])
-def test_c14_a_side_file_that_changed(cassette: Path, change: bytes):
+def test_a_side_file_that_changed(cassette: Path, change: bytes):
     folder_of(cassette).mkdir()
     path = folder_of(cassette) / digest_of(PNG)
     path.write_bytes(change)
@@ -342,9 +363,10 @@ def test_c14_a_side_file_that_changed(cassette: Path, change: bytes):
     )
 
 
+@pytest.mark.row("C-14")
 @pytest.mark.skipif(os.name != "posix", reason="symlinks need a privilege on Windows")
 @pytest.mark.parametrize("link", ["file", "folder"])
-def test_c14_a_symlink_is_not_followed(cassette: Path, tmp_path: Path, link: str):
+def test_a_symlink_is_not_followed(cassette: Path, tmp_path: Path, link: str):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / digest_of(PNG)).write_bytes(PNG)
@@ -362,7 +384,8 @@ def test_c14_a_symlink_is_not_followed(cassette: Path, tmp_path: Path, link: str
     assert str(caught.value) == wanted
 
 
-def test_c14_a_file_that_is_repeated_without_end(cassette: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.row("C-14")
+def test_a_file_that_is_repeated_without_end(cassette: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(side_files, "MAX_FILE_BYTES", 10 * len(PNG))
     folder_of(cassette).mkdir()
     (folder_of(cassette) / digest_of(PNG)).write_bytes(PNG)
@@ -375,6 +398,7 @@ def test_c14_a_file_that_is_repeated_without_end(cassette: Path, monkeypatch: py
     load(cassette.read_bytes(), str(cassette))
 
 
+@pytest.mark.row("C-29")
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
@@ -388,11 +412,12 @@ def test_c14_a_file_that_is_repeated_without_end(cassette: Path, monkeypatch: py
         ({"file": {**FILE, "length": -1}}, "expected `int` >= 0"),
     ],
 )
-def test_c29_entries_that_are_wrong(cassette: Path, entry: Any, problem: str):
+def test_entries_that_are_wrong(cassette: Path, entry: Any, problem: str):
     assert problem in refused(cassette, with_file(entry))
 
 
-def test_c08_an_entry_of_a_cache_is_one_file(tmp_path: Path):
+@pytest.mark.row("C-08")
+def test_an_entry_of_a_cache_is_one_file(tmp_path: Path):
     """Another process reads it whole, or not at all."""
     answer = json.dumps([TEXT]).encode()
     inner = httpx.MockTransport(lambda request: httpx.Response(200, content=answer))

@@ -37,7 +37,8 @@ def snapshots(tmp_path: Path, text: str) -> Snapshots:
     return Snapshots(path)
 
 
-def test_c39_the_body_of_each_request_is_plain_data(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_the_body_of_each_request_is_plain_data(tmp_path: Path):
     requests = snapshots(tmp_path, text_of(EMBEDDINGS, UPLOAD, MESSAGES)).requests
     assert requests[:2] == [
         {"model": "text-embedding-3-small", "input": "tide"},
@@ -74,7 +75,8 @@ def test_c39_the_body_of_each_request_is_plain_data(tmp_path: Path):
     ]
 
 
-def test_c39_the_events_are_plain_data(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_the_events_are_plain_data(tmp_path: Path):
     [events] = snapshots(tmp_path, text_of(CHAT_WHOLE)).events
     assert events[2:] == [
         {
@@ -89,7 +91,8 @@ def test_c39_the_events_are_plain_data(tmp_path: Path):
     assert snapshots(tmp_path, text_of(MESSAGES)).events == [[]]
 
 
-def test_c39_the_folded_message_is_plain_data(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_the_folded_message_is_plain_data(tmp_path: Path):
     replies = snapshots(tmp_path, text_of(*GEMINI_TOOLS, EMBEDDINGS)).replies
     assert replies == [
         {"error": {"type": "OverloadedError", "message": "The model is overloaded."}},
@@ -139,7 +142,8 @@ NEW_IDS = {
 }
 
 
-def test_c39_two_runs_with_new_ids_give_equal_snapshots(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_two_runs_with_new_ids_give_equal_snapshots(tmp_path: Path):
     text = text_of(*EVERYTHING)
     again = text
     for old, new in NEW_IDS.items():
@@ -152,7 +156,8 @@ def test_c39_two_runs_with_new_ids_give_equal_snapshots(tmp_path: Path):
     assert vars(first) != vars(changed)
 
 
-def test_c39_two_recordings_of_a_conversation_give_equal_snapshots(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_two_recordings_of_a_conversation_give_equal_snapshots(tmp_path: Path):
     calls = {"calls": [{"name": "high_tide", "args": {"port": "Brest"}}]}
 
     def record(seed: int) -> Snapshots:
@@ -171,7 +176,8 @@ def test_c39_two_recordings_of_a_conversation_give_equal_snapshots(tmp_path: Pat
     assert first != second
 
 
-def test_c39_ids_are_numbered_in_order_of_first_sight():
+@pytest.mark.row("C-39")
+def test_ids_are_numbered_in_order_of_first_sight():
     assert stable([{"id": "b"}, {"call_id": "a"}, {"item_id": "b"}, "a", "c"]) == [
         {"id": "<id:1>"},
         {"call_id": "<id:2>"},
@@ -181,6 +187,7 @@ def test_c39_ids_are_numbered_in_order_of_first_sight():
     ]
 
 
+@pytest.mark.row("C-39")
 @joined(
     "own",
     [
@@ -194,15 +201,17 @@ def test_c39_ids_are_numbered_in_order_of_first_sight():
     ],
     ids=lambda own: next(reversed(own)),
 )
-def test_c39_arguments_results_and_schemas_are_kept(own: object):
+def test_arguments_results_and_schemas_are_kept(own: object):
     assert stable(own) == own
 
 
-def test_c39_ids_of_all_wires_are_replaced(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_ids_of_all_wires_are_replaced(tmp_path: Path):
     text = json.dumps(vars(snapshots(tmp_path, text_of(*GEMINI_TOOLS, MESSAGES, RESPONSES))))
     assert not [old for old in NEW_IDS if re.search(rf'"{old}', text)]
 
 
-def test_c39_a_file_that_cannot_be_read_is_named(tmp_path: Path):
+@pytest.mark.row("C-39")
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path):
     with pytest.raises(CassetteError, match=r"none\.json"):
         Snapshots(tmp_path / "none.json")

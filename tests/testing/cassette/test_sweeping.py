@@ -125,11 +125,12 @@ EARLY["end"] = EARLY["cut"] | {
 }
 
 
+@pytest.mark.row("C-34")
 @pytest.mark.parametrize("fault", EARLY)
 @pytest.mark.parametrize(
     "each_of", [pytest.param(1, marks=pytest.mark.slow, id="all"), pytest.param(30, id="some")]
 )
-def test_c34_the_chat_survives_every_break_of_the_fixtures(
+def test_the_chat_survives_every_break_of_the_fixtures(
     each_of: int, fault: str, tmp_path: Path
 ) -> None:
     """0 hangs, 0 foreign errors, 0 lost pieces; no silent truncation before the finish."""
@@ -164,8 +165,9 @@ def cassette(tmp_path: Path) -> Path:
     return recorded(tmp_path / "x.cassette.json", "gemini", STREAM)
 
 
+@pytest.mark.row("C-34")
 @pytest.mark.parametrize("wire", MODELS)
-def test_c34_a_sweep_on_threads_asyncio_and_trio(way: Way, wire: str, tmp_path: Path) -> None:
+def test_a_sweep_on_threads_asyncio_and_trio(way: Way, wire: str, tmp_path: Path) -> None:
     name = "openai/two-choices" if wire == "openai" else f"{wire}/parallel-calls"
     path = recorded(tmp_path / "x.cassette.json", wire, STREAMS[name][1])
     report = swept(way, path, reader_of(way, wire))
@@ -174,11 +176,12 @@ def test_c34_a_sweep_on_threads_asyncio_and_trio(way: Way, wire: str, tmp_path: 
     assert report.runs == 1 + 3 * events  # before the first, twice inside and after each
 
 
+@pytest.mark.row("C-32")
 @pytest.mark.parametrize(
     "wire",
     [pytest.param(each, marks=() if each == "openai" else pytest.mark.slow) for each in MODELS],
 )
-def test_c32_every_split_gives_the_same(wire: str, tmp_path: Path) -> None:
+def test_every_split_gives_the_same(wire: str, tmp_path: Path) -> None:
     """All splits of a short stream."""
     lengths = {len(data): data for name, data in STREAMS.values() if name == wire}
     data = lengths[min(each for each in lengths if each > 400)]
@@ -187,7 +190,8 @@ def test_c32_every_split_gives_the_same(wire: str, tmp_path: Path) -> None:
     assert (report.runs, report.failures) == (len(data) - 1, ())
 
 
-def test_c32_every_split_in_an_event_loop(way: Way, tmp_path: Path) -> None:
+@pytest.mark.row("C-32")
+def test_every_split_in_an_event_loop(way: Way, tmp_path: Path) -> None:
     data = STREAM[: len(STREAM) // 3]
     path = recorded(tmp_path / "x.cassette.json", "gemini", data)
     report = swept(way, path, reader_of(way, "gemini"), chunks="every")
@@ -219,7 +223,8 @@ def _counts(report: SweepReport) -> dict[str, int]:
     return dict(Counter(each.kind for each in report.failures))
 
 
-def test_c34_code_that_lets_errors_through_survives(cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_code_that_lets_errors_through_survives(cassette: Path, lines: Any) -> None:
     for fault in ("cut", "reset", "stall"):
         report = sweep(cassette, lines, fault=fault, errors=httpx.HTTPError)
         assert str(report) == (
@@ -228,7 +233,8 @@ def test_c34_code_that_lets_errors_through_survives(cassette: Path, lines: Any) 
         report.check()
 
 
-def test_c34_code_that_swallows_the_error_truncates_in_silence(cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_code_that_swallows_the_error_truncates_in_silence(cassette: Path, lines: Any) -> None:
     def read(http: Any) -> list[str]:
         found = []
         try:
@@ -251,7 +257,8 @@ def test_c34_code_that_swallows_the_error_truncates_in_silence(cassette: Path, l
         report.check()
 
 
-def test_c34_code_that_sees_no_finish_truncates_in_silence(cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_code_that_sees_no_finish_truncates_in_silence(cassette: Path, lines: Any) -> None:
     report = sweep(cassette, lines, fault="end", errors=httpx.HTTPError)
     # Half an event is no JSON here; before the last line end, it is whole.
     assert _counts(report) == {"silent truncation": 5, "foreign error": 3}
@@ -260,7 +267,8 @@ def test_c34_code_that_sees_no_finish_truncates_in_silence(cassette: Path, lines
     }
 
 
-def test_c34_a_retry_that_repeats_pieces_is_found(cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_a_retry_that_repeats_pieces_is_found(cassette: Path, lines: Any) -> None:
     def read(http: Any) -> Iterator[str]:
         try:
             yield from lines(http)
@@ -276,7 +284,8 @@ def test_c34_a_retry_that_repeats_pieces_is_found(cassette: Path, lines: Any) ->
     assert len(once.failures) == len(always.failures) < once.runs
 
 
-def test_c34_half_a_piece_is_another_piece(cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_half_a_piece_is_another_piece(cassette: Path, lines: Any) -> None:
     def read(http: Any) -> Iterator[str]:
         try:
             yield from lines(http)
@@ -288,7 +297,8 @@ def test_c34_half_a_piece_is_another_piece(cassette: Path, lines: Any) -> None:
     assert _counts(report) == {"lost piece": report.runs}
 
 
-def test_c34_code_that_asks_for_ever_hangs(way: Way, cassette: Path, lines: Any) -> None:
+@pytest.mark.row("C-34")
+def test_code_that_asks_for_ever_hangs(way: Way, cassette: Path, lines: Any) -> None:
     def read(http: Any) -> list[str]:
         while True:
             try:
@@ -311,7 +321,8 @@ def test_c34_code_that_asks_for_ever_hangs(way: Way, cassette: Path, lines: Any)
     assert report.failures[0].detail == "_Hang('more than 100 requests')"
 
 
-def test_c34_code_that_goes_on_with_half_a_response_truncates(tmp_path: Path) -> None:
+@pytest.mark.row("C-34")
+def test_code_that_goes_on_with_half_a_response_truncates(tmp_path: Path) -> None:
     def read(http: Any) -> str:
         first = ""
         with Chat(MODELS["gemini"], http=http, **OPTIONS) as chat:
@@ -332,7 +343,8 @@ def test_c34_code_that_goes_on_with_half_a_response_truncates(tmp_path: Path) ->
     assert "no recorded response to POST" in report.failures[0].detail
 
 
-def test_c34_each_interaction_of_a_conversation_is_cut(tmp_path: Path) -> None:
+@pytest.mark.row("C-34")
+def test_each_interaction_of_a_conversation_is_cut(tmp_path: Path) -> None:
     path = recorded(tmp_path / "x.cassette.json", "gemini", STREAM, STREAM)
 
     def read(http: Any) -> Iterator[Any]:

@@ -53,7 +53,8 @@ without them.
 ALL = {**STREAMS, **{f"json {name}": data for name, data in BODIES.items()}, **ODD}
 
 
-def test_c01_every_body_comes_back(way: Way, cassette: Path):
+@pytest.mark.row("C-01")
+def test_every_body_comes_back(way: Way, cassette: Path):
     """N bodies, 0 differing bytes: the digest of what was served, seen while recording, seen on
     replay.
     """
@@ -71,7 +72,8 @@ def test_c01_every_body_comes_back(way: Way, cassette: Path):
     assert [got.headers["content-type"] for got in replayed] == ["text/event-stream"] * len(served)
 
 
-def test_c03_each_chunk_is_there_before_the_server_sends_the_next(way: Way, cassette: Path):
+@pytest.mark.row("C-03")
+def test_each_chunk_is_there_before_the_server_sends_the_next(way: Way, cassette: Path):
     """The server sends an event only after the one before it was read: a recorder that waits for
     the end would wait for ever.
     """
@@ -99,7 +101,8 @@ def test_c03_each_chunk_is_there_before_the_server_sends_the_next(way: Way, cass
     assert cassette.exists()
 
 
-def test_c03_the_clients_get_chunks_as_they_come(drive: Drive, cassette: Path):
+@pytest.mark.row("C-03")
+def test_the_clients_get_chunks_as_they_come(drive: Drive, cassette: Path):
     with serving([STREAM, event(text("Hel")), event(text("lo.")), "hold"]) as server:
         result = drive.session(
             lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url
@@ -131,8 +134,9 @@ FAULTS: dict[str, tuple[list[Any], str, type[httpx.TransportError]]] = {
 }
 
 
+@pytest.mark.row("C-04")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_c04_a_stream_that_fails_is_recorded_and_fails_again(way: Way, cassette: Path, fault: str):
+def test_a_stream_that_fails_is_recorded_and_fails_again(way: Way, cassette: Path, fault: str):
     steps, end, kind = FAULTS[fault]
     gate = threading.Semaphore(0)
 
@@ -179,9 +183,8 @@ class Stalled(httpx.SyncByteStream, httpx.AsyncByteStream):
         raise httpx.ReadTimeout("no byte in time")
 
 
-def test_c04_a_stream_that_stalls_is_recorded_and_replayed_without_waiting(
-    way: Way, cassette: Path
-):
+@pytest.mark.row("C-04")
+def test_a_stream_that_stalls_is_recorded_and_replayed_without_waiting(way: Way, cassette: Path):
     recorded = way.get(
         way.record(
             cassette, httpx.MockTransport(lambda request: httpx.Response(200, stream=Stalled()))
@@ -194,8 +197,9 @@ def test_c04_a_stream_that_stalls_is_recorded_and_replayed_without_waiting(
         assert (got.body, type(got.error)) == (b"data: 1\n\n", httpx.ReadTimeout)
 
 
+@pytest.mark.row("C-05")
 @HTTPX_LEAVES_ITS_GENERATORS
-def test_c05_a_stream_that_the_caller_left_has_no_clean_end(way: Way, cassette: Path):
+def test_a_stream_that_the_caller_left_has_no_clean_end(way: Way, cassette: Path):
     with serving([STREAM, chunked(b"data: 1\n\n"), "hold"]) as server:
         recorded = way.get(way.record(cassette), server.url, most=1)
     assert (recorded.error, recorded.body) == (None, b"data: 1\n\n")
@@ -206,14 +210,16 @@ def test_c05_a_stream_that_the_caller_left_has_no_clean_end(way: Way, cassette: 
     assert str(replayed.error) == "the recording ends here: closed by the caller"
 
 
+@pytest.mark.row("C-05")
 @HTTPX_LEAVES_ITS_GENERATORS
-def test_c05_a_caller_that_leaves_again_sees_no_error(way: Way, cassette: Path):
+def test_a_caller_that_leaves_again_sees_no_error(way: Way, cassette: Path):
     with serving([STREAM, chunked(b"data: 1\n\n"), "hold"]) as server:
         way.get(way.record(cassette), server.url, most=1)
     assert way.get(way.replay(cassette), server.url, most=1).error is None
 
 
-def test_c05_a_cancelled_call_leaves_a_valid_cassette(cassette: Path):
+@pytest.mark.row("C-05")
+def test_a_cancelled_call_leaves_a_valid_cassette(cassette: Path):
     async def main() -> None:
         async with httpx.AsyncClient(transport=AsyncRecord(AsyncLanes(), cassette)) as client:
             with anyio.CancelScope() as scope:
@@ -233,7 +239,8 @@ def test_c05_a_cancelled_call_leaves_a_valid_cassette(cassette: Path):
         cassette.unlink()
 
 
-def test_c05_the_clients_see_the_recorded_end(drive: Drive, cassette: Path):
+@pytest.mark.row("C-05")
+def test_the_clients_see_the_recorded_end(drive: Drive, cassette: Path):
     with serving([STREAM, event(text("Hel")), event(text("lo.")), "hold"]) as server:
         drive.session(
             lambda door: door.read(most=2), http=_recorder(drive, cassette), base_url=server.url
@@ -252,8 +259,9 @@ CODED = {
 }
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize("coding", CODED)
-def test_c07_compressed_bodies_are_stored_decoded(way: Way, cassette: Path, coding: str):
+def test_compressed_bodies_are_stored_decoded(way: Way, cassette: Path, coding: str):
     with serving(
         [whole(CODED[coding], kind="text/event-stream", content_encoding=coding)]
     ) as server:
@@ -269,7 +277,8 @@ def test_c07_compressed_bodies_are_stored_decoded(way: Way, cassette: Path, codi
     assert "content-encoding" not in replayed.headers
 
 
-def test_c07_a_cut_gzip_stream_keeps_what_came_out(way: Way, cassette: Path):
+@pytest.mark.row("C-07")
+def test_a_cut_gzip_stream_keeps_what_came_out(way: Way, cassette: Path):
     half = CODED["gzip"][:-20]
     with serving(
         [head(transfer_encoding="chunked", content_encoding="gzip"), chunked(half), "close"]
@@ -282,10 +291,11 @@ def test_c07_a_cut_gzip_stream_keeps_what_came_out(way: Way, cassette: Path):
     assert type(recorded.error) is type(replayed.error) is httpx.RemoteProtocolError
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize(
     "data", [CODED["gzip"][:-20], b"no gzip at all"], ids=["too short", "no gzip"]
 )
-def test_c07_a_broken_gzip_body_is_kept_as_it_came(way: Way, cassette: Path, data: bytes):
+def test_a_broken_gzip_body_is_kept_as_it_came(way: Way, cassette: Path, data: bytes):
     """It ended well and does not decode: the client must find that on replay too."""
     with serving([whole(data, content_encoding="gzip")]) as server:
         way.get(way.record(cassette), server.url)
@@ -295,6 +305,7 @@ def test_c07_a_broken_gzip_body_is_kept_as_it_came(way: Way, cassette: Path, dat
     assert "decoded" not in responses(cassette)[0]
 
 
+@pytest.mark.row("C-07")
 @pytest.mark.parametrize(
     ("coding", "instead"),
     [
@@ -304,7 +315,7 @@ def test_c07_a_broken_gzip_body_is_kept_as_it_came(way: Way, cassette: Path, dat
         ("gzip, br", ""),
     ],
 )
-def test_c07_other_codings_are_refused(
+def test_other_codings_are_refused(
     way: Way, cassette: Path, coding: str, instead: str, monkeypatch: pytest.MonkeyPatch
 ):
     for names in content_coding._PACKAGES.values():
@@ -323,8 +334,9 @@ def test_c07_other_codings_are_refused(
 # --- whoever reads, however -----------------------------------------------------------------------
 
 
+@pytest.mark.row("C-10")
 @pytest.mark.parametrize("reads", READS)
-def test_c10_every_way_to_read(way: Way, cassette: Path, reads: str):
+def test_every_way_to_read(way: Way, cassette: Path, reads: str):
     with serving([whole(STREAMS["gemini"], kind="text/event-stream; charset=utf-8")]) as server:
         plain = way.get(
             httpx.HTTPTransport(verify=False)
@@ -342,7 +354,8 @@ def test_c10_every_way_to_read(way: Way, cassette: Path, reads: str):
         assert recorded.parts == replayed.parts == plain.parts
 
 
-def test_c10_a_response_that_was_made_whole(way: Way, cassette: Path):
+@pytest.mark.row("C-10")
+def test_a_response_that_was_made_whole(way: Way, cassette: Path):
     """Mock transports make responses that would never ask their stream; they are recorded all the
     same.
     """
@@ -353,6 +366,7 @@ def test_c10_a_response_that_was_made_whole(way: Way, cassette: Path):
     assert (replayed.status, replayed.body) == (recorded.status, recorded.body) == (201, b'{"a":1}')
 
 
+@pytest.mark.row("C-10")
 @pytest.mark.parametrize(
     "request_",
     [
@@ -361,7 +375,7 @@ def test_c10_a_response_that_was_made_whole(way: Way, cassette: Path):
         {"files": {"f": b"xy"}, "headers": {"content-type": "multipart/form-data; boundary=b"}},
     ],
 )
-def test_c10_bodies_of_requests(way: Way, cassette: Path, request_: dict[str, Any]):
+def test_bodies_of_requests(way: Way, cassette: Path, request_: dict[str, Any]):
     with serving([whole({})]) as server:
         recorded = way.get(way.record(cassette), server.url, **request_)
         [seen] = server.requests
@@ -371,7 +385,8 @@ def test_c10_bodies_of_requests(way: Way, cassette: Path, request_: dict[str, An
     assert body_bytes(interaction.request.body) == seen.partition(b"\r\n\r\n")[2]
 
 
-def test_c09_the_clients_record_and_replay(drive: Drive, cassette: Path):
+@pytest.mark.row("C-09")
+def test_the_clients_record_and_replay(drive: Drive, cassette: Path):
     """A plain call and a stream; on replay no server is there any more."""
     with serving(
         lambda number, request: (
@@ -399,7 +414,8 @@ def test_c09_the_clients_record_and_replay(drive: Drive, cassette: Path):
     assert "fake-key" not in cassette.read_text("utf-8")
 
 
-def test_c09_errors_of_the_provider_are_replayed(drive: Drive, cassette: Path):
+@pytest.mark.row("C-09")
+def test_errors_of_the_provider_are_replayed(drive: Drive, cassette: Path):
     """Two attempts that fail, one that succeeds: three interactions, played in the order in which
     they were sent.
     """
@@ -417,7 +433,8 @@ def test_c09_errors_of_the_provider_are_replayed(drive: Drive, cassette: Path):
     ] == [(503, "0"), (503, "0"), (200, None)]
 
 
-def test_c09_no_module_is_patched():
+@pytest.mark.row("C-09")
+def test_no_module_is_patched():
     """But for the option `--block-network` of the pytest plugin."""
     source = "".join(
         path.read_text("utf-8")
@@ -429,7 +446,8 @@ def test_c09_no_module_is_patched():
     assert "import mock" not in source
 
 
-def test_c09_wire_does_not_load_it():
+@pytest.mark.row("C-09")
+def test_wire_does_not_load_it():
     code = (
         "import sys, wire, wire.gemini; print([name for name in sys.modules if 'testing' in "
         "name and 'wire' in name])"
@@ -571,7 +589,8 @@ def test_a_client_says_what_it_sends_through(cassette: Path):
     assert not cassette.exists(), "nothing was sent, nothing is written"
 
 
-def test_c06_times_of_chunks_are_recorded_when_asked_for(
+@pytest.mark.row("C-06")
+def test_times_of_chunks_are_recorded_when_asked_for(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     clock = itertools.count(start=100.0, step=0.04)
@@ -602,10 +621,9 @@ def test_c06_times_of_chunks_are_recorded_when_asked_for(
     assert "started" not in texts[1]
 
 
+@pytest.mark.row("C-06")
 @pytest.mark.parametrize("coding", ["identity", "gzip"])
-def test_c06_chunks_that_are_no_events_are_recorded_and_replayed(
-    way: Way, cassette: Path, coding: str
-):
+def test_chunks_that_are_no_events_are_recorded_and_replayed(way: Way, cassette: Path, coding: str):
     text = b"data: 1\n\ndata: 2\n\n"
     data = gzip.compress(text) if coding == "gzip" else text
     chunks = [data[:3], data[3:]]
@@ -633,7 +651,8 @@ def test_c06_chunks_that_are_no_events_are_recorded_and_replayed(
     assert way.get(way.replay(cassette), url).parts == [b"data: 12\n\n", events[1]]
 
 
-def test_c06_a_request_has_its_time_since_the_first_one(
+@pytest.mark.row("C-06")
+def test_a_request_has_its_time_since_the_first_one(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     now = 100.0
