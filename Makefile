@@ -42,8 +42,8 @@ test-slow: .venv/.dev
 
 # The tests of clients on connections of httpx, as without httptools, and on the pool of httpx2.
 test-transports: .venv/.dev
-	TRANSPORT=httpx $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/faults
-	TRANSPORT=httpx2 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http
+	TRANSPORT=httpx $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/around tests/faults
+	TRANSPORT=httpx2 $(BIN)/python -m pytest -q -n 2 --dist worksteal tests/http tests/around
 
 # With the lowest version of each dependency that pyproject.toml allows.
 test-lowest: .venv-lowest/.ready
@@ -74,7 +74,7 @@ test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
 
 test-browser: .venv/.dev
-	$(BIN)/python -m pytest -q -rs -m browser tests/cassette
+	$(BIN)/python -m pytest -q -rs -m browser tests/testing/cassette
 
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/bin/python -m pytest -q -c examples/integrations/pytest.ini --benchmark-disable examples/integrations

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from syrupy.location import PyTestLocation
 
+from tests.http.drive import EVERY, Drive
 from tests.property import examples
 from tests.threads import running
 from wire.agent.provider import FACTORIES
@@ -91,6 +92,13 @@ def pytest_collection() -> Iterator[None]:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(params=EVERY)
+def drive(request: pytest.FixtureRequest) -> Drive:
+    """A client of each style, under the tests of everything that a client does."""
+    found: Drive = request.param
+    return found
 
 
 @pytest.fixture(scope="session", autouse=True)

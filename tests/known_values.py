@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 
 from tests.anthropic.test_inventory import ROOTS as ANTHROPIC
 from tests.inventories import Walk, inventory
+from tests.openai.chat.test_inventory import ROOTS as OPENAI
 from tests.openai.responses.test_inventory import ROOTS as RESPONSES
-from tests.openai.test_inventory import ROOTS as OPENAI
 from wire.anthropic.finish import REASONS as STOP_REASONS
 from wire.gemini import types as gemini
 from wire.openai.chat.finish import REASONS as FINISH_REASONS

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from tests import known_values
-from tests.cassette import format_page
+from tests.testing.cassette import format_page
 from wire.anthropic import types as anthropic
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct

@@ -49,18 +49,20 @@ def foreign(calls: int, seed: int) -> dict[str, str]:
     return caller.foreign
 
 
+@pytest.mark.row("R-38", "R-36")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("alone")
-def test_r_38_r_36_a_sample_of_bad_calls_raises_nothing_foreign() -> None:
+def test_a_sample_of_bad_calls_raises_nothing_foreign() -> None:
     """R-38, R-36: 3,000 seeded calls, 0 foreign exceptions."""
     assert foreign(3000, seed=38) == {}
 
 
+@pytest.mark.row("R-38", "R-36")
 @pytest.mark.faults
 @pytest.mark.timeout(1200)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("alone")
-def test_r_38_r_36_bad_calls_raise_nothing_foreign() -> None:
+def test_bad_calls_raise_nothing_foreign() -> None:
     """R-38, R-36: 350,000 seeded calls, 0 foreign exceptions."""
     assert foreign(350_000, seed=1) == {}
 
@@ -153,9 +155,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.row("R-38")
 @joined("model", [f"gemini:{GEMINI}", f"openai:{GPT}", f"anthropic:{CLAUDE}"])
 @joined("what", REFUSED)
-def test_r_38_a_setting_that_is_nonsense_is_refused_on_each_wire(what: str, model: str) -> None:
+def test_a_setting_that_is_nonsense_is_refused_on_each_wire(what: str, model: str) -> None:
     settings, message = REFUSED[what]
     with Chat(model, api_key=KEY) as asked, pytest.raises(WireError) as caught:
         asked.call("Hi", **settings)
@@ -180,6 +183,7 @@ def test_options_of_the_chats_own_host_are_known() -> None:
         assert b'"mood":1' in asked.call("Hi", options={"relay": {"mood": 1}}).body
 
 
+@pytest.mark.row("R-38")
 @joined(
     ("wrong", "message"),
     [
@@ -224,7 +228,7 @@ def test_options_of_the_chats_own_host_are_known() -> None:
         ),
     ],
 )
-def test_r_38_an_option_that_is_nonsense_is_named(wrong: Callable[[], Any], message: str) -> None:
+def test_an_option_that_is_nonsense_is_named(wrong: Callable[[], Any], message: str) -> None:
     with pytest.raises(WireError) as caught:
         wrong()
     assert str(caught.value).startswith(message)
@@ -278,7 +282,8 @@ def test_a_generator_function_is_checked_when_it_is_called() -> None:
         counted("2")  # type: ignore[arg-type]
 
 
-def test_r_28_a_traceback_shows_no_argument_in_the_frames_of_the_check() -> None:
+@pytest.mark.row("R-28")
+def test_a_traceback_shows_no_argument_in_the_frames_of_the_check() -> None:
     """R-28: the frames that the check adds hold no argument, which may be a key."""
 
     @checked_arguments(ConfigurationError, before=True)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.chat.test_chat import Door
 from tests.joined import joined
-from tests.test_chat import Door
 from wire import Chat, notes
 from wire.errors import HistoryError, RuleError
 from wire.history import check

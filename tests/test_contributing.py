@@ -1,4 +1,6 @@
-"""HOUSE.md shows the tree and the rooms as they are, CONTRIBUTING.md names files that exist."""
+"""HOUSE.md shows the tree and the rooms as they are, CONTRIBUTING.md names files that exist, and
+tests lie where their rooms do.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+ACROSS = {"clis", "conformance", "faults", "live", "otlp", "real", "sdks"}
+"""Folders of tests of the whole library: against recordings, faults and other programs."""
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 HOUSE = (ROOT / "HOUSE.md").read_text("utf-8")
 
@@ -56,3 +60,9 @@ def test_each_file_of_a_recipe_exists():
         if not (ROOT / name).exists() and not (ROOT / "wire" / name).exists()
     ]
     assert missing == []
+
+
+def test_the_tests_of_a_room_lie_in_its_folder():
+    folders = {path.parent.relative_to(ROOT / "tests") for path in ROOT.glob("tests/**/test_*.py")}
+    strays = {each.as_posix() for each in folders if not (ROOT / "wire" / each).is_dir()}
+    assert strays == ACROSS

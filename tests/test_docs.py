@@ -192,7 +192,8 @@ def test_every_rule_id_in_the_code_is_in_the_docs() -> None:
     assert sorted(used - known) == []
 
 
-def test_s0_08_readme_names_the_two_formats_of_schemas_and_the_one_place() -> None:
+@pytest.mark.row("S0-08")
+def test_readme_names_the_two_formats_of_schemas_and_the_one_place() -> None:
     section = (
         (ROOT / "README.md")
         .read_text("utf-8")
@@ -219,7 +220,8 @@ KEY_LIKE = re.compile(
 )
 
 
-def test_s4_29_no_file_holds_what_looks_like_a_key() -> None:
+@pytest.mark.row("S4-29")
+def test_no_file_holds_what_looks_like_a_key() -> None:
     folders = ("wire", "tests", "examples", "docs", "bench")
     files = [
         path

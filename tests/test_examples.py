@@ -100,7 +100,8 @@ def test_raw_tools() -> None:
     assert run("raw_tools.py").splitlines()[-1].startswith("Your tool get_weather says")
 
 
-def test_s3_17_weather() -> None:
+@pytest.mark.row("S3-17")
+def test_weather() -> None:
     assert run("weather.py") == (
         "you    東京の天気は？\n"
         'call   get_weather({"location": "東京"})\n'
@@ -140,7 +141,8 @@ def test_a_paused_turn() -> None:
     )
 
 
-def test_s1_71_two_vendors_in_one_run_and_the_session_of_it() -> None:
+@pytest.mark.row("S1-71")
+def test_two_vendors_in_one_run_and_the_session_of_it() -> None:
     said = run("resume_agent.py")
     assert said.splitlines()[0] == (
         "left to the application: max_steps, workspace_dir, log_level, session, "

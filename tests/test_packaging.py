@@ -13,6 +13,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parent.parent
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
@@ -58,6 +60,7 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
     assert set(tested) <= set(extras["dev"])
 
 
+@pytest.mark.row("R-35", "S3-32")
 def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Path) -> None:
     """R-35: built twice in two folders; it contains the package and its metadata alone."""
     wheels = []

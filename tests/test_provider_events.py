@@ -54,6 +54,7 @@ def events_of(model: str, chunks: list[dict[str, Any]]) -> list[Event]:
         return list(events)
 
 
+@pytest.mark.row("U-75")
 @pytest.mark.parametrize(
     ("model", "chunks", "expected"),
     [
@@ -70,7 +71,7 @@ def events_of(model: str, chunks: list[dict[str, Any]]) -> list[Event]:
         (GEMINI, CONTENTS, [ProviderEvent("", QUEUED), TextDelta("Hi")]),
     ],
 )
-def test_u_75_what_has_no_other_event_is_handed_out_as_received(
+def test_what_has_no_other_event_is_handed_out_as_received(
     model: str, chunks: list[dict[str, Any]], expected: list[Event]
 ) -> None:
     *events, done = events_of(model, chunks)

@@ -32,6 +32,7 @@ def rendered(model: str, *messages: Message, **options: Any) -> tuple[dict[str, 
     return body, [str(note) for note in call.notes]
 
 
+@pytest.mark.row("U-34", "U-37")
 @joined(
     ("model", "role"),
     [
@@ -41,7 +42,7 @@ def rendered(model: str, *messages: Message, **options: Any) -> tuple[dict[str, 
         ("kimi:kimi-k2.6", "system"),
     ],
 )
-def test_u_34_u_37_chat_completions_have_names_and_the_role_where_the_host_has_it(
+def test_chat_completions_have_names_and_the_role_where_the_host_has_it(
     model: str, role: str
 ) -> None:
     body, notes = rendered(model, *TALK)
@@ -62,6 +63,7 @@ def test_a_host_of_no_row_gets_system() -> None:
     assert [each["role"] for each in body["messages"][:2]] == ["system", "system"]
 
 
+@pytest.mark.row("U-34", "U-37")
 @pytest.mark.parametrize(
     ("model", "key", "texts"),
     [
@@ -77,7 +79,7 @@ def test_a_host_of_no_row_gets_system() -> None:
         ),
     ],
 )
-def test_u_34_u_37_elsewhere_developer_is_merged_with_system_and_names_are_reported(
+def test_elsewhere_developer_is_merged_with_system_and_names_are_reported(
     model: str, key: str, texts: object
 ) -> None:
     body, notes = rendered(model, *TALK)

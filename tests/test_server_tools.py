@@ -11,9 +11,9 @@ import anyio
 import pytest
 
 import wire
+from tests.chat.test_chat import Door
+from tests.chat.test_chat import door as door
 from tests.joined import joined
-from tests.test_chat import Door
-from tests.test_chat import door as door
 from wire.agent import Agent, LLMAgent
 from wire.chat.chat import AsyncChat, Chat
 from wire.errors import RuleError

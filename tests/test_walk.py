@@ -136,13 +136,15 @@ def walk() -> Walk:
     return walk
 
 
-def test_s0_03_s1_71_the_bodies_of_a_walk(walk: Walk, snapshot: SnapshotAssertion) -> None:
+@pytest.mark.row("S0-03", "S1-71")
+def test_the_bodies_of_a_walk(walk: Walk, snapshot: SnapshotAssertion) -> None:
     assert [
         {"body": body, "notes": told} for body, told in zip(walk.bodies, walk.notes, strict=True)
     ] == snapshot
 
 
-def test_s1_02_gemini_gets_its_own_signatures_and_ids_back_and_a_placeholder_for_the_others(
+@pytest.mark.row("S1-02")
+def test_gemini_gets_its_own_signatures_and_ids_back_and_a_placeholder_for_the_others(
     walk: Walk,
 ) -> None:
     model = [content for content in walk.bodies[2]["contents"] if content["role"] == "model"]

@@ -49,6 +49,7 @@ def asked(
     return anyio.run(main)
 
 
+@pytest.mark.row("S3-13", "S3-14")
 @pytest.mark.parametrize(
     ("location", "path"),
     [
@@ -57,9 +58,7 @@ def asked(
         ("a?b#c%", "/a%3Fb%23c%25?format=j1"),
     ],
 )
-def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(
-    weather: ModuleType, location: str, path: str
-) -> None:
+def test_wttr_is_asked_with_an_encoded_path(weather: ModuleType, location: str, path: str) -> None:
     seen: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -75,6 +74,7 @@ def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(
     assert seen == [f"GET wttr.in {path}"]
 
 
+@pytest.mark.row("S3-14")
 @pytest.mark.parametrize(
     ("response", "said"),
     [
@@ -96,12 +96,13 @@ def test_s3_13_s3_14_wttr_is_asked_with_an_encoded_path(
         ),
     ],
 )
-def test_s3_14_what_wttr_says_beside_the_weather(
+def test_what_wttr_says_beside_the_weather(
     weather: ModuleType, response: httpx.Response, said: dict[str, Any]
 ) -> None:
     assert asked(weather, lambda request: response, location="Oslo") == said
 
 
+@pytest.mark.row("S3-15", "S3-16")
 @pytest.mark.parametrize(
     ("problem", "said"),
     [
@@ -110,7 +111,7 @@ def test_s3_14_what_wttr_says_beside_the_weather(
         (httpx.ConnectError("nobody"), "API request failed: ConnectError"),
     ],
 )
-def test_s3_15_s3_16_a_failure_is_told_and_the_details_are_not(
+def test_a_failure_is_told_and_the_details_are_not(
     weather: ModuleType, problem: Exception, said: str
 ) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
@@ -128,7 +129,8 @@ class Slow(httpx.AsyncByteStream):
             await anyio.sleep(0.001)
 
 
-def test_s3_15_s3_16_the_time_is_that_of_the_whole_request(
+@pytest.mark.row("S3-15", "S3-16")
+def test_the_time_is_that_of_the_whole_request(
     weather: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert weather.TIMEOUT == 3
@@ -138,8 +140,9 @@ def test_s3_15_s3_16_the_time_is_that_of_the_whole_request(
     assert said == {"error": "API request failed: timeout"}
 
 
+@pytest.mark.row("S3-13", "S3-03")
 @pytest.mark.parametrize("location", ["", "x" * 101, "a@b", "http://x", "a/b", 5])
-def test_s3_13_s3_03_what_is_no_city_is_not_asked_about(weather: ModuleType, location: Any) -> None:
+def test_what_is_no_city_is_not_asked_about(weather: ModuleType, location: Any) -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         raise AssertionError("it was asked")
 
@@ -151,7 +154,8 @@ def test_s3_13_s3_03_what_is_no_city_is_not_asked_about(weather: ModuleType, loc
     )
 
 
-def test_s3_32_s3_13_the_schemas_are_files() -> None:
+@pytest.mark.row("S3-32", "S3-13")
+def test_the_schemas_are_files() -> None:
     parameters, response = (
         json.loads((SCHEMAS / f"{name}.json").read_text("utf-8"))
         for name in ("parameters", "response")
@@ -162,8 +166,9 @@ def test_s3_32_s3_13_the_schemas_are_files() -> None:
     assert set(response["properties"]) == {"location", "current_temp_c", "condition"}
 
 
+@pytest.mark.row("S3-19", "S3-27")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_s3_19_s3_27_the_bot_keeps_its_instructions_in_a_cache(
+def test_the_bot_keeps_its_instructions_in_a_cache(
     weather: ModuleType, backend: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     emulator = Emulator(weather.SCRIPT)
@@ -184,8 +189,9 @@ def test_s3_19_s3_27_the_bot_keeps_its_instructions_in_a_cache(
         assert set(request["body"]) == {"contents", "cachedContent"}
 
 
+@pytest.mark.row("S3-17")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_s3_17_the_whole_conversation_in_two_requests(weather: ModuleType, backend: str) -> None:
+def test_the_whole_conversation_in_two_requests(weather: ModuleType, backend: str) -> None:
     emulator = Emulator(weather.SCRIPT)
 
     async def main() -> Any:

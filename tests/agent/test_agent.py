@@ -81,7 +81,8 @@ WEATHER = [
 ]
 
 
-def test_s1_56_s3_07_s3_17_call_answer_text_in_exactly_two_requests(style: str) -> None:
+@pytest.mark.row("S1-56", "S3-07", "S3-17")
+def test_call_answer_text_in_exactly_two_requests(style: str) -> None:
     said = talk(
         style,
         WEATHER,
@@ -109,7 +110,8 @@ def test_s1_56_s3_07_s3_17_call_answer_text_in_exactly_two_requests(style: str) 
     }
 
 
-def test_s1_52_s1_56_s1_71_a_streamed_run_is_the_same_run(style: str) -> None:
+@pytest.mark.row("S1-52", "S1-56", "S1-71")
+def test_a_streamed_run_is_the_same_run(style: str) -> None:
     whole = talk(style, WEATHER, "東京の天気は？", tools=[get_weather])
     streamed = talk(style, WEATHER, "東京の天気は？", tools=[get_weather], run={"stream": True})
     # A stream of Gemini ends in an empty text, which may carry the signature, and goes back as it
@@ -150,7 +152,8 @@ def test_a_second_run_knows_the_first(style: str) -> None:
     assert said.result.messages == said.history[3:]
 
 
-def test_s1_50_a_tool_by_name_description_schema_and_function(style: str) -> None:
+@pytest.mark.row("S1-50")
+def test_a_tool_by_name_description_schema_and_function(style: str) -> None:
     schema = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
 
     def weather(city: str) -> str:
@@ -204,7 +207,8 @@ def test_the_history_of_an_agent_under_its_other_names_and_a_new_conversation(st
     assert [message.text for message in said.history] == ["Who am I?", "Hello."]
 
 
-def test_s1_50_tools_are_registered_once(style: str) -> None:
+@pytest.mark.row("S1-50")
+def test_tools_are_registered_once(style: str) -> None:
     def register(agent: Any) -> None:
         agent.register_tool(get_weather)
         with pytest.raises(RuleError, match="two tools are called get_weather"):
@@ -217,7 +221,8 @@ def test_s1_50_tools_are_registered_once(style: str) -> None:
     ]
 
 
-def test_s1_56_the_limit_keeps_the_text_and_a_history_that_can_be_sent(style: str) -> None:
+@pytest.mark.row("S1-56")
+def test_the_limit_keeps_the_text_and_a_history_that_can_be_sent(style: str) -> None:
     script = [
         {
             "times": 0,
@@ -230,14 +235,16 @@ def test_s1_56_the_limit_keeps_the_text_and_a_history_that_can_be_sent(style: st
     assert check(said.history) == []
 
 
-def test_s1_57_the_guard_ends_a_run_that_repeats_itself(style: str) -> None:
+@pytest.mark.row("S1-57")
+def test_the_guard_ends_a_run_that_repeats_itself(style: str) -> None:
     script = [{"times": 0, "say": {"calls": [{"name": "get_weather", "args": {"city": "Oslo"}}]}}]
     said = talk(style, script, "Hi", tools=[get_weather], guard=Guard())
     assert (said.result.reason, len(said.requests)) == ("guard", 2)
     assert check(said.history) == []
 
 
-def test_s1_58_s0_06_made_and_refused_calls_are_answered_in_one_message(style: str) -> None:
+@pytest.mark.row("S1-58", "S0-06")
+def test_made_and_refused_calls_are_answered_in_one_message(style: str) -> None:
     calls = [{"name": "get_weather", "args": {"city": city}} for city in ("Oslo", "Rome")]
     script = [
         {"match": {"number": 1}, "say": {"calls": calls}},
@@ -256,7 +263,8 @@ def test_s1_58_s0_06_made_and_refused_calls_are_answered_in_one_message(style: s
     assert [part["functionResponse"]["response"] for part in responses][1] == {"error": "not Rome"}
 
 
-def test_s3_24_a_final_tool_needs_no_further_request(style: str) -> None:
+@pytest.mark.row("S3-24")
+def test_a_final_tool_needs_no_further_request(style: str) -> None:
     @tool(final=True)
     def leave(word: str) -> str:
         """Say the last word."""
@@ -268,7 +276,8 @@ def test_s3_24_a_final_tool_needs_no_further_request(style: str) -> None:
     assert said.result.messages[-1].tool_results[0].content == "bye"
 
 
-def test_s3_25_tools_see_the_call_the_model_and_the_messages(style: str) -> None:
+@pytest.mark.row("S3-25")
+def test_tools_see_the_call_the_model_and_the_messages(style: str) -> None:
     def who(context: ToolContext) -> list[str]:
         """Who is there."""
         return [context.model, context.messages[0].text, context.call.name]
@@ -373,7 +382,8 @@ def test_a_run_that_was_told_to_stop_goes_on(style: str) -> None:
 # --- failures -------------------------------------------------------------------------------------
 
 
-def test_s1_53_an_empty_answer_is_asked_for_again(style: str) -> None:
+@pytest.mark.row("S1-53")
+def test_an_empty_answer_is_asked_for_again(style: str) -> None:
     empty = {
         "candidates": [
             {"content": {"role": "model", "parts": []}, "finishReason": "MALFORMED_FUNCTION_CALL"}
@@ -402,8 +412,9 @@ def test_an_error_keeps_what_was_done_before_it(style: str) -> None:
     assert agent.last_run.result.messages == tuple(agent.history.messages)[1:]
 
 
+@pytest.mark.row("S1-72")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whole(
+def test_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whole(
     backend: str,
 ) -> None:
     provider = Scripted([ConnectionResetError("gone")], LLMResponse(text="Hello."))
@@ -417,6 +428,7 @@ def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whol
     assert provider.closed == 1
 
 
+@pytest.mark.row("S1-72")
 @joined("backend", TASKS)
 @joined(
     "answer",
@@ -426,7 +438,7 @@ def test_s1_72_a_stream_that_fails_before_its_first_piece_is_asked_for_once_whol
         [StreamDelta(text="Hel"), ConnectionLost("gone", retryable=True)],
     ],
 )
-def test_s1_72_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(
+def test_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(
     backend: str, answer: list[Any]
 ) -> None:
     provider = Scripted(answer, LLMResponse(text="never"))
@@ -436,8 +448,9 @@ def test_s1_72_other_failures_of_a_stream_are_raised_and_nothing_is_asked_again(
     assert len(provider.asked) == 1
 
 
+@pytest.mark.row("S1-51")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_51_a_provider_of_ones_own_is_asked_again(backend: str) -> None:
+def test_a_provider_of_ones_own_is_asked_again(backend: str) -> None:
     provider = Scripted(
         TimeoutError(), ServerError("x", status=503, retryable=True), LLMResponse(text="Hello.")
     )
@@ -448,8 +461,9 @@ def test_s1_51_a_provider_of_ones_own_is_asked_again(backend: str) -> None:
 # --- providers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S1-49", "S1-10")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_49_s1_10_any_provider_and_any_answer(backend: str) -> None:
+def test_any_provider_and_any_answer(backend: str) -> None:
     call = ToolCall(name="get_weather", arguments={"city": "Oslo"})
     provider = Scripted(
         LLMResponse(text="I look.", function_calls=(call,), usage=Usage(input=1)),
@@ -484,9 +498,10 @@ class OfTheSeed:
         yield StreamDelta(text="Hello.")
 
 
+@pytest.mark.row("S1-10")
 @pytest.mark.parametrize("backend", TASKS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_s1_10_a_provider_gets_all_five_arguments(backend: str, stream: bool) -> None:
+def test_a_provider_gets_all_five_arguments(backend: str, stream: bool) -> None:
     provider = OfTheSeed()
     assert on(backend, lambda: LLMAgent(provider).run("Hi", stream=stream)).text == "Hello."
     agent = LLMAgent(provider, "Be brief.", max_tokens=9, temperature=0.0)
@@ -494,7 +509,8 @@ def test_s1_10_a_provider_gets_all_five_arguments(backend: str, stream: bool) ->
     assert provider.asked == [(None, None, None, None), (None, "Be brief.", 9, 0.0)]
 
 
-def test_s1_10_a_provider_that_takes_other_arguments_is_refused_at_once() -> None:
+@pytest.mark.row("S1-10")
+def test_a_provider_that_takes_other_arguments_is_refused_at_once() -> None:
     class OfMessages(OfTheSeed):
         async def generate(self, messages: Any) -> LLMResponse:  # type: ignore[override]
             raise AssertionError
@@ -506,8 +522,9 @@ def test_s1_10_a_provider_that_takes_other_arguments_is_refused_at_once() -> Non
     assert said.endswith("it must take messages, system_prompt, tools, max_tokens, temperature")
 
 
+@pytest.mark.row("S1-07")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_07_a_stream_of_ones_own_is_folded(backend: str) -> None:
+def test_a_stream_of_ones_own_is_folded(backend: str) -> None:
     pieces = [
         StreamDelta(text="I "),
         StreamDelta(text="look."),
@@ -652,8 +669,9 @@ def test_an_empty_reply_that_is_asked_for_again_has_no_done(style: str) -> None:
     assert [delta.response.text for delta in seen.deltas if delta.response] == ["Hello."]
 
 
+@pytest.mark.row("S1-56")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_56_the_callback_may_be_async(backend: str) -> None:
+def test_the_callback_may_be_async(backend: str) -> None:
     seen: list[str] = []
 
     async def told(delta: StreamDelta) -> None:
@@ -669,8 +687,9 @@ def test_s1_56_the_callback_may_be_async(backend: str) -> None:
     assert seen == ["a", "b", ""]  # the last delta has the finish reason and the whole response
 
 
+@pytest.mark.row("S1-13")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(backend: str) -> None:
+def test_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(backend: str) -> None:
     class Waiting(Scripted):
         async def generate_stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[StreamDelta]:
             try:
@@ -690,9 +709,10 @@ def test_s1_13_cancelling_a_run_closes_its_stream_and_the_history_can_go_on(back
     assert on(backend, main) == (1, ["user"])
 
 
+@pytest.mark.row("S1-13")
 @joined("method", ["generate", "generate_stream"])
 @joined("backend", TASKS)
-def test_s1_13_a_request_is_awaited_and_cancelling_closes_its_connection(
+def test_a_request_is_awaited_and_cancelling_closes_its_connection(
     backend: str, method: str
 ) -> None:
     """No thread waits for the answer, and the server sees the end of the connection at once."""
@@ -773,8 +793,9 @@ def test_what_is_no_agent_is_refused(make: Any, said: str) -> None:
 # --- configuration, many agents -------------------------------------------------------------------
 
 
+@pytest.mark.row("S1-64", "S1-65", "S1-71")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key(
+def test_two_vendors_in_one_run_each_with_its_own_host_and_key(
     backend: str,
 ) -> None:
     config = load_config(
@@ -833,7 +854,8 @@ def test_s1_64_s1_65_s1_71_two_vendors_in_one_run_each_with_its_own_host_and_key
     assert seen == [gemini, ("api.deepseek.com", "", "Bearer fake-deepseek-key"), gemini]
 
 
-def test_s1_64_a_config_says_how_to_ask() -> None:
+@pytest.mark.row("S1-64")
+def test_a_config_says_how_to_ask() -> None:
     config = LLMConfig(
         "fake-key",
         model="gemini-3.1-pro-preview",
@@ -851,15 +873,17 @@ def test_s1_64_a_config_says_how_to_ask() -> None:
     on("asyncio", agent.aclose)
 
 
-def test_s1_11_a_missing_key_is_named_before_anything_is_sent() -> None:
+@pytest.mark.row("S1-11")
+def test_a_missing_key_is_named_before_anything_is_sent() -> None:
     with pytest.raises(ConfigurationError, match="DEEPSEEK_API_KEY"):
         LLMAgent.from_config(LLMConfig(provider="deepseek", model="deepseek-chat"))
     with pytest.raises(ConfigurationError, match="KIMI_API_KEY"):
         create_provider("kimi", "", "kimi-k2.6")
 
 
+@pytest.mark.row("S3-20")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s3_20_closed_is_closed_and_twice_is_fine(backend: str) -> None:
+def test_closed_is_closed_and_twice_is_fine(backend: str) -> None:
     emulator = Emulator()
 
     async def main() -> None:
@@ -885,8 +909,9 @@ def test_s3_20_closed_is_closed_and_twice_is_fine(backend: str) -> None:
     assert len(emulator.requests) == 1
 
 
+@pytest.mark.row("S1-40")
 @pytest.mark.parametrize("backend", TASKS)
-def test_s1_40_what_is_sent_is_limited_and_what_was_said_is_told(backend: str) -> None:
+def test_what_is_sent_is_limited_and_what_was_said_is_told(backend: str) -> None:
     provider = Scripted(*(LLMResponse(text=f"answer {n}") for n in range(5)))
     agent = LLMAgent(provider, history=HistoryManager(max_messages=3))
 

@@ -201,6 +201,7 @@ def whole(result: RunResult | None) -> None:
     assert check(result.state.messages[:-1]) == []
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize(
     ("turn", "stream", "asynchronous"),
     [
@@ -211,7 +212,7 @@ def whole(result: RunResult | None) -> None:
 )
 @pytest.mark.parametrize("how", BREAKS)
 @pytest.mark.parametrize("style", STYLES)
-def test_r_43_a_broken_run_that_is_resumed_runs_each_tool_once(
+def test_a_broken_run_that_is_resumed_runs_each_tool_once(
     style: str, how: str, turn: int, stream: bool, asynchronous: bool
 ) -> None:
     if style == "threads" and how.startswith("cancellation"):
@@ -232,8 +233,9 @@ def test_r_43_a_broken_run_that_is_resumed_runs_each_tool_once(
     assert set(runs.made) <= IDS
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("style", STYLES)
-def test_r_43_a_process_that_is_killed_after_any_save_runs_each_tool_once(style: str) -> None:
+def test_a_process_that_is_killed_after_any_save_runs_each_tool_once(style: str) -> None:
     """A tool begins after the save that says so: a call is never in doubt."""
     runs = Runs(style, Break())
     saves: list[tuple[bytes, Counter[str]]] = []
@@ -276,10 +278,11 @@ def results_of(conversation: Any) -> set[tuple[str, Any]]:
     return {(each.id, each.content) for each in results}
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["plain", "async"])
 @pytest.mark.parametrize("style", STYLES)
-def test_r_43_a_state_that_cannot_be_saved_ends_the_run_before_a_tool_starts(
+def test_a_state_that_cannot_be_saved_ends_the_run_before_a_tool_starts(
     style: str, asynchronous: bool, once: bool
 ) -> None:
     for position in range(1 + 3 + 2 * len(IDS)):

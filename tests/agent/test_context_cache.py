@@ -87,7 +87,8 @@ def asked(emulator: Emulator) -> list[str]:
     ]
 
 
-def test_s3_28_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
+@pytest.mark.row("S3-28")
+def test_a_cache_is_made_used_refreshed_and_deleted(kept: Any) -> None:
     names: list[str] = []
 
     async def work(keeper: CacheKeeper, clock: Clock, emulator: Emulator) -> None:
@@ -247,8 +248,9 @@ def style(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.row("S3-27", "S3-28")
 @pytest.mark.parametrize("stream", [False, True], ids=["ask", "stream"])
-def test_s3_27_s3_28_an_agent_with_a_cache_in_one_object(style: str, stream: bool) -> None:
+def test_an_agent_with_a_cache_in_one_object(style: str, stream: bool) -> None:
     """Created before the first request, refreshed at half its time, deleted at the end."""
     cached = Cached(style, [{"say": {"calls": [CALL]}}, {"say": "At 17:40."}, {"say": "Bye."}])
     first, _, second = cached.run("When?", cached.later(301), "Thanks.", stream=stream)
@@ -273,8 +275,9 @@ def test_s3_27_s3_28_an_agent_with_a_cache_in_one_object(style: str, stream: boo
     assert [set(body) for body in cached.sent] == [{"contents", "cachedContent"}] * 3
 
 
+@pytest.mark.row("S3-29")
 @pytest.mark.parametrize("stream", [False, True], ids=["ask", "stream"])
-def test_s3_29_an_agent_whose_cache_is_lost_sends_everything_and_makes_it_anew(
+def test_an_agent_whose_cache_is_lost_sends_everything_and_makes_it_anew(
     style: str, stream: bool
 ) -> None:
     cached = Cached(style)
@@ -305,7 +308,8 @@ def test_another_tool_is_another_cache_and_the_old_one_is_deleted(style: str) ->
     assert tools == [1, 2]
 
 
-def test_s3_26_a_cache_that_is_not_made_is_reported_in_the_reply_once(style: str) -> None:
+@pytest.mark.row("S3-26")
+def test_a_cache_that_is_not_made_is_reported_in_the_reply_once(style: str) -> None:
     cached = Cached(style, system="Be brief.")
     first, second = cached.run("Hi", "And now?")
     assert [note.path for note in told(first)] == ["contextCache"]
@@ -438,7 +442,8 @@ def test_on_vertex_the_full_name_of_the_model_is_made(style: str) -> None:
     assert server.requests[2][1]["cachedContent"] == f"{PARENT}/cachedContents/77"
 
 
-def test_s3_21_what_is_no_policy_and_what_has_no_caches() -> None:
+@pytest.mark.row("S3-21")
+def test_what_is_no_policy_and_what_has_no_caches() -> None:
     chat = AsyncChat("deepseek:deepseek-chat", api_key="fake-key")
     with pytest.raises(ConfigurationError, match=r"^cache: deepseek has no context caches; "):
         LLMAgent(chat, cache=CachePolicy())

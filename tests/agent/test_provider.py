@@ -87,7 +87,8 @@ def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_s1_10_two_methods_with_one_signature_make_a_provider(backend: str) -> None:
+@pytest.mark.row("S1-10")
+def test_two_methods_with_one_signature_make_a_provider(backend: str) -> None:
     made = provider([{"times": 0, "say": "Hello."}])
     assert isinstance(made, ChatProvider)
     assert isinstance(Scripted(), ChatProvider)
@@ -115,7 +116,8 @@ def test_s1_10_two_methods_with_one_signature_make_a_provider(backend: str) -> N
     assert whole.text == streamed.text == "Hello."
 
 
-def test_s1_10_options_in_one_object_or_as_keywords_and_not_half_and_half(backend: str) -> None:
+@pytest.mark.row("S1-10")
+def test_options_in_one_object_or_as_keywords_and_not_half_and_half(backend: str) -> None:
     emulator = Emulator([{"times": 0, "say": "Hello."}])
     config = GenerationConfig("Be brief.", 100, 0.0)
 
@@ -136,7 +138,8 @@ def test_s1_10_options_in_one_object_or_as_keywords_and_not_half_and_half(backen
     assert first["generationConfig"] == {"maxOutputTokens": 100, "temperature": 0.0}
 
 
-def test_s1_08_a_response_has_text_calls_usage_finish_and_the_raw_body(backend: str) -> None:
+@pytest.mark.row("S1-08")
+def test_a_response_has_text_calls_usage_finish_and_the_raw_body(backend: str) -> None:
     said = {"text": "hello", "calls": [{"name": "now", "args": {}}]}
 
     async def main() -> LLMResponse:
@@ -155,7 +158,8 @@ def test_s1_08_a_response_has_text_calls_usage_finish_and_the_raw_body(backend: 
     assert response.reply.message.origin is not None
 
 
-def test_s1_14_texts_are_joined_with_nothing_between_them(backend: str) -> None:
+@pytest.mark.row("S1-14")
+def test_texts_are_joined_with_nothing_between_them(backend: str) -> None:
     body = {
         "candidates": [
             {
@@ -172,7 +176,8 @@ def test_s1_14_texts_are_joined_with_nothing_between_them(backend: str) -> None:
     assert anyio.run(main, backend=backend) == "helloworld"
 
 
-def test_s1_07_pieces_of_a_stream_name_the_call_that_they_belong_to(backend: str) -> None:
+@pytest.mark.row("S1-07")
+def test_pieces_of_a_stream_name_the_call_that_they_belong_to(backend: str) -> None:
     calls = [{"name": "now", "args": {"zone": zone}} for zone in ("UTC", "JST")]
 
     async def main() -> list[StreamDelta]:
@@ -198,10 +203,11 @@ def test_s1_07_pieces_of_a_stream_name_the_call_that_they_belong_to(backend: str
     )
 
 
+@pytest.mark.row("S1-52")
 @pytest.mark.parametrize(
     ("name", "model"), [("gemini", "gemini-3.1-pro-preview"), ("deepseek", "deepseek-chat")]
 )
-def test_s1_52_a_stream_folds_to_the_response_of_the_plain_call(
+def test_a_stream_folds_to_the_response_of_the_plain_call(
     backend: str, name: str, model: str
 ) -> None:
     said = {
@@ -319,7 +325,8 @@ def test_a_response_remembers_its_reply() -> None:
 # --- create_provider ------------------------------------------------------------------------------
 
 
-def test_s1_01_s1_06_names_of_the_field_are_names_of_the_same_things() -> None:
+@pytest.mark.row("S1-01", "S1-06")
+def test_names_of_the_field_are_names_of_the_same_things() -> None:
     assert ToolSchema is Tool
     assert FunctionCall is ToolCall
     assert FunctionCall(name="now", arguments={"zone": "UTC"}, id="c0") == ToolCall(
@@ -327,6 +334,7 @@ def test_s1_01_s1_06_names_of_the_field_are_names_of_the_same_things() -> None:
     )
 
 
+@pytest.mark.row("S1-31", "S1-32", "S1-33", "S1-34", "S1-35", "S1-61")
 @pytest.mark.parametrize(
     ("name", "variable", "host"),
     [
@@ -345,7 +353,7 @@ def test_s1_01_s1_06_names_of_the_field_are_names_of_the_same_things() -> None:
         ("glm@cn", "GLM_API_KEY", "https://open.bigmodel.cn/api/paas/v4/chat/completions"),
     ],
 )
-def test_s1_31_s1_32_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variables(
+def test_providers_by_name_with_their_variables(
     name: str, variable: str, host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigurationError) as missing:
@@ -357,8 +365,9 @@ def test_s1_31_s1_32_s1_33_s1_34_s1_35_s1_61_providers_by_name_with_their_variab
     assert made.chat.client.describe()["key"] == variable
 
 
+@pytest.mark.row("S4-02")
 @pytest.mark.usefixtures("registry")
-def test_s4_02_providers_by_name_and_their_factories() -> None:
+def test_providers_by_name_and_their_factories() -> None:
     """The vendors' are there on import; one's own is made when it is asked for, not when a
     pipeline is linted.
     """
@@ -389,7 +398,8 @@ def test_s4_02_providers_by_name_and_their_factories() -> None:
         create_provider("gemini", None, "m")
 
 
-def test_s1_33_s1_35_a_key_given_for_one_host_goes_to_no_other_of_the_vendor() -> None:
+@pytest.mark.row("S1-33", "S1-35")
+def test_a_key_given_for_one_host_goes_to_no_other_of_the_vendor() -> None:
     for vendor in ("kimi", "minimax"):
         source = {"provider": vendor, "api_key": "fake-key", "model": "m"}
         agents = {"here": {}, "there": {"provider": f"{vendor}@cn", "model": "m"}}
@@ -397,7 +407,8 @@ def test_s1_33_s1_35_a_key_given_for_one_host_goes_to_no_other_of_the_vendor() -
         assert [bool(config.agents[name].api_key) for name in agents] == [True, False]
 
 
-def test_s1_11_s1_36_an_explicit_key_goes_before_the_environments(
+@pytest.mark.row("S1-11", "S1-36")
+def test_an_explicit_key_goes_before_the_environments(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("DEEPSEEK_API_KEY", "fake-key-of-the-environment")
@@ -425,7 +436,8 @@ def test_s1_11_s1_36_an_explicit_key_goes_before_the_environments(
     assert seen == ["Bearer fake-key-given", "Bearer fake-key-of-the-environment"]
 
 
-def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
+@pytest.mark.row("S1-31", "S1-36")
+def test_another_base_and_names_that_are_in_no_list() -> None:
     made = create_provider("gemini", "fake-key", "m", "https://proxy.example/google/")
     assert (
         made.chat.client.preview(made.chat.call("Hi")).url
@@ -443,6 +455,7 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
         create_provider("my-host", "fake-key", "m")
 
 
+@pytest.mark.row("S1-37")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -451,7 +464,7 @@ def test_s1_31_s1_36_another_base_and_names_that_are_in_no_list() -> None:
         (("gemini", "fake", ""), "model: 'gemini:': empty model name"),
     ],
 )
-def test_s1_37_what_is_no_provider_is_refused(arguments: tuple[str, str, str], said: str) -> None:
+def test_what_is_no_provider_is_refused(arguments: tuple[str, str, str], said: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         create_provider(*arguments)
     assert refused.value.message == said
@@ -461,7 +474,8 @@ def test_s1_37_what_is_no_provider_is_refused(arguments: tuple[str, str, str], s
         create_provider("gemini", "fake", "m", grounding=True)
 
 
-def test_s1_17_s1_37_search_grounding_is_sent_by_gemini_and_told_elsewhere(backend: str) -> None:
+@pytest.mark.row("S1-17", "S1-37")
+def test_search_grounding_is_sent_by_gemini_and_told_elsewhere(backend: str) -> None:
     emulator = Emulator([{"times": 0, "say": "Hi."}])
     host = Emulator(
         [{"times": 0, "match": {"endpoint": "chat.completions"}, "say": "Hi."}], lenient=True
@@ -500,7 +514,8 @@ def test_s1_17_s1_37_search_grounding_is_sent_by_gemini_and_told_elsewhere(backe
     assert [note.path for note in told if note.path != "model"] == ["search_grounding"]
 
 
-def test_s1_16_s1_20_the_first_piece_is_there_before_the_last_is_sent(backend: str) -> None:
+@pytest.mark.row("S1-16", "S1-20")
+def test_the_first_piece_is_there_before_the_last_is_sent(backend: str) -> None:
     class Waiting(httpx.AsyncByteStream):
         closed = False
 
@@ -531,7 +546,8 @@ def test_s1_16_s1_20_the_first_piece_is_there_before_the_last_is_sent(backend: s
     assert Waiting.closed
 
 
-def test_s1_70_the_policy_is_that_of_resume_agent_unless_another_is_given() -> None:
+@pytest.mark.row("S1-70")
+def test_the_policy_is_that_of_resume_agent_unless_another_is_given() -> None:
     policy = create_provider("gemini", "fake", "m").chat.client.describe()["retry"]
     assert (
         policy
@@ -544,7 +560,8 @@ def test_s1_70_the_policy_is_that_of_resume_agent_unless_another_is_given() -> N
     )
 
 
-def test_s1_69_no_vendors_sdk_is_a_dependency() -> None:
+@pytest.mark.row("S1-69")
+def test_no_vendors_sdk_is_a_dependency() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))[
         "project"
     ]
@@ -817,7 +834,8 @@ def test_models_are_taken_as_they_are_and_our_own_providers_are_unwrapped() -> N
 # --- parts under the names of multi-provider agents -----------------------------------------------
 
 
-def test_s1_04_a_part_is_made_of_exactly_one_thing():
+@pytest.mark.row("S1-04")
+def test_a_part_is_made_of_exactly_one_thing():
     call = FunctionCall(id="call_1", name="now")
     result = FunctionResponse(name="now", response={"result": "12"}, call_id="call_1")
     made = Message(
@@ -837,7 +855,8 @@ def test_s1_04_a_part_is_made_of_exactly_one_thing():
         MessagePart(function_call="now")  # type: ignore[arg-type]
 
 
-def test_s1_03_a_function_response_is_the_result_of_a_call():
+@pytest.mark.row("S1-03")
+def test_a_function_response_is_the_result_of_a_call():
     result = FunctionResponse("now", {"result": "12"}, "call_1")
     assert result == ToolResult("call_1", "now", {"result": "12"})
     assert result.answer == {"result": "12"}

@@ -81,10 +81,11 @@ def run(
     return len(server.requests), raised.value, events, made
 
 
+@pytest.mark.row("R-17")
 @joined("attempts", [1, 3])
 @joined("broken", BROKEN_STREAMS)
 @joined("style", STYLES)
-def test_r_17_a_streamed_step_is_asked_as_often_as_the_policy_says(
+def test_a_streamed_step_is_asked_as_often_as_the_policy_says(
     style: str, broken: str, attempts: int
 ) -> None:
     """Once an event was handed out it is not asked again, and a partial call never runs."""
@@ -101,19 +102,21 @@ def test_r_17_a_streamed_step_is_asked_as_often_as_the_policy_says(
     assert made == []
 
 
+@pytest.mark.row("R-17")
 @joined("attempts", [1, 3])
 @joined("broken", BROKEN_BODIES)
 @joined("style", STYLES)
-def test_r_17_a_whole_step_is_asked_as_often_as_the_policy_says(
+def test_a_whole_step_is_asked_as_often_as_the_policy_says(
     style: str, broken: str, attempts: int
 ) -> None:
     requests, error, _, made = run(style, BROKEN_BODIES[broken], streamed=False, attempts=attempts)
     assert (requests, isinstance(error, ConnectionLost), made) == (attempts, True, [])
 
 
+@pytest.mark.row("R-17")
 @joined("attempts", [1, 2, 3, 4])
 @joined("backend", ["asyncio", "trio"])
-def test_r_17_a_provider_of_ones_own_is_asked_as_often_as_the_policy_says(
+def test_a_provider_of_ones_own_is_asked_as_often_as_the_policy_says(
     backend: str, attempts: int
 ) -> None:
     """Streams that fail at once, each followed by a request without streaming (S1-72)."""
@@ -132,9 +135,10 @@ def test_r_17_a_provider_of_ones_own_is_asked_as_often_as_the_policy_says(
     assert how == ["generate_stream", "generate", "generate_stream", "generate"][:attempts]
 
 
+@pytest.mark.row("R-17")
 @joined("streamed", [False, True])
 @joined("style", STYLES)
-def test_r_17_requests_of_the_client_before_an_empty_reply_are_attempts_too(
+def test_requests_of_the_client_before_an_empty_reply_are_attempts_too(
     style: str, streamed: bool
 ) -> None:
     """The client retries 503, the agent an empty reply: both within the three of the policy."""
@@ -149,10 +153,11 @@ def test_r_17_requests_of_the_client_before_an_empty_reply_are_attempts_too(
     assert (requests, type(error)) == (3, StreamIncomplete)
 
 
+@pytest.mark.row("R-17")
 @joined("streamed", [False, True])
 @joined("pattern", ["EBBB", "BEBB", "BEEB", "EEBB", "EBEB"])
 @joined("style", STYLES)
-def test_r_17_an_empty_reply_leaves_the_client_the_rest_of_the_attempts(
+def test_an_empty_reply_leaves_the_client_the_rest_of_the_attempts(
     style: str, pattern: str, streamed: bool
 ) -> None:
     """`E` is an empty reply, `B` a 503: a step sends three requests in any order of them."""
@@ -168,8 +173,9 @@ def test_r_17_an_empty_reply_leaves_the_client_the_rest_of_the_attempts(
     assert isinstance(error, StreamIncomplete if pattern[2] == "E" else OverloadedError)
 
 
+@pytest.mark.row("R-18")
 @pytest.mark.parametrize("style", STYLES)
-def test_r_18_retries_of_agents_are_off_too(style: str) -> None:
+def test_retries_of_agents_are_off_too(style: str) -> None:
     empty = {"candidates": [{"content": {"role": "model"}, "finishReason": "STOP"}]}
     with off():
         requests, error, _, _ = run(

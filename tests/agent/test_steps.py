@@ -95,7 +95,8 @@ def finished(steps: Steps) -> RunResult:
     return step.result
 
 
-def test_s3_07_s3_08_s3_10_a_run_adds_exactly_the_models_and_the_tools_messages() -> None:
+@pytest.mark.row("S3-07", "S3-08", "S3-10")
+def test_a_run_adds_exactly_the_models_and_the_tools_messages() -> None:
     before = (Message.user("Hi"), Message.assistant("Hello."), ASKED)
     steps = steps_of(*before, max_steps=None)
     assert steps.next() == Ask(before)
@@ -124,7 +125,8 @@ def test_s3_07_s3_08_s3_10_a_run_adds_exactly_the_models_and_the_tools_messages(
     assert finished(steps) == result
 
 
-def test_s1_56_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on() -> None:
+@pytest.mark.row("S1-56")
+def test_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on() -> None:
     steps = steps_of(max_steps=2)
     for number in range(2):
         assert isinstance(steps.next(), Ask)
@@ -149,7 +151,8 @@ def test_a_limit_that_is_none_is_named(limit: object) -> None:
         steps_of(max_steps=limit)
 
 
-def test_s0_06_a_history_that_cannot_be_sent_is_refused_with_the_guilty_message() -> None:
+@pytest.mark.row("S0-06")
+def test_a_history_that_cannot_be_sent_is_refused_with_the_guilty_message() -> None:
     with pytest.raises(HistoryError) as refused:
         steps_of(Message.user("Hi"), Message.assistant(call("a")), Message.user("Well?")).next()
     assert [(each.path, each.rule) for each in refused.value.violations] == [
@@ -169,9 +172,10 @@ def test_a_view_is_what_is_sent_and_not_what_is_kept() -> None:
 # --- answers that say nothing, errors -------------------------------------------------------------
 
 
+@pytest.mark.row("S1-53", "S3-18")
 @joined("parts", [(), ("",), (Thought("hm"),)])
 @joined("stop", ["end", "error", "other"])
-def test_s1_53_s3_18_an_answer_that_says_nothing_is_tried_again_then_an_error_that_names_its_finish(
+def test_an_answer_that_says_nothing_is_tried_again_then_an_error_that_names_its_finish(
     parts: tuple[str, ...], stop: str
 ) -> None:
     steps = steps_of()
@@ -199,7 +203,8 @@ def test_an_answer_cut_off_before_it_began_is_no_failure_and_no_message() -> Non
     assert result.reply.stop.reason == "length"
 
 
-def test_s1_51_s1_70_passing_failures_are_tried_again_by_the_policy() -> None:
+@pytest.mark.row("S1-51", "S1-70")
+def test_passing_failures_are_tried_again_by_the_policy() -> None:
     steps = steps_of()
     steps.next()
     steps.failed(ConnectionResetError("gone"))
@@ -212,6 +217,7 @@ def test_s1_51_s1_70_passing_failures_are_tried_again_by_the_policy() -> None:
     assert finished(steps).text == "Sunny."
 
 
+@pytest.mark.row("S1-70", "S1-72")
 @joined(
     ("error", "seen"),
     [
@@ -221,7 +227,7 @@ def test_s1_51_s1_70_passing_failures_are_tried_again_by_the_policy() -> None:
         (ConnectionResetError("gone"), True),
     ],
 )
-def test_s1_70_s1_72_other_failures_are_raised_at_once(error: Exception, seen: bool) -> None:
+def test_other_failures_are_raised_at_once(error: Exception, seen: bool) -> None:
     steps = steps_of()
     steps.next()
     with pytest.raises(type(error)) as raised:
@@ -229,7 +235,8 @@ def test_s1_70_s1_72_other_failures_are_raised_at_once(error: Exception, seen: b
     assert raised.value is error
 
 
-def test_s1_70_classes_decide_and_not_words() -> None:
+@pytest.mark.row("S1-70")
+def test_classes_decide_and_not_words() -> None:
     assert [
         is_transient(each)
         for each in (
@@ -271,10 +278,11 @@ def turn(steps: Steps, *calls: ToolCall, text: str = "") -> None:
         steps.answered(done(*step.calls))
 
 
+@pytest.mark.row("S1-57")
 @pytest.mark.parametrize(
     ("name", "argument", "made"), [("get_weather", "city", 2), ("read", "path", 3)]
 )
-def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(
+def test_a_repeated_call_stops_the_run_and_leaves_the_history_whole(
     name: str, argument: str, made: int
 ) -> None:
     steps = steps_of(guard=Guard())
@@ -290,7 +298,8 @@ def test_s1_57_a_repeated_call_stops_the_run_and_leaves_the_history_whole(
     assert len(result.runs) == made
 
 
-def test_s1_57_eight_turns_of_nothing_but_calls_stop_the_run() -> None:
+@pytest.mark.row("S1-57")
+def test_eight_turns_of_nothing_but_calls_stop_the_run() -> None:
     steps = steps_of(guard=Guard())
     for number in range(8):
         turn(steps, call(f"c{number}", city=f"city {number}"))
@@ -372,7 +381,8 @@ def test_a_limit_of_calls_that_is_none_is_named(limit: object) -> None:
             AgentState("", {option: limit})  # type: ignore[misc]
 
 
-def test_s3_24_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:
+@pytest.mark.row("S3-24")
+def test_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:
     steps = steps_of()
     turn(steps, call("a"), call("b", "leave", word="bye"))
     assert isinstance(steps.next(), Ask)  # its content was "sunny", which is not its last word
@@ -387,7 +397,8 @@ def test_s3_24_a_final_tool_ends_the_run_after_all_calls_of_its_turn() -> None:
     assert check(result.state.messages) == []
 
 
-def test_s3_24_an_error_of_a_final_tool_ends_nothing() -> None:
+@pytest.mark.row("S3-24")
+def test_an_error_of_a_final_tool_ends_nothing() -> None:
     steps = steps_of()
     steps.next()
     steps.replied(said(call("b", "leave", word="bye")))
@@ -428,6 +439,7 @@ def test_a_waiting_run_goes_on_with_the_results() -> None:
         resumed(waiting, iter([ToolResult("b", "ask_user", "Oslo"), "b"]))  # type: ignore[list-item]
 
 
+@pytest.mark.row("S1-58")
 @pytest.mark.parametrize(
     ("verdict", "step"),
     [
@@ -436,7 +448,7 @@ def test_a_waiting_run_goes_on_with_the_results() -> None:
         ("not that one", "not that one"),
     ],
 )
-def test_s1_58_a_call_that_needs_approval_waits_for_a_verdict(
+def test_a_call_that_needs_approval_waits_for_a_verdict(
     verdict: bool | str, step: RunCalls | str
 ) -> None:
     steps = steps_of()
@@ -453,7 +465,8 @@ def test_s1_58_a_call_that_needs_approval_waits_for_a_verdict(
         assert next_step.messages[-1].tool_results[0].answer == {"error": step}
 
 
-def test_s1_58_with_somebody_to_ask_nothing_waits() -> None:
+@pytest.mark.row("S1-58")
+def test_with_somebody_to_ask_nothing_waits() -> None:
     steps = steps_of(asks_approval=True)
     steps.next()
     steps.replied(said(call("a", "write", path="x")))

@@ -55,7 +55,8 @@ def answers(runs: Sequence[ToolRun]) -> list[dict[str, Any]]:
     return [each.result.answer for each in runs]
 
 
-def test_s3_09_s1_54_functions_of_one_turn_overlap_plain_and_async(run: Run) -> None:
+@pytest.mark.row("S3-09", "S1-54")
+def test_functions_of_one_turn_overlap_plain_and_async(run: Run) -> None:
     """Each waits for all the others: one after the other they would never end."""
     met = threading.Barrier(3, timeout=20)
 
@@ -77,7 +78,8 @@ def test_s3_09_s1_54_functions_of_one_turn_overlap_plain_and_async(run: Run) -> 
     assert [each.call.id for each in runs] == ["a", "b", "c"]
 
 
-def test_s1_54_s3_11_s3_12_what_goes_wrong_is_an_answer_and_costs_the_others_nothing(
+@pytest.mark.row("S1-54", "S3-11", "S3-12")
+def test_what_goes_wrong_is_an_answer_and_costs_the_others_nothing(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
     @tool
@@ -125,7 +127,8 @@ def test_s1_54_s3_11_s3_12_what_goes_wrong_is_an_answer_and_costs_the_others_not
     assert all(record.exc_info for record in caplog.records)
 
 
-def test_s3_12_a_filter_decides_what_the_model_is_told(run: Run) -> None:
+@pytest.mark.row("S3-12")
+def test_a_filter_decides_what_the_model_is_told(run: Run) -> None:
     def crash() -> None:
         raise RuntimeError("password of the database: x")
 
@@ -136,7 +139,8 @@ def test_s3_12_a_filter_decides_what_the_model_is_told(run: Run) -> None:
     assert str(runs[0].error) == "password of the database: x"
 
 
-def test_s3_15_a_tool_over_its_time_is_answered_and_the_others_are_kept(run: Run) -> None:
+@pytest.mark.row("S3-15")
+def test_a_tool_over_its_time_is_answered_and_the_others_are_kept(run: Run) -> None:
     over = threading.Event()
 
     @tool(timeout=0.05)
@@ -167,7 +171,8 @@ def test_s3_15_a_tool_over_its_time_is_answered_and_the_others_are_kept(run: Run
     ]
 
 
-def test_s3_15_a_timeout_that_a_function_raises_is_its_own(run: Run) -> None:
+@pytest.mark.row("S3-15")
+def test_a_timeout_that_a_function_raises_is_its_own(run: Run) -> None:
     @tool(timeout=20)
     def asks() -> str:
         raise TimeoutError("API request failed: timeout")
@@ -182,7 +187,8 @@ def test_s3_15_a_timeout_that_a_function_raises_is_its_own(run: Run) -> None:
     assert answers(runs) == [{"error": "API request failed: timeout"}, {"error": "TimeoutError"}]
 
 
-def test_s1_58_each_call_is_approved_or_refused_and_all_are_answered(run: Run) -> None:
+@pytest.mark.row("S1-58")
+def test_each_call_is_approved_or_refused_and_all_are_answered(run: Run) -> None:
     made: list[str] = []
 
     def write(name: str) -> str:
@@ -343,7 +349,8 @@ def test_what_cannot_be_made_is_not_asked_about(run: Run) -> None:
     assert asked == ["c"]
 
 
-def test_s1_58_approval_may_wait_for_somebody(run: Run) -> None:
+@pytest.mark.row("S1-58")
+def test_approval_may_wait_for_somebody(run: Run) -> None:
     def write(name: str) -> str:
         return name
 
@@ -356,7 +363,8 @@ def test_s1_58_approval_may_wait_for_somebody(run: Run) -> None:
     ]
 
 
-def test_s3_25_a_function_may_ask_for_its_call_the_model_and_the_messages(run: Run) -> None:
+@pytest.mark.row("S3-25")
+def test_a_function_may_ask_for_its_call_the_model_and_the_messages(run: Run) -> None:
     def who(context: ToolContext, word: str) -> list[str]:
         return [context.call.id, context.model, context.messages[0].text, word]
 
@@ -369,9 +377,10 @@ def test_s3_25_a_function_may_ask_for_its_call_the_model_and_the_messages(run: R
     assert answers(runs) == [{"result": ["a", "gemini-3.1-pro-preview", "Hi", "x"]}]
 
 
+@pytest.mark.row("S1-54", "S3-15")
 @joined("backend", ["asyncio", "trio"])
 @joined("kind", ["plain", "async"])
-def test_s1_54_s3_15_a_cancelled_run_is_no_answer(backend: str, kind: str) -> None:
+def test_a_cancelled_run_is_no_answer(backend: str, kind: str) -> None:
     over = threading.Event()
     ended: list[str] = []
 
@@ -530,6 +539,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize(
     ("style", "how", "printed"),
     [
@@ -541,7 +551,7 @@ except KeyboardInterrupt:
         ("threads", "interrupt", "interrupted"),
     ],
 )
-def test_r_43_a_tool_that_never_returns_does_not_keep_the_process_from_ending(
+def test_a_tool_that_never_returns_does_not_keep_the_process_from_ending(
     style: str, how: str, printed: str
 ) -> None:
     """The tool waits ten minutes; the process ends at once, or `timeout` fails the test."""

@@ -601,8 +601,9 @@ def test_what_one_version_refuses_is_refused_of_that_version(style: str, make: A
     assert [request.headers["anthropic-version"] for request in seen] == ["2023-06-01"] * 2
 
 
+@pytest.mark.row("S4-05")
 @pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
-def test_s4_05_an_error_in_a_stream_comes_with_what_had_arrived(style: str):
+def test_an_error_in_a_stream_comes_with_what_had_arrived(style: str):
     http = httpx.MockTransport(lambda request: httpx.Response(200, content=STREAMS["error"]))
     with pytest.raises(OverloadedError) as caught:
         through(style, "anthropic", http, anthropic.stream_message(asked()))
@@ -616,14 +617,16 @@ def test_s4_05_an_error_in_a_stream_comes_with_what_had_arrived(style: str):  # 
     ) == ("anthropic", 529, False, "req_7", "Hi")
 
 
-def test_s4_03_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.row("S4-03")
+def test_a_missing_key_is_told_with_the_variable(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     with Client("anthropic") as client, pytest.raises(ConfigurationError) as caught:
         client.send(anthropic.create_message(asked()))
     assert str(caught.value) == "anthropic: no API key: give api_key= or set ANTHROPIC_API_KEY"
 
 
-def test_s4_27_overloaded_is_tried_again():
+@pytest.mark.row("S4-27")
+def test_overloaded_is_tried_again():
     bodies = [
         (529, b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'),
         (200, STREAMS["text"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.joined import joined
 from wire.anthropic.error_body import ERRORS, parse_error
 from wire.anthropic.types import ErrorObject
@@ -191,8 +193,9 @@ RESPONSES: dict[str, tuple[int, bytes, type[APIError], str | None, bool]] = {
 }
 
 
+@pytest.mark.row("S4-18")
 @joined("name", RESPONSES)
-def test_s4_18_errors_are_typed(name: str):
+def test_errors_are_typed(name: str):
     status, body, kind, code, retryable = RESPONSES[name]
     error = parse_error(status, {}, body)
     assert (type(error), error.status, error.code, error.retryable, error.raw) == (

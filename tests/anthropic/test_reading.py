@@ -59,7 +59,8 @@ SEARCHED = ServerToolCall(
 # --- parts ----------------------------------------------------------------------------------------
 
 
-def test_s4_15_blocks_are_parts_in_their_order():
+@pytest.mark.row("S4-15")
+def test_blocks_are_parts_in_their_order():
     reply = reply_of(
         thinking("Hm."),
         {"type": "redacted_thinking", "data": "EmwK"},
@@ -123,6 +124,7 @@ def test_what_is_not_known_is_kept():
 # --- why, and how much ----------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-16")
 @joined(
     ("raw", "reason"),
     [
@@ -137,7 +139,7 @@ def test_what_is_not_known_is_kept():
         (None, "other"),
     ],
 )
-def test_s4_16_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
+def test_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
     assert reply_of(text("Hi"), stop=raw).stop == Stop(reason, raw)
     assert reply_of(tool_use(), stop=raw).stop == Stop(
         "tool_calls" if reason == "end" else reason, raw
@@ -145,7 +147,8 @@ def test_s4_16_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
     assert (reason_of(raw) == "other") == (raw not in REASONS)
 
 
-def test_s4_16_a_refusal_says_why():
+@pytest.mark.row("S4-16")
+def test_a_refusal_says_why():
     details = {"type": "refusal", "category": "cyber", "explanation": "Not this."}
     assert reply_of(text("I"), stop="refusal", stop_details=details).stop == Stop(
         "filter", "refusal", "Not this."
@@ -158,7 +161,8 @@ def test_s4_16_a_refusal_says_why():
     )
 
 
-def test_s4_17_usage_is_counted_as_everywhere():
+@pytest.mark.row("S4-17")
+def test_usage_is_counted_as_everywhere():
     usage = {
         "input_tokens": 3,
         "cache_creation_input_tokens": 7,
@@ -268,7 +272,8 @@ def streamed(events: Iterable[dict[str, Any]]) -> tuple[list[Event], Reply]:
         return told, stream.reply()
 
 
-def test_s4_15_what_a_stream_tells_is_what_the_reply_says():
+@pytest.mark.row("S4-15")
+def test_what_a_stream_tells_is_what_the_reply_says():
     told, reply = streamed(STREAM)
     calls = reply.tool_calls
     assert told[:-1] == [
@@ -548,7 +553,8 @@ def gemini(*parts: dict[str, Any]) -> bytes:
     ).encode()
 
 
-def test_s0_03_from_gemini_to_claude_to_deepseek_and_back_to_claude():
+@pytest.mark.row("S0-03")
+def test_from_gemini_to_claude_to_deepseek_and_back_to_claude():
     call = {
         "functionCall": {"name": "get_tide", "args": {"port": "Brest"}, "id": "g.1"},
         "thoughtSignature": "AA==",

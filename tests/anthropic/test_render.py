@@ -69,7 +69,8 @@ IMAGE = {
 # --- turns ----------------------------------------------------------------------------------------
 
 
-def test_s4_07_s4_08_texts():
+@pytest.mark.row("S4-07", "S4-08")
+def test_texts():
     """Several texts remain several blocks."""
     assert sent(Message.user("a", "b"), Message.assistant("c"), Message.user("d")) == [
         {"role": "user", "content": [text("a"), text("b")]},
@@ -86,7 +87,8 @@ def test_turns_of_one_role_are_one_turn():
     ]
 
 
-def test_s4_06_s4_12_what_the_system_says():
+@pytest.mark.row("S4-06", "S4-12")
+def test_what_the_system_says():
     messages = (
         Message.system("b", "c"),
         HI,
@@ -106,7 +108,8 @@ def test_s4_06_s4_12_what_the_system_says():
     assert "system" not in body_of(asked(Message.system(" "), HI, system=" "))
 
 
-def test_s4_09_s4_10_s4_11_calls_and_results():
+@pytest.mark.row("S4-09", "S4-10", "S4-11")
+def test_calls_and_results():
     messages = (
         HI,
         Message.assistant("Let me see.", A, ToolCall(id="call_N", name="now"), B),
@@ -151,11 +154,12 @@ def test_s4_09_s4_10_s4_11_calls_and_results():
     ]
 
 
+@pytest.mark.row("S4-10")
 @joined(
     ("content", "wanted"),
     [("", ""), ("grün", "grün"), (3, "3"), (None, "null"), ({"error": "x"}, '{"error":"x"}')],
 )
-def test_s4_10_contents_of_results(content: Any, wanted: str):
+def test_contents_of_results(content: Any, wanted: str):
     made = sent(HI, Message.assistant(A), Message.tool_result(A, content))[2]["content"]
     assert made == [{"type": "tool_result", "tool_use_id": "call_A", "content": wanted}]
 
@@ -183,7 +187,8 @@ def test_media_stand_in_results_and_behind_errors():
     ]
 
 
-def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
+@pytest.mark.row("S4-09")
+def test_arguments_that_are_no_object_are_an_error_that_names_the_tool():
     cut = ToolCall(id="c", name="get_tide", arguments=None, text='{"port": "Br')
     with pytest.raises(HistoryError, match="the call of get_tide are not a JSON object") as caught:
         anthropic.stream_call(
@@ -192,6 +197,7 @@ def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
     assert [each.path for each in caught.value.violations] == ["messages[1].parts[1]"]
 
 
+@pytest.mark.row("S4-13")
 @joined(
     ("messages", "path"),
     [
@@ -203,7 +209,7 @@ def test_s4_09_arguments_that_are_no_object_are_an_error_that_names_the_tool():
         ((Message.user(Other("x")),), "messages[0]"),
     ],
 )
-def test_s4_13_a_request_ends_with_the_user_or_is_refused(messages: Any, path: str):
+def test_a_request_ends_with_the_user_or_is_refused(messages: Any, path: str):
     assert [each for each, _ in refused(*messages, kind=HistoryError)] == [path]
 
 
@@ -415,7 +421,8 @@ def test_other_media_are_refused(media: Media):
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def test_s4_14_tools_keep_their_schemas():
+@pytest.mark.row("S4-14")
+def test_tools_keep_their_schemas():
     parameters = {
         "required": ["b"],
         "properties": {"b": {"$ref": "#/$defs/x"}},
@@ -1019,10 +1026,11 @@ def test_what_is_made_of_any_history_breaks_no_rule(
 # --- snapshots ------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S0-03")
 @pytest.mark.parametrize(
     "model", ["claude-3-5-haiku-latest", "claude-sonnet-4-5", "claude-sonnet-5"]
 )
-def test_s0_03_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssertion):
+def test_snapshot_of_one_conversation(model: str, snapshot: SnapshotAssertion):
     request = Request(
         messages=(
             Message.system("Dates in ISO 8601."),

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from tests.cli.conftest import Command
+from tests.testing.cassette.layouts import Recorded, har, vcrpy, vcrpy_json
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import load
 from wire.testing.fixtures.file_names import cassette_path
@@ -31,7 +31,8 @@ def put(path: str, data: bytes = vcrpy(ONE)) -> str:
     return path
 
 
-def test_c37_a_file_is_converted_there_and_back(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_a_file_is_converted_there_and_back(wire: Command) -> None:
     put("a.yaml")
     done = f"a.yaml: 1 interaction\n{LOST}1 file converted, 0 refused\n"
     assert wire("cassette", "convert", "a.yaml", "new/a.cassette.json") == (0, done, "")
@@ -45,13 +46,15 @@ def test_c37_a_file_is_converted_there_and_back(wire: Command) -> None:
     assert log["entries"][0]["response"]["content"]["text"] == ONE[0].received.decode()
 
 
-def test_c37_a_file_goes_into_a_folder_under_its_name(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_a_file_goes_into_a_folder_under_its_name(wire: Command) -> None:
     Path("to").mkdir()
     assert wire("cassette", "convert", put("a.yaml"), "to").status == 0
     assert [each.name for each in Path("to").iterdir()] == ["a.cassette.json"]
 
 
-def test_c37_a_cassette_has_the_name_that_the_pytest_plugin_looks_for(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_a_cassette_has_the_name_that_the_pytest_plugin_looks_for(wire: Command) -> None:
     put("a/test_tide/test_it.yaml")
     put("a/test_tide/TestA.test_it[Brest].yaml")
     assert wire("cassette", "convert", "a", "a", "--for-pytest").status == 0
@@ -64,7 +67,8 @@ def test_c37_a_cassette_has_the_name_that_the_pytest_plugin_looks_for(wire: Comm
     assert "--for-pytest names cassettes, and --to har writes none" in refused.err
 
 
-def test_c37_a_folder_is_converted_file_by_file(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_a_folder_is_converted_file_by_file(wire: Command) -> None:
     put("in/a.yaml")
     put("in/deep/b.json", vcrpy_json(ONE))
     put("in/deep/c.har", har(ONE))
@@ -85,7 +89,8 @@ def test_c37_a_folder_is_converted_file_by_file(wire: Command) -> None:
     assert {body_in(each) for each in written} == {ONE[0].received}
 
 
-def test_c37_as_json(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_as_json(wire: Command) -> None:
     put("in/a.yaml")
     put("in/b.yaml", b"interactions: 1\n")
     assert wire("cassette", "convert", "in", "out", "--json").json == {
@@ -105,7 +110,8 @@ def test_c37_as_json(wire: Command) -> None:
     }
 
 
-def test_c37_no_file_is_replaced_unless_asked_for(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_no_file_is_replaced_unless_asked_for(wire: Command) -> None:
     put("a.yaml")
     put("a.cassette.json", b"old")
     assert wire("cassette", "convert", "a.yaml", "a.cassette.json") == (
@@ -118,7 +124,8 @@ def test_c37_no_file_is_replaced_unless_asked_for(wire: Command) -> None:
     assert body_in("a.cassette.json") == ONE[0].received
 
 
-def test_c37_two_files_never_become_one(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_two_files_never_become_one(wire: Command) -> None:
     put("in/a.yaml")
     put("in/a.yml")
     said = wire("cassette", "convert", "in", "out", "--overwrite")
@@ -128,7 +135,8 @@ def test_c37_two_files_never_become_one(wire: Command) -> None:
     )
 
 
-def test_c37_a_symlink_does_not_lead_out_of_the_folder(wire: Command) -> None:
+@pytest.mark.row("C-37")
+def test_a_symlink_does_not_lead_out_of_the_folder(wire: Command) -> None:
     put("secret.yaml")
     put("in/a.yaml")
     Path("in/b.yaml").symlink_to(Path("secret.yaml").resolve())
@@ -137,7 +145,8 @@ def test_c37_a_symlink_does_not_lead_out_of_the_folder(wire: Command) -> None:
     assert [each.name for each in Path("out").iterdir()] == ["a.cassette.json"]
 
 
-def test_c37_a_file_with_a_secret_is_not_written(
+@pytest.mark.row("C-37")
+def test_a_file_with_a_secret_is_not_written(
     wire: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MADE_UP_API_KEY", SECRET)
@@ -151,6 +160,7 @@ def test_c37_a_file_with_a_secret_is_not_written(
     assert not Path("b.json").exists()
 
 
+@pytest.mark.row("C-37")
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -160,7 +170,7 @@ def test_c37_a_file_with_a_secret_is_not_written(
         (("empty", "a.yaml"), "a.yaml: expected a folder, as empty is one"),
     ],
 )
-def test_c37_bad_input(wire: Command, arguments: tuple[str, ...], reason: str) -> None:
+def test_bad_input(wire: Command, arguments: tuple[str, ...], reason: str) -> None:
     put("a.yaml")
     Path("empty").mkdir()
     assert wire("cassette", "convert", *arguments) == (2, "", f"wire cassette: {reason}\n")

@@ -459,7 +459,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_r_34_a_terminal_gets_no_control_character_and_a_pipe_gets_what_came(
+@pytest.mark.row("R-34")
+def test_a_terminal_gets_no_control_character_and_a_pipe_gets_what_came(
     wire: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve(Emulator([{"say": HOSTILE, "times": 9}])) as server:

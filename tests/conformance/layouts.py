@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from tests.cassette.layouts import BY_VALUE, EXACT, Layout, Recorded, as_compact
 from tests.conformance.records import Record, body_of, lines
 from tests.conformance.result import Result
+from tests.testing.cassette.layouts import BY_VALUE, EXACT, Layout, Recorded, as_compact
 from wire.errors import CassetteError
 from wire.testing.cassette.convert.conversion import convert
 from wire.testing.cassette.format.bodies import body_bytes

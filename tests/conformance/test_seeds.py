@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.seeds import ROOT, Row, carried_by, held, ids_of, rows, run
+from tests.conformance.seeds import ROOT, Row, carried_by, held, rows, run
 
 PAGE = rows((ROOT / "docs" / "seeds.md").read_text("utf-8"))
 OTHER, TRANSPORT_ERRORS = (
@@ -30,7 +30,8 @@ def test_a_row_with_neither_and_a_test_of_no_row_fail(capsys: pytest.CaptureFixt
         Row("S0-03", "three", ""),
         Row(TRANSPORT_ERRORS, "other", ""),
     ]
-    result = held(page, [("S0-01", "a.py::test_s0_01_x"), (OTHER, "a.py::test_s0_99_y")], ["S0"])
+    carried = [("S0-01", "a.py::test_x"), (OTHER, "a.py::test_y"), ("R-01", "a.py::test_z")]
+    result = held(page, carried, ["S0"])
     assert (result.records, result.passed, result.out_of_scope, result.failed) == (
         4,
         1,
@@ -38,24 +39,27 @@ def test_a_row_with_neither_and_a_test_of_no_row_fail(capsys: pytest.CaptureFixt
         ["S0-03", OTHER],
     )
     assert capsys.readouterr().out == (
-        "S0-01\n    a.py::test_s0_01_x\n"
+        "S0-01\n    a.py::test_x\n"
         "S0-02\n    no test: not built\n"
         "S0-03\n    NEITHER A TEST NOR A REASON\n"
-        f"{OTHER}\n    a.py::test_s0_99_y\n    NO ROW OF docs/seeds.md\n"
+        f"{OTHER}\n    a.py::test_y\n    NO ROW OF docs/seeds.md\n"
     )
 
 
-def test_ids_are_read_from_the_begin_of_a_name(tmp_path: Path) -> None:
-    assert ids_of("test_s1_42_s3_07_x") == ["S1-42", "S3-07"]
-    assert ids_of("test_x_s1_42_y") == []
+def test_ids_are_read_from_the_marker(tmp_path: Path) -> None:
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "test_a.py").write_text(
-        "class A:\n    async def test_s0_01_s0_02_b(self): ...\ndef s0_03_c(): ...\n"
+        "class A:\n"
+        "    @joined('x', [1])\n"
+        "    @pytest.mark.row('S0-01', 'S0-02')\n"
+        "    async def test_b(self): ...\n"
+        "@pytest.mark.slow\n"
+        "def test_s0_03_c(): ...\n"
     )
     assert list(carried_by(folder)) == [
-        ("S0-01", "tests/test_a.py::test_s0_01_s0_02_b"),
-        ("S0-02", "tests/test_a.py::test_s0_01_s0_02_b"),
+        ("S0-01", "tests/test_a.py::test_b"),
+        ("S0-02", "tests/test_a.py::test_b"),
     ]
 
 

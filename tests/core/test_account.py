@@ -55,8 +55,9 @@ WAITS: list[tuple[str, dict[str, str], float | None]] = [
 ]
 
 
+@pytest.mark.row("R-16")
 @joined(("headers", "seconds"), [row[1:] for row in WAITS], ids=[row[0] for row in WAITS])
-def test_r_16_retry_after(headers: dict[str, str], seconds: float | None):
+def test_retry_after(headers: dict[str, str], seconds: float | None):
     assert retry_after(headers, NOW) == seconds
 
 

@@ -91,8 +91,9 @@ def test_the_last_error_is_raised_when_the_attempts_are_used_up():
     ]
 
 
+@pytest.mark.row("S4-40")
 @joined("failures", [1, 2, 3, 4])
-def test_s4_40_the_error_says_how_many_attempts_were_made(failures: int):  # R-37
+def test_the_error_says_how_many_attempts_were_made(failures: int):  # R-37
     _, error = run(PLAIN, [*[lost() for _ in range(failures - 1)], lost(retryable=failures == 4)])
     assert error.attempts == failures
 
@@ -185,8 +186,9 @@ PRESETS = [
 ]
 
 
+@pytest.mark.row("S4-04", "S4-27")
 @joined("preset", PRESETS, ids=[row[0] for row in PRESETS])
-def test_s4_04_s4_27_numbers_of_the_presets(preset: tuple):
+def test_numbers_of_the_presets(preset: tuple):
     assert msgspec.structs.astuple(getattr(retry, preset[0])) == (*preset[1:], 500)
 
 
@@ -290,7 +292,8 @@ def call(budget: RetryBudget | None, *outcomes: WireError | None) -> int:
     raise AssertionError("an outcome is missing")
 
 
-def test_r_17_a_retry_takes_five_tokens_and_a_success_gives_them_back():
+@pytest.mark.row("R-17")
+def test_a_retry_takes_five_tokens_and_a_success_gives_them_back():
     budget = RetryBudget(500)
     assert call(budget, lost(), lost(), lost()) == 3
     assert budget.left == 490
@@ -302,14 +305,16 @@ def test_r_17_a_retry_takes_five_tokens_and_a_success_gives_them_back():
     assert budget.left == 491
 
 
-def test_r_17_a_retry_after_a_timeout_takes_ten_tokens():
+@pytest.mark.row("R-17")
+def test_a_retry_after_a_timeout_takes_ten_tokens():
     budget = RetryBudget(500)
     slow = [IdleClock(retryable=True), FirstByteClock(retryable=True), lost()]
     assert call(budget, *slow) == 3
     assert budget.left == 480
 
 
-def test_r_17_it_is_never_above_its_size():
+@pytest.mark.row("R-17")
+def test_it_is_never_above_its_size():
     budget = RetryBudget(12)
     budget.left = 11
     for _ in range(3):
@@ -317,7 +322,8 @@ def test_r_17_it_is_never_above_its_size():
     assert budget.left == 12
 
 
-def test_r_17_an_empty_budget_raises_the_error_at_once():
+@pytest.mark.row("R-17")
+def test_an_empty_budget_raises_the_error_at_once():
     budget = RetryBudget(9)
     first, second, third = lost(), lost(), lost()
     assert call(budget, first, second) == 2
@@ -331,7 +337,8 @@ def test_r_17_an_empty_budget_raises_the_error_at_once():
     assert call(RetryBudget(0), lost()) == 1
 
 
-def test_r_17_a_thousand_calls_to_a_dead_host():
+@pytest.mark.row("R-17")
+def test_a_thousand_calls_to_a_dead_host():
     """1,000 calls and 100 retries; 50 retries after timeouts."""
     budget = RetryBudget(500)
     assert sum(call(budget, lost(), lost(), lost()) for _ in range(1000)) == 1100
@@ -340,7 +347,8 @@ def test_r_17_a_thousand_calls_to_a_dead_host():
     assert sum(call(budget, slow, slow, slow) for _ in range(1000)) == 1050
 
 
-def test_r_17_threads_take_no_token_twice():
+@pytest.mark.row("R-17")
+def test_threads_take_no_token_twice():
     budget, taken = RetryBudget(50_000), []
 
     def take() -> None:
@@ -355,7 +363,8 @@ def test_r_17_threads_take_no_token_twice():
     assert (len(taken), budget.left) == (10_000, 0)
 
 
-def test_r_17_a_budget_for_each_host_and_size():
+@pytest.mark.row("R-17")
+def test_a_budget_for_each_host_and_size():
     budgets = RetryBudgets()
     first = budgets.of("a.example", Retry())
     assert first is not None

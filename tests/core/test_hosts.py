@@ -16,6 +16,7 @@ MAPPED = ipaddress.IPv6Address("::ffff:7f00:1")
 """Python 3.13 writes it as ::ffff:127.0.0.1."""
 
 
+@pytest.mark.row("R-31")
 @joined(
     ("url", "origin"),
     [
@@ -30,13 +31,14 @@ MAPPED = ipaddress.IPv6Address("::ffff:7f00:1")
         ("http://[::FFFF:127.0.0.1]", Origin("http", str(MAPPED), 80)),
     ],
 )
-def test_r_31_one_spelling(url: str, origin: Origin) -> None:
+def test_one_spelling(url: str, origin: Origin) -> None:
     assert origin_of(url) == origin
 
 
 FULL_WIDTH, ASCII, IPV4 = "api\uff0eopenai\uff0ecom", "URL in ASCII", "four decimal numbers"
 
 
+@pytest.mark.row("R-31")
 @joined(
     ("url", "problem"),
     [
@@ -95,7 +97,7 @@ FULL_WIDTH, ASCII, IPV4 = "api\uff0eopenai\uff0ecom", "URL in ASCII", "four deci
     ],
     ids=ascii,
 )
-def test_r_31_other_spellings_are_refused(url: object, problem: str) -> None:
+def test_other_spellings_are_refused(url: object, problem: str) -> None:
     with pytest.raises(ValueError, match=problem) as caught:
         origin_of(url)
     assert not url or str(url) not in str(caught.value)
@@ -104,10 +106,11 @@ def test_r_31_other_spellings_are_refused(url: object, problem: str) -> None:
 AUTHORITY = st.text("aO0.:-_@%[]x127f\\/?#\u3002\uff0e\uff41\u212a ", max_size=16)
 
 
+@pytest.mark.row("R-31")
 @given(st.sampled_from(["http://", "https://"]), AUTHORITY)
 @example("https://", "a.xn--a")
 @example("http://", "[::ffff:1.2.3.4]:8")
-def test_r_31_httpx_connects_to_the_host_that_was_judged(scheme: str, rest: str) -> None:
+def test_httpx_connects_to_the_host_that_was_judged(scheme: str, rest: str) -> None:
     try:
         origin = origin_of(scheme + rest)
     except ValueError:

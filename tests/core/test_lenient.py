@@ -43,7 +43,8 @@ def test_one_odd_value_does_not_cost_the_rest(body: bytes, expected: Any, unknow
     assert (struct, struct.raw, wire.unknown(struct)) == (expected, body, unknown)
 
 
-def test_r_11_odd_fields_of_many_structs_cost_linear_work():
+@pytest.mark.row("R-11")
+def test_odd_fields_of_many_structs_cost_linear_work():
     """R-11: each odd field is dropped, however many there are."""
 
     def work(count: int) -> int:

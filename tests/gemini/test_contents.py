@@ -765,7 +765,8 @@ def test_an_orphans_media_is_not_lost():
     assert b"aWNvbg==" in encode(contents("Hi", model(Part(text="Yo")), orphan))
 
 
-def test_r_11_pairing_results_in_any_order_is_linear() -> None:
+@pytest.mark.row("R-11")
+def test_pairing_results_in_any_order_is_linear() -> None:
     """R-11: four times the calls are four times the work, whatever the order of the results."""
 
     def work(count: int, *, ids: bool) -> int:

@@ -85,7 +85,8 @@ SHORT = {
 # --- life cycle -----------------------------------------------------------------------------------
 
 
-def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
+@pytest.mark.row("S3-19")
+def test_it_is_counted_and_made_with_tools_and_system_instruction():
     """The cache has the system instruction, the tools and the tool config."""
     cache = ContextCache(MODEL, SHARED, ttl=600, display_name="weather")
     assert body(cache.apply(ASK)) == WHOLE
@@ -111,7 +112,8 @@ def test_s3_19_it_is_counted_and_made_with_tools_and_system_instruction():
     )
 
 
-def test_s3_27_requests_do_not_repeat_what_it_holds():
+@pytest.mark.row("S3-27")
+def test_requests_do_not_repeat_what_it_holds():
     """Requests are short while there is a cache, and have the whole beginning without it."""
     cache = cached()
     assert body(cache.apply(ASK)) == SHORT
@@ -120,7 +122,8 @@ def test_s3_27_requests_do_not_repeat_what_it_holds():
     assert body(cache.apply(ASK)) == WHOLE
 
 
-def test_s3_26_too_short_to_keep():
+@pytest.mark.row("S3-26")
+def test_too_short_to_keep():
     cache = ContextCache(MODEL, SHARED)
     assert play(cache.tick(0), b'{"totalTokens":1023}').asked == [
         f"POST /models/{MODEL}:countTokens"
@@ -136,7 +139,8 @@ def test_s3_26_too_short_to_keep():
     assert other.name == "cachedContents/abc"
 
 
-def test_s3_26_counting_that_fails_is_no_end():
+@pytest.mark.row("S3-26")
+def test_counting_that_fails_is_no_end():
     cache = ContextCache(MODEL, SHARED, ttl=600)
     played = play(cache.tick(0), ServerError("broke", status=500))
     assert (played.error, cache.name, cache.due) == (None, None, 300.0)
@@ -231,7 +235,8 @@ def test_a_call_is_shortened_without_changing_another_byte():
     assert cache.shortened(longer) is longer
 
 
-def test_s3_28_it_lives_longer_at_half_its_time():
+@pytest.mark.row("S3-28")
+def test_it_lives_longer_at_half_its_time():
     cache = cached()
     assert play(cache.tick(299.9)).calls == []
     played = play(cache.tick(301.0), MADE)
@@ -239,7 +244,8 @@ def test_s3_28_it_lives_longer_at_half_its_time():
     assert (played.calls[0].body, cache.due) == (b'{"ttl":"600s"}', 601.0)
 
 
-def test_s3_28_what_cannot_live_longer_is_made_anew():
+@pytest.mark.row("S3-28")
+def test_what_cannot_live_longer_is_made_anew():
     cache = cached()
     assert play(cache.tick(300), GONE).error is None
     assert (cache.name, [note.path for note in cache.notes]) == (None, ["contextCache.refresh"])
@@ -272,6 +278,7 @@ def test_generate():
     assert played.answer.text == "Yo"
 
 
+@pytest.mark.row("S3-29")
 @joined(
     "error",
     [
@@ -283,7 +290,7 @@ def test_generate():
     ],
     ids=lambda error: error.message,
 )
-def test_s3_29_a_lost_cache_costs_one_more_request(error: WireError):
+def test_a_lost_cache_costs_one_more_request(error: WireError):
     cache = cached()
     played = play(cache.generate(ASK), error, ANSWER)
     assert [json.loads(call.body) for call in played.calls] == [SHORT, WHOLE]
@@ -359,7 +366,8 @@ def test_tools_alone_are_counted_with_a_dot():
     assert counted["contents"] == [{"parts": [{"text": "."}], "role": "user"}]
 
 
-def test_s2_31_key():
+@pytest.mark.row("S2-31")
+def test_key():
     """Equal beginnings have equal keys."""
     keys = [
         ContextCache(MODEL, SHARED).key,
@@ -372,6 +380,7 @@ def test_s2_31_key():
     assert len(keys[0]) == 64
 
 
+@pytest.mark.row("S3-21")
 @joined(
     ("arguments", "options", "message"),
     [
@@ -384,7 +393,7 @@ def test_s2_31_key():
         ((MODEL, SHARED), {"least": -1}, "least: "),
     ],
 )
-def test_s3_21_bad_settings_name_the_field(arguments: Any, options: dict[str, Any], message: str):
+def test_bad_settings_name_the_field(arguments: Any, options: dict[str, Any], message: str):
     with pytest.raises((ConfigurationError, RuleError)) as caught:
         ContextCache(*arguments, **options)
     assert caught.value.message.startswith(message)

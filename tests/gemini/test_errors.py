@@ -69,6 +69,7 @@ PER_MINUTE, PER_DAY = (
 TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens allowed (1048576)."
 
 
+@pytest.mark.row("S4-18")
 @joined(
     ("status", "code", "cls", "retryable"),
     [
@@ -88,7 +89,7 @@ TOO_LONG = "The input token count (2097153) exceeds the maximum number of tokens
         (504, "DEADLINE_EXCEEDED", RequestTimeoutError, True),
     ],
 )
-def test_s4_18_status(status, code, cls, retryable):
+def test_status(status, code, cls, retryable):
     error = parse_error(status, {}, body(status, code))
     assert (type(error), error.status, error.code, error.retryable) == (
         cls,
@@ -100,6 +101,7 @@ def test_s4_18_status(status, code, cls, retryable):
     assert str(error) == f"{status} {code}: No."
 
 
+@pytest.mark.row("S4-18")
 @joined(
     ("word", "status", "cls", "retryable"),
     [
@@ -113,7 +115,7 @@ def test_s4_18_status(status, code, cls, retryable):
         ("DEADLINE_EXCEEDED", 504, RequestTimeoutError, True),
     ],
 )
-def test_s4_18_the_word_counts_where_there_is_no_number(word, status, cls, retryable):
+def test_the_word_counts_where_there_is_no_number(word, status, cls, retryable):
     said = json.dumps({"error": {"status": word, "message": "No."}}).encode()
     with pytest.raises(APIError) as whole:
         parse_response(said)
@@ -129,7 +131,8 @@ def test_s4_18_the_word_counts_where_there_is_no_number(word, status, cls, retry
         )
 
 
-def test_s4_18_classes_by_what_to_do():
+@pytest.mark.row("S4-18")
+def test_classes_by_what_to_do():
     """A caller that knows `AuthError`, `RateLimitError`, `ContextLengthError` and `ServerError`
     catches their kinds.
     """
@@ -400,6 +403,7 @@ def test_the_call_carries_the_reader():
     assert isinstance(error, NotFoundError)
 
 
+@pytest.mark.row("U-133")
 @joined(
     ("word", "cls"),
     [
@@ -413,7 +417,7 @@ def test_the_call_carries_the_reader():
         ("INTERNAL", ServerError),
     ],
 )
-def test_u_133_each_status_word_has_its_class_inside_a_200(word, cls):
+def test_each_status_word_has_its_class_inside_a_200(word, cls):
     error = ChunkReader()
     error.feed(b'{"error":{"status":"' + word.encode() + b'","message":"No."}}')
     assert type(error.error) is cls

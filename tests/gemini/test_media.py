@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.test_chat import Door
+from tests.chat.test_chat import Door
 from wire import Chat
 from wire.neutral.messages import Media, MediaDelta, Message, TextDelta
 from wire.testing.emulator import Emulator

@@ -151,6 +151,7 @@ def assert_every_part_is_kept(reply: Reply) -> None:
 # --- parts ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S2-01", "S2-12", "S4-15")
 @joined(
     ("wire", "part"),
     [
@@ -242,13 +243,14 @@ def assert_every_part_is_kept(reply: Reply) -> None:
         ({"text": "B", "mood": {"calm": [1]}}, Text("B")),
     ],
 )
-def test_s2_01_s2_12_s4_15_every_part_has_its_neutral_one(wire, part):
+def test_every_part_has_its_neutral_one(wire, part):
     reply = reply_of(wire)
     assert reply.message.parts == (part,)
     assert_every_part_is_kept(reply)
 
 
-def test_s1_14_texts_are_joined_without_a_space_and_calls_keep_their_order():
+@pytest.mark.row("S1-14")
+def test_texts_are_joined_without_a_space_and_calls_keep_their_order():
     reply = reply_of({"text": "hello"}, call("b"), {"text": "world"}, call("a"))
     assert reply.text == "helloworld"
     assert [(each.name, each.id) for each in reply.tool_calls] == [
@@ -257,14 +259,16 @@ def test_s1_14_texts_are_joined_without_a_space_and_calls_keep_their_order():
     ]
 
 
-def test_s2_08_s4_15_ids_are_the_same_on_replay_and_differ_between_requests():
+@pytest.mark.row("S2-08", "S4-15")
+def test_ids_are_the_same_on_replay_and_differ_between_requests():
     answer = answered(call("read"), call("read"), call("read", id="own"))
     one, again, other = (parse_reply(answer, body=body).tool_calls for body in (b"1", b"1", b"2"))
     assert [each.id for each in one] == [each.id for each in again]
     assert len({each.id for each in (*one, *other)}) == 5  # those that Gemini gave stay as they are
 
 
-def test_s1_14_only_the_first_candidate_counts():
+@pytest.mark.row("S1-14")
+def test_only_the_first_candidate_counts():
     answer = parse_response(
         b'{"candidates":[{"index":1,"content":{"parts":[{"text":"Un."}]},'
         b'"finishReason":"MAX_TOKENS"},'
@@ -429,14 +433,16 @@ STOPS = {
 }
 
 
-def test_s2_27_the_table_has_every_reason():
+@pytest.mark.row("S2-27")
+def test_the_table_has_every_reason():
     assert sorted(STOPS) == sorted(each.value for each in FinishReason)
 
 
+@pytest.mark.row("S2-27", "S4-16", "U-60")
 @joined(
     ("raw", "reason"), [*STOPS.items(), ("TIRED", "other"), ("FINISH_REASON_UNSPECIFIED", "other")]
 )
-def test_s2_27_s4_16_u_60_reasons(raw, reason):
+def test_reasons(raw, reason):
     reply = reply_of({"text": "Hi"}, finish=raw, candidate={"finishMessage": "why"})
     assert reply.stop == Stop(reason, raw, "why")
     with_call = reply_of(call("tide"), finish=raw).stop.reason
@@ -467,7 +473,8 @@ def test_no_finish_is_never_an_end():
     assert reason_of(None, calls=True) == "other"
 
 
-def test_s1_14_a_blocked_prompt():
+@pytest.mark.row("S1-14")
+def test_a_blocked_prompt():
     body = (
         b'{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","blockReasonMessage":"no"},'
         b'"usageMetadata":{"promptTokenCount":9}}'
@@ -503,6 +510,7 @@ def test_a_filter_that_left_some_text_is_no_error():
 # --- usage ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S2-13", "S2-14", "S4-17", "U-64")
 @joined(
     ("usage", "counted"),
     [
@@ -555,11 +563,12 @@ def test_a_filter_that_left_some_text_is_no_error():
         ),
     ],
 )
-def test_s2_13_s2_14_s4_17_u_64_usage(usage, counted):
+def test_usage(usage, counted):
     assert reply_of({"text": "Hi"}, usageMetadata=usage).usage == counted
 
 
-def test_s2_14_the_last_usage_counts():
+@pytest.mark.row("S2-14")
+def test_the_last_usage_counts():
     assert read(STREAMS["usage-goes-down"])[1].usage == Usage(input=257, output=9, total=266)
     assert reply_of({"text": "Hi"}).usage is None
     assert usage_of(UsageMetadata(total_token_count=4)) == Usage(total=4)
@@ -568,8 +577,9 @@ def test_s2_14_the_last_usage_counts():
 # --- events ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S2-06", "U-77")
 @joined("name", STREAMS)
-def test_s2_06_u_77_events_say_what_the_fold_and_the_plain_call_say(name):
+def test_events_say_what_the_fold_and_the_plain_call_say(name):
     events, reply, reader = read(STREAMS[name])
     assert_events_say(events, reply)
     assert_every_part_is_kept(reply)
@@ -582,9 +592,10 @@ SAMPLE = Path(__file__).parents[1] / "fixtures" / "corpus" / "sample.jsonl"
 SHARED = Path(__file__).parents[3] / "shared" / "corpus" / "gemini.jsonl.gz"
 
 
+@pytest.mark.row("S2-06")
 @pytest.mark.sampled
 @pytest.mark.parametrize("path", [SAMPLE, SHARED], ids=["sample", "corpus"])
-def test_s2_06_recorded_answers(path):
+def test_recorded_answers(path):
     if not path.exists():
         pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
     seen = 0
@@ -606,7 +617,8 @@ def test_s2_06_recorded_answers(path):
     assert seen >= 5
 
 
-def test_s2_07_u_77_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
+@pytest.mark.row("S2-07", "U-77")
+def test_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
     reader = ChunkReader()
     [chunk] = reader.feed(
         sse(
@@ -628,7 +640,8 @@ def test_s2_07_u_77_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
     ]
 
 
-def test_s2_08_positions_count_over_the_whole_reply():
+@pytest.mark.row("S2-08")
+def test_positions_count_over_the_whole_reply():
     events = events_of(
         said(call("a"), call("b", id="b1")),
         said({"text": "x"}),
@@ -643,7 +656,8 @@ def test_s2_08_positions_count_over_the_whole_reply():
     ]
 
 
-def test_s2_13_u_150_thoughts_are_no_text():
+@pytest.mark.row("S2-13", "U-150")
+def test_thoughts_are_no_text():
     reply = read(STREAMS["thought-then-text"])[1]
     assert (reply.thought, reply.text) == ("Noon means twelve.", "High at twelve.")
     assert reply.message.parts == (
@@ -653,7 +667,8 @@ def test_s2_13_u_150_thoughts_are_no_text():
     )
 
 
-def test_s2_01_signatures_stay_with_their_parts():
+@pytest.mark.row("S2-01")
+def test_signatures_stay_with_their_parts():
     reply = read(STREAMS["signatures-everywhere"])[1]
     assert [getattr(part, "signature", None) for part in reply.message.parts] == [
         None,

@@ -22,7 +22,8 @@ from .neutral import HI, MODEL, PNG, TIDE, A, B, asked, config, contents, refuse
 # --- turns ----------------------------------------------------------------------------------------
 
 
-def test_s4_07_s4_08_texts():
+@pytest.mark.row("S4-07", "S4-08")
+def test_texts():
     """Several texts stay several parts."""
     assert contents(Message.user("a", "b"), Message.assistant("c"), Message.user("d")) == [
         user("a", "b"),
@@ -31,7 +32,8 @@ def test_s4_07_s4_08_texts():
     ]
 
 
-def test_s1_15_s2_10_turns_of_one_role_are_one_turn():
+@pytest.mark.row("S1-15", "S2-10")
+def test_turns_of_one_role_are_one_turn():
     assert contents(
         HI, Message.user("there"), Message.assistant("a"), Message.assistant("b"), HI
     ) == [
@@ -41,7 +43,8 @@ def test_s1_15_s2_10_turns_of_one_role_are_one_turn():
     ]
 
 
-def test_s2_20_s2_30_s4_06_s4_12_what_the_system_says():
+@pytest.mark.row("S2-20", "S2-30", "S4-06", "S4-12")
+def test_what_the_system_says():
     messages = (
         Message.system("b", "c"),
         HI,
@@ -59,7 +62,8 @@ def test_s2_20_s2_30_s4_06_s4_12_what_the_system_says():
     assert "systemInstruction" not in sent(system=" \n")
 
 
-def test_s0_04_s1_02_s2_02_s4_09_s4_10_calls_and_results():
+@pytest.mark.row("S0-04", "S1-02", "S2-02", "S4-09", "S4-10")
+def test_calls_and_results():
     """Only ids that Gemini gave are sent, so results must be in the order of their calls."""
     messages = (
         HI,
@@ -103,7 +107,8 @@ def test_s0_04_s1_02_s2_02_s4_09_s4_10_calls_and_results():
     ]
 
 
-def test_s4_11_a_result_answers_the_nearest_call_of_its_id():
+@pytest.mark.row("S4-11")
+def test_a_result_answers_the_nearest_call_of_its_id():
     first, second = ToolCall(id="1", name="tide"), ToolCall(id="1", name="moon")
     turns = (
         HI,
@@ -121,7 +126,8 @@ def test_s4_11_a_result_answers_the_nearest_call_of_its_id():
     assert names == ["tide", "moon"]
 
 
-def test_s2_09_the_name_of_a_result_is_that_of_its_call():
+@pytest.mark.row("S2-09")
+def test_the_name_of_a_result_is_that_of_its_call():
     assert contents(
         HI, Message.assistant(A), Message.tool_response(ToolResult("call_A", "another", "x"))
     )[-1]["parts"] == [{"functionResponse": {"name": "tide", "response": {"result": "x"}}}]
@@ -139,7 +145,8 @@ def test_results_with_a_pointer_in_them_go_as_text():
     )
 
 
-def test_s2_29_media_of_a_result_stand_inside_it():
+@pytest.mark.row("S2-29")
+def test_media_of_a_result_stand_inside_it():
     result = ToolResult("call_A", "tide", {"seen": 1}, media=(PNG, Media(url="gs://a/b.jpg")))
     messages = (HI, Message.assistant(A), Message.tool_response(result))
     assert contents(*messages)[-1]["parts"] == [
@@ -178,6 +185,7 @@ def test_s2_29_media_of_a_result_stand_inside_it():
 # --- media ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S2-28", "S3-31", "U-42")
 @joined(
     ("media", "part"),
     [
@@ -212,7 +220,7 @@ def test_s2_29_media_of_a_result_stand_inside_it():
         ),
     ],
 )
-def test_s2_28_s3_31_u_42_media(media, part):
+def test_media(media, part):
     assert contents(Message.user("What is it?", media))[0]["parts"][1] == part
 
 
@@ -231,6 +239,7 @@ def test_names_of_media_are_of_vertex():
     ]
 
 
+@pytest.mark.row("S2-28")
 @joined(
     "url",
     [
@@ -241,7 +250,7 @@ def test_names_of_media_are_of_vertex():
         "https://pdf",
     ],
 )
-def test_s2_28_a_type_that_nobody_knows_is_asked_for(url):
+def test_a_type_that_nobody_knows_is_asked_for(url):
     assert refused(HI, Message.user("See:", Media(url=url))) == [("messages[1].parts[1]", "G64")]
     result = ToolResult("call_A", "tide", "", media=(PNG, Media(url=url)))
     assert refused(HI, Message.assistant(A), Message.tool_response(result)) == [
@@ -252,7 +261,8 @@ def test_s2_28_a_type_that_nobody_knows_is_asked_for(url):
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def test_s0_01_s2_03_s2_15_s4_14_tools():
+@pytest.mark.row("S0-01", "S2-03", "S2-15", "S4-14")
+def test_tools():
     tools = (
         Tool("now"),
         Tool(
@@ -310,7 +320,8 @@ def test_the_remedy_for_a_recursive_schema_is_a_setting_of_the_request():
         assert sent(**settings, raw_schemas=True)
 
 
-def test_s0_01_raw_schemas_go_as_they_are():
+@pytest.mark.row("S0-01")
+def test_raw_schemas_go_as_they_are():
     tools = (Tool("now"), Tool("tide", "", TIDE, {"type": "object", "$id": "x"}))
     assert sent(tools=tools, raw_schemas=True)["tools"] == [
         {
@@ -327,6 +338,7 @@ def test_s0_01_raw_schemas_go_as_they_are():
     assert told(tools=tools, raw_schemas=True) == []
 
 
+@pytest.mark.row("S0-01")
 @joined("raw", [False, True])
 @joined(
     "parameters",
@@ -337,13 +349,14 @@ def test_s0_01_raw_schemas_go_as_they_are():
         {"$schema": "x", "title": "Now", "description": "None.", "properties": {}},
     ],
 )
-def test_s0_01_no_parameters_no_key(parameters, raw):
+def test_no_parameters_no_key(parameters, raw):
     assert sent(tools=(Tool("now", "", parameters),), raw_schemas=raw)["tools"] == [
         {"functionDeclarations": [{"name": "now"}]}
     ]
 
 
-def test_s0_02_parameters_without_a_type_are_an_object():
+@pytest.mark.row("S0-02")
+def test_parameters_without_a_type_are_an_object():
     tool = Tool("tide", "", {"properties": {"port": {"type": "string"}}})
     [converted], [raw] = (sent(tools=(tool,), raw_schemas=raw)["tools"] for raw in (False, True))
     assert converted["functionDeclarations"][0]["parameters"] == {
@@ -360,6 +373,7 @@ def test_s0_02_parameters_without_a_type_are_an_object():
     assert "type" not in tool.parameters
 
 
+@pytest.mark.row("S2-16", "S3-23", "U-107")
 @joined(
     ("choice", "calling"),
     [
@@ -370,19 +384,21 @@ def test_s0_02_parameters_without_a_type_are_an_object():
         (("tide", "now"), {"mode": "ANY", "allowedFunctionNames": ["tide", "now"]}),
     ],
 )
-def test_s2_16_s3_23_u_107_tool_choice(choice, calling):
+def test_tool_choice(choice, calling):
     assert sent(tools=(Tool("tide", "", TIDE), Tool("now")), tool_choice=choice)["toolConfig"] == {
         "functionCallingConfig": calling
     }
 
 
-def test_s2_16_no_choice_is_not_sent():
+@pytest.mark.row("S2-16")
+def test_no_choice_is_not_sent():
     for choice in (None, ()):
         assert "toolConfig" not in sent(tools=(Tool("now"),), tool_choice=choice)
     assert refused(tool_choice="auto") == [("toolConfig.functionCallingConfig", "G31")]
 
 
-def test_s1_17_search():
+@pytest.mark.row("S1-17")
+def test_search():
     search = {"googleSearch": {}}
     assert sent(search_grounding=True) == {"contents": [user("Hi")], "tools": [search]}
     both = {"tools": (Tool("now"),), "search_grounding": True}
@@ -449,6 +465,7 @@ BUDGETS = {
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
+@pytest.mark.row("S2-04", "S2-23", "S3-22", "U-149")
 @joined(
     ("model", "effort", "value"),
     [
@@ -457,7 +474,7 @@ EFFORTS = ("none", "minimal", "low", "medium", "high")
         for e, v in zip(EFFORTS, row, strict=True)
     ],
 )
-def test_s2_04_s2_23_s3_22_u_149_effort(model, effort, value):
+def test_effort(model, effort, value):
     key = "thinkingBudget" if isinstance(value, int) else "thinkingLevel"
     shown = {} if effort == "none" else {"includeThoughts": True}
     assert config(effort=effort, model=model) == {"thinkingConfig": {**shown, key: value}}
@@ -467,7 +484,8 @@ def test_s2_04_s2_23_s3_22_u_149_effort(model, effort, value):
     )
 
 
-def test_s2_23_other_efforts():
+@pytest.mark.row("S2-23")
+def test_other_efforts():
     assert config(effort="xhigh") == {
         "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "XHIGH"}
     }
@@ -487,7 +505,8 @@ def test_s2_23_other_efforts():
     assert told(effort="none", model="gemini-2.0-flash") == [gone]
 
 
-def test_s2_22_u_55_output():
+@pytest.mark.row("S2-22", "U-55")
+def test_output():
     schema = {
         "type": "object",
         "properties": {"m": {"type": ["number", "null"]}},
@@ -574,6 +593,7 @@ def test_a_request_that_names_a_cached_content_leaves_out_what_the_cache_has():
 # --- errors ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-13", "S4-09", "S4-11")
 @joined(
     ("messages", "found"),
     [
@@ -600,7 +620,7 @@ def test_a_request_that_names_a_cached_content_leaves_out_what_the_cache_has():
         ),
     ],
 )
-def test_s4_13_s4_09_s4_11_u_refused_histories(messages, found):
+def test_u_refused_histories(messages, found):
     with pytest.raises(HistoryError) as error:
         gemini.stream_call(Request(messages=messages), MODEL)
     assert [(each.path, each.rule) for each in error.value.violations] == found
@@ -616,7 +636,8 @@ def test_the_name_of_the_tool_stands_in_the_error():
         gemini.stream_call(Request(messages=messages), MODEL)
 
 
-def test_s0_04_a_result_that_json_cannot_say():
+@pytest.mark.row("S0-04")
+def test_a_result_that_json_cannot_say():
     assert refused(HI, Message.assistant(A), Message.tool_result(A, {"x": object()})) == [
         ("messages[2].parts[0].content.x", "")
     ]
@@ -641,8 +662,9 @@ def test_rules_of_a_host_are_asked_where_the_host_is_known():
     assert contents(Message.user("")) == [user("")]
 
 
+@pytest.mark.row("S2-19")
 @joined("model", ["", "  ", "a b", "../x", None])
-def test_s2_19_names_of_models(model):
+def test_names_of_models(model):
     with pytest.raises(ConfigurationError, match="model"):
         gemini.stream_call(asked(), model)
 
@@ -697,7 +719,8 @@ def test_snapshot(name, snapshot):
     } == snapshot
 
 
-def test_s2_03_strict_of_a_tool_is_reported():
+@pytest.mark.row("S2-03")
+def test_strict_of_a_tool_is_reported():
     for raw in (False, True):
         request = Request(
             messages=(HI,), tools=(Tool("f", strict=True), Tool("g")), raw_schemas=raw

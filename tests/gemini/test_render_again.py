@@ -68,13 +68,14 @@ def stored(message: Message) -> Message:
     return pickle.loads(pickle.dumps(message))
 
 
+@pytest.mark.row("S2-01")
 @joined(
     "through",
     [lambda message: message, stored, copy.deepcopy],
     ids=["as it is", "pickled", "copied"],
 )
 @joined("model", [MODEL, f"models/{MODEL}"])
-def test_s2_01_what_the_model_said_goes_back_byte_for_byte(through, model):
+def test_what_the_model_said_goes_back_byte_for_byte(through, model):
     said = through(received(model=model))
     body = gemini.stream_call(asked(HI, said, results(said)), model).body
     assert body.startswith(
@@ -97,9 +98,10 @@ WHOLE = {
 }
 
 
+@pytest.mark.row("S2-01", "S2-17")
 @joined("name", sorted(WHOLE))
 @joined("through", [lambda message: message, stored], ids=["as it is", "pickled"])
-def test_s2_01_s2_17_streams_go_back_byte_for_byte(name, through):
+def test_streams_go_back_byte_for_byte(name, through):
     said = through(received(STREAMS[name]))
     asks = results(said) if said.tool_calls else Message.user("And now?")
     # a model that asks for no signatures gets nothing added
@@ -110,7 +112,7 @@ def test_s2_01_s2_17_streams_go_back_byte_for_byte(name, through):
     assert again.contents[1].raw == own.origin.raw
 
 
-def test_f_11_ids_that_gemini_gave_go_back_with_their_results():
+def test_ids_that_gemini_gave_go_back_with_their_results():
     said = received(
         answer_with(
             {"functionCall": {"name": "a", "id": "g1"}, "thoughtSignature": SIGNATURE},
@@ -285,7 +287,7 @@ def test_a_neutral_request_pairs_its_results_once(monkeypatch):
 # --- other models ---------------------------------------------------------------------------------
 
 
-def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
+def test_calls_of_another_model_get_the_placeholder_and_no_signature():
     said = received(
         answer_with(
             {"text": "Hm.", "thought": True},
@@ -326,7 +328,7 @@ def test_f_03_calls_of_another_model_get_the_placeholder_and_no_signature():
     st.booleans(),
     st.sampled_from(["gemini-3.1-pro-preview", "gemini-3.5-flash", "gemini-3.8-flash"]),
 )
-def test_d_07_f_03_each_step_of_every_turn_is_signed(
+def test_each_step_of_every_turn_is_signed(
     steps_of_turns: list[list[bool]], goes_on: bool, model: str
 ):
     """Steps of this model (True) and of another vendor, in several turns."""
@@ -357,7 +359,8 @@ def test_d_07_f_03_each_step_of_every_turn_is_signed(
     assert [each for each in gemini.check(rendered, model) if each.rule in ("G24", "G27")] == []
 
 
-def test_s0_03_one_history_goes_to_either_vendor_and_back():
+@pytest.mark.row("S0-03")
+def test_one_history_goes_to_either_vendor_and_back():
     gemini_said = received(
         answer_with(
             {
@@ -431,7 +434,8 @@ def test_what_was_made_here_keeps_what_it_says():
     ]
 
 
-def test_g28_names_of_other_vendors_are_mapped_with_their_results():
+@pytest.mark.row("G28")
+def test_names_of_other_vendors_are_mapped_with_their_results():
     calls = [
         ToolCall(id=str(number), name=name)
         for number, name in enumerate(
@@ -468,7 +472,8 @@ def test_names_that_gemini_gave_stay():
 # --- the calls ------------------------------------------------------------------------------------
 
 
-def test_s2_06_s2_19_both_calls_send_one_body():
+@pytest.mark.row("S2-06", "S2-19")
+def test_both_calls_send_one_body():
     request = asked(HI, system="Be brief.", effort="low", tools=(Tool("tide", "", TIDE),))
     streamed, plain = gemini.stream_call(request, f"models/{MODEL}"), gemini.call(request, MODEL)
     assert streamed.body == plain.body
@@ -509,7 +514,8 @@ def test_replies_remember_who_was_asked_and_what_was_told():
     assert render_request(asked(*said), MODEL).contents[1].raw is None
 
 
-def test_s1_14_a_blocked_answer_is_an_error_of_both_calls():
+@pytest.mark.row("S1-14")
+def test_a_blocked_answer_is_an_error_of_both_calls():
     body = b'{"promptFeedback":{"blockReason":"SAFETY"}}'
     with pytest.raises(BlockedError) as blocked:
         gemini.call(asked(), MODEL).parse(body)
@@ -573,9 +579,10 @@ def conversation(dice: random.Random) -> tuple[Message, ...]:
     return tuple(messages[:-1])
 
 
+@pytest.mark.row("S0-04", "S2-02", "S2-11")
 @pytest.mark.sampled
 @joined("seed", sample(range(150), 3))
-def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed):
+def test_any_history_is_sent_in_order_and_twice_the_same(seed):
     messages = conversation(random.Random(seed))
     before = pickle.dumps(messages)
     for model in (MODEL, "gemini-2.5-flash", "gemini-3.8-flash"):
@@ -609,7 +616,8 @@ def test_s0_04_s2_02_s2_11_any_history_is_sent_in_order_and_twice_the_same(seed)
     assert pickle.dumps(messages) == before
 
 
-def test_s2_02_results_reach_their_calls_whatever_their_order():
+@pytest.mark.row("S2-02")
+def test_results_reach_their_calls_whatever_their_order():
     """Two calls with one name and no ids are paired by position."""
     for seed in range(20):
         dice = random.Random(seed)

@@ -32,8 +32,9 @@ def test_snapshot(name, snapshot):
     } == snapshot
 
 
+@pytest.mark.row("S2-32")
 @joined("name", CONVERSATIONS)
-def test_s2_32_both_transports_send_one_body(name):
+def test_both_transports_send_one_body(name):
     request = CONVERSATIONS[name]()
     streamed = gemini.stream_generate_content(MODEL, request)
     assert streamed.body == gemini.generate_content(MODEL, request).body

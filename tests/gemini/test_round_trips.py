@@ -111,8 +111,9 @@ HI = Message.user("Hi")
 USAGE = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_non_streaming_round_trip_and_payload_shape(style: str) -> None:
+def test_non_streaming_round_trip_and_payload_shape(style: str) -> None:
     server = Server(said({"text": "Hello."}, usageMetadata=USAGE))
     reply = asked(style, server, HI, system="Be brief.", max_tokens=9, temperature=0, tools=[SHELL])
     assert (reply.text, reply.stop.reason, reply.stop.raw) == ("Hello.", "end", "STOP")
@@ -145,8 +146,9 @@ def test_s2_32_non_streaming_round_trip_and_payload_shape(style: str) -> None:
     ]
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_non_streaming_includes_output_schema_and_thinking_level(style: str) -> None:
+def test_non_streaming_includes_output_schema_and_thinking_level(style: str) -> None:
     schema = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
     server = Server(said({"text": '{"ok": true}'}))
     reply = asked(style, server, HI, output=schema, effort="low")
@@ -161,8 +163,9 @@ def test_s2_32_non_streaming_includes_output_schema_and_thinking_level(style: st
     assert config["thinkingConfig"]["thinkingLevel"].upper() == "LOW"
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_streaming_sse_round_trip(style: str) -> None:
+def test_streaming_sse_round_trip(style: str) -> None:
     chunks = [
         said({"text": "Let me see.", "thought": True}, finish=None),
         said({"text": "Hel"}, finish=None),
@@ -180,8 +183,9 @@ def test_s2_32_streaming_sse_round_trip(style: str) -> None:
     assert server.bodies[0] == server.bodies[1]
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_non_streaming_emits_function_call(style: str) -> None:
+def test_non_streaming_emits_function_call(style: str) -> None:
     reply = asked(style, Server(said(call("ls", SIGNED, "fc-1"))), HI, tools=[SHELL])
     [made] = reply.tool_calls
     assert (made.id, made.name, made.arguments, made.signature) == (
@@ -193,8 +197,9 @@ def test_s2_32_non_streaming_emits_function_call(style: str) -> None:
     assert reply.stop.reason == "tool_calls"
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_streaming_flushes_text_before_tool_call(style: str) -> None:
+def test_streaming_flushes_text_before_tool_call(style: str) -> None:
     chunks = [
         said({"text": "I "}, finish=None),
         said({"text": "look."}, finish=None),
@@ -213,8 +218,9 @@ def test_s2_32_streaming_flushes_text_before_tool_call(style: str) -> None:
     assert reply.text == "I look."
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_streaming_handles_text_and_function_call_in_same_chunk(style: str) -> None:
+def test_streaming_handles_text_and_function_call_in_same_chunk(style: str) -> None:
     chunks = [said({"text": "I look."}, call("ls", SIGNED), {"text": "Wait."})]
     events, reply = streamed(style, Server(chunks), HI, tools=[SHELL])
     [made] = reply.tool_calls
@@ -238,8 +244,9 @@ RICH = {
 }
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_non_streaming_emits_multiple_function_calls_with_rich_arguments(style: str) -> None:
+def test_non_streaming_emits_multiple_function_calls_with_rich_arguments(style: str) -> None:
     answer = said({"functionCall": RICH, "thoughtSignature": SIGNED}, call("ls"), call("ls"))
     reply = asked(style, Server(answer), HI, tools=[SHELL])
     assert commands(reply) == [
@@ -251,8 +258,9 @@ def test_s2_32_non_streaming_emits_multiple_function_calls_with_rich_arguments(s
     assert [made.signature for made in reply.tool_calls] == [SIGNED, "", ""]
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_streaming_emits_exec_function_call_with_error_details(style: str) -> None:
+def test_streaming_emits_exec_function_call_with_error_details(style: str) -> None:
     """A call, then an error object in the stream: the call is in the partial, the error typed."""
     error = {"error": {"code": 500, "message": "exec failed", "status": "INTERNAL"}}
     server = Server([said({"text": "I look."}, call("ls", SIGNED), finish=None), error])
@@ -272,8 +280,9 @@ def results(reply: Reply, *contents: Any, errors: Sequence[bool] = ()) -> Messag
     return Message.tool_response(*(message.tool_results for message in made))
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_payload_includes_tool_outputs_in_followup_turn(style: str) -> None:
+def test_payload_includes_tool_outputs_in_followup_turn(style: str) -> None:
     first = said(call("ls", SIGNED, "fc-1"))
     server = Server(first, said({"text": "Done."}))
     reply = asked(style, server, HI, tools=[SHELL])
@@ -297,8 +306,9 @@ def test_s2_32_payload_includes_tool_outputs_in_followup_turn(style: str) -> Non
     ]
 
 
+@pytest.mark.row("S2-32")
 @pytest.mark.parametrize("style", STYLES)
-def test_s2_32_history_mapping_parallel_calls_and_outputs(style: str) -> None:
+def test_history_mapping_parallel_calls_and_outputs(style: str) -> None:
     first = said({"text": "I look."}, call("ls", SIGNED), call("pwd"))
     server = Server(first, said(call("cat", SIGNED)), said({"text": "Done."}))
     one = asked(style, server, HI, tools=[SHELL])

@@ -8,6 +8,7 @@ import json
 import pickle
 
 import msgspec
+import pytest
 
 from tests.joined import joined
 from wire.core.provider import Provider
@@ -125,6 +126,7 @@ def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
     assert CHECKED - {case.rule for case in MISSES.values()} <= {"G4", "G42", "G86"}
 
 
+@pytest.mark.row("G86")
 @joined(
     ("model", "host", "severity", "words"),
     [
@@ -145,7 +147,7 @@ def test_every_rule_that_is_checked_is_hit_and_missed() -> None:
         ("my-embedding-model", "gemini", "", ""),
     ],
 )
-def test_g86_models_that_do_not_answer(model: str, host: str, severity: str, words: str) -> None:
+def test_models_that_do_not_answer(model: str, host: str, severity: str, words: str) -> None:
     body = json.dumps(said()).encode()
     found = [each for each in check(body, model, host) if each.rule == "G86"]
     assert [(each.path, each.severity, each.status, each.code) for each in found] == (

@@ -819,11 +819,12 @@ CASES: list[tuple[str, Any, dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.row("S2-21")
 @joined(
     ("source", "expected", "expected_notes"),
     [pytest.param(*case[1:], id=case[0]) for case in CASES],
 )
-def test_s2_21_table(source: Any, expected: dict[str, Any], expected_notes: list[str]) -> None:
+def test_table(source: Any, expected: dict[str, Any], expected_notes: list[str]) -> None:
     before = copy.deepcopy(source)
     built = schema(source)
     assert json.loads(encode(built)) == expected
@@ -1031,8 +1032,9 @@ ERRORS: list[tuple[str, Any, str, str]] = [
 ]
 
 
+@pytest.mark.row("S2-21")
 @joined(("source", "path", "message"), [pytest.param(*case[1:], id=case[0]) for case in ERRORS])
-def test_s2_21_errors(source: Any, path: str, message: str) -> None:
+def test_errors(source: Any, path: str, message: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema(source)
     (violation,) = caught.value.violations

@@ -462,13 +462,15 @@ def test_every_prefix_is_a_prefix(name):
 # --- errors ---------------------------------------------------------------------------------------
 
 
-def test_s2_24_error_in_a_stream_says_all_that_it_knows():
+@pytest.mark.row("S2-24")
+def test_error_in_a_stream_says_all_that_it_knows():
     error = read(STREAMS["error-event"])[0].error
     assert (error.message, error.retryable, error.retry_after) == ("Slow down.", True, 7.0)
     assert error.details[0].retry_delay == "7s"
     assert b'"RESOURCE_EXHAUSTED"' in error.raw
 
 
+@pytest.mark.row("S2-26")
 @joined(
     ("name", "message", "retryable"),
     [
@@ -478,11 +480,12 @@ def test_s2_24_error_in_a_stream_says_all_that_it_knows():
         ("error-bare", "The model is overloaded. Please try again later.", True),
     ],
 )
-def test_s2_26_message(name, message, retryable):
+def test_message(name, message, retryable):
     error = read(STREAMS[name])[0].error
     assert (error.message, error.retryable) == (message, retryable)
 
 
+@pytest.mark.row("S2-25")
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -491,7 +494,7 @@ def test_s2_26_message(name, message, retryable):
         ("wrong-shape", '"candidates":"none"'),
     ],
 )
-def test_s2_25_what_cannot_be_read_is_shown(name, shown):
+def test_what_cannot_be_read_is_shown(name, shown):
     error = read(STREAMS[name])[0].error
     assert shown in error.message
     assert "\n" not in error.message

@@ -48,7 +48,8 @@ def test_every_form_gives_the_same(definition):
     assert notes(built) == ()
 
 
-def test_s1_12_s3_06_one_tool_holds_all_declarations_and_builtins_follow():
+@pytest.mark.row("S1-12", "S3-06")
+def test_one_tool_holds_all_declarations_and_builtins_follow():
     """F-10: one Tool with all declarations, in order. A Tool with declarations and a built-in tool
     is split.
     """
@@ -104,7 +105,8 @@ def test_parameters_without_a_type_are_an_object():
     )
 
 
-def test_s2_03_keywords_go_and_names_of_properties_stay():
+@pytest.mark.row("S2-03")
+def test_keywords_go_and_names_of_properties_stay():
     """A property called `strict` or `additionalProperties` stays, and so do these words in
     `required` and among values.
     """
@@ -157,7 +159,8 @@ def test_s2_03_keywords_go_and_names_of_properties_stay():
     ]
 
 
-def test_s3_06_json_schema_is_sent_as_it_is():
+@pytest.mark.row("S3-06")
+def test_json_schema_is_sent_as_it_is():
     raw = {**PORT, "additionalProperties": False, "title": None}
     declared = FunctionDeclaration(
         name="f", parameters_json_schema=raw, response_json_schema={"type": "object", "$id": "x"}
@@ -280,6 +283,7 @@ def test_schema_with_notes_keeps_them():
     assert notes(function_declaration("f", parameters=lowered)) == notes(lowered)
 
 
+@pytest.mark.row("S2-15")
 @joined(
     ("definition", "built"),
     [
@@ -293,7 +297,7 @@ def test_schema_with_notes_keeps_them():
         ),
     ],
 )
-def test_s2_15_built_in_tools_are_mapped(definition, built):
+def test_built_in_tools_are_mapped(definition, built):
     before = copy.deepcopy(definition)
     assert tools(definition, {"name": "d"}) == [
         Tool(function_declarations=[FunctionDeclaration(name="d")]),
@@ -302,6 +306,7 @@ def test_s2_15_built_in_tools_are_mapped(definition, built):
     assert definition == before
 
 
+@pytest.mark.row("S2-15")
 @joined(
     ("definition", "said"),
     [
@@ -318,13 +323,14 @@ def test_s2_15_built_in_tools_are_mapped(definition, built):
         ("google_search", "tools[1]: expected a FunctionDeclaration, a Tool or a mapping, not str"),
     ],
 )
-def test_s2_15_what_is_no_tool_is_refused(definition, said):
+def test_what_is_no_tool_is_refused(definition, said):
     """And not dropped, nor sent as a function without parameters."""
     with pytest.raises(RuleError) as refused:
         tools({"name": "f"}, definition)
     assert str(refused.value).startswith(said)
 
 
+@pytest.mark.row("S4-14")
 @joined(
     ("kind", "sent"),
     [
@@ -336,7 +342,7 @@ def test_s2_15_what_is_no_tool_is_refused(definition, said):
         ("array", "ARRAY"),
     ],
 )
-def test_s4_14_every_type_at_every_depth(kind, sent):
+def test_every_type_at_every_depth(kind, sent):
     items = {"items": {"type": "string", "enum": ["a", "b"]}} if kind == "array" else {}
     member = {"type": kind, "description": f"One {kind}.", **items}
     declared = function_declaration(
@@ -370,6 +376,7 @@ def test_s4_14_every_type_at_every_depth(kind, sent):
     }
 
 
+@pytest.mark.row("S4-14", "S3-06")
 @pytest.mark.parametrize(
     ("parameters", "place"),
     [
@@ -380,7 +387,7 @@ def test_s4_14_every_type_at_every_depth(kind, sent):
         (["a"], "parameters"),
     ],
 )
-def test_s4_14_s3_06_a_schema_that_cannot_be_sent_is_an_error(parameters, place):
+def test_a_schema_that_cannot_be_sent_is_an_error(parameters, place):
     """Its tool is neither skipped nor sent without parameters."""
     for define in (
         lambda: function_declaration("f", "", parameters),

@@ -24,6 +24,7 @@ def found(*messages: Message) -> list[tuple[str, str]]:
     return [(violation.rule, violation.path) for violation in check(messages)]
 
 
+@pytest.mark.row("S0-06")
 @joined(
     "messages",
     [
@@ -59,7 +60,7 @@ def found(*messages: Message) -> list[tuple[str, str]]:
         [HI, Message.user(Media(url="gs://a/b"), Other("input_audio")), Message.system("x")],
     ],
 )
-def test_s0_06_what_can_be_sent_breaks_no_rule(messages):
+def test_what_can_be_sent_breaks_no_rule(messages):
     assert check(messages) == []
 
 
@@ -69,7 +70,8 @@ def test_500_random_conversations_break_no_rule():
         assert check(conversation(random.Random(seed))) == [], seed
 
 
-def test_h1_the_user_has_the_first_word():
+@pytest.mark.row("H1")
+def test_the_user_has_the_first_word():
     assert found() == [("H1", "messages")]
     assert found(Message.system("Be brief.")) == [("H1", "messages")]
     assert found(Message.system("Be brief."), Message.assistant("Hello."), HI) == [
@@ -81,7 +83,8 @@ def test_h1_the_user_has_the_first_word():
     ]
 
 
-def test_s4_13_h2_the_assistant_has_not_the_last_word():
+@pytest.mark.row("S4-13", "H2")
+def test_the_assistant_has_not_the_last_word():
     assert found(HI, Message.assistant("Hello.")) == [("H2", "messages[1]")]
     assert found(HI, Message.assistant("Hello."), Message.system("Be brief.")) == [
         ("H2", "messages[1]")
@@ -89,7 +92,8 @@ def test_s4_13_h2_the_assistant_has_not_the_last_word():
     assert found(HI, Message.assistant("Hello."), WELL) == []
 
 
-def test_s1_45_h3_every_call_has_its_result():
+@pytest.mark.row("S1-45", "H3")
+def test_every_call_has_its_result():
     assert found(HI, Message.assistant(A), WELL) == [("H3", "messages[1].parts[0]")]
     assert found(HI, Message.assistant("I look.", A, B), Message.tool_response(A_DONE), WELL) == [
         ("H3", "messages[1].parts[2]")
@@ -103,7 +107,8 @@ def test_s1_45_h3_every_call_has_its_result():
     assert violation.message == "the call of search (a) has no result in the messages after it"
 
 
-def test_h3_something_between_a_call_and_its_result():
+@pytest.mark.row("H3")
+def test_something_between_a_call_and_its_result():
     for between in (WELL, Message.assistant("Wait.")):
         assert found(HI, Message.assistant(A), between, Message.tool_response(A_DONE)) == [
             ("H3", "messages[1].parts[0]"),
@@ -111,7 +116,8 @@ def test_h3_something_between_a_call_and_its_result():
         ]
 
 
-def test_h4_a_result_answers_a_call_of_the_turn_before():
+@pytest.mark.row("H4")
+def test_a_result_answers_a_call_of_the_turn_before():
     assert found(HI, Message.tool_response(A_DONE)) == [("H4", "messages[1].parts[0]")]
     assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, B_DONE)) == [
         ("H4", "messages[2].parts[1]")
@@ -126,7 +132,8 @@ def test_h4_a_result_answers_a_call_of_the_turn_before():
     assert found(*late) == [("H4", "messages[4].parts[1]")]
 
 
-def test_h5_a_call_is_answered_once():
+@pytest.mark.row("H5")
+def test_a_call_is_answered_once():
     assert found(HI, Message.assistant(A), Message.tool_response(A_DONE, A_DONE)) == [
         ("H5", "messages[2].parts[1]")
     ]
@@ -135,7 +142,8 @@ def test_h5_a_call_is_answered_once():
     ) == [("H5", "messages[3].parts[0]")]
 
 
-def test_h6_two_calls_of_one_turn_have_two_ids():
+@pytest.mark.row("H6")
+def test_two_calls_of_one_turn_have_two_ids():
     assert found(HI, Message.assistant(A, A), Message.tool_response(A_DONE, A_DONE)) == [
         ("H6", "messages[1].parts[1]")
     ]
@@ -145,6 +153,7 @@ def test_h6_two_calls_of_one_turn_have_two_ids():
     ]
 
 
+@pytest.mark.row("H7")
 @joined(
     ("role", "part"),
     [
@@ -160,7 +169,7 @@ def test_h6_two_calls_of_one_turn_have_two_ids():
         ],
     ],
 )
-def test_h7_a_part_where_it_cannot_be(role, part):
+def test_a_part_where_it_cannot_be(role, part):
     messages = {
         "system": [Message.system("x", part), HI],
         "user": [Message.user("x", part)],
@@ -171,7 +180,8 @@ def test_h7_a_part_where_it_cannot_be(role, part):
     assert found(*messages) == [("H7", f"messages[{place}].parts[1]")]
 
 
-def test_h8_a_message_has_parts():
+@pytest.mark.row("H8")
+def test_a_message_has_parts():
     assert found(HI, Message.assistant(), WELL) == [("H8", "messages[1]")]
     assert found(HI, Message.assistant(A), Message.user(), Message.tool_response(A_DONE)) == [
         ("H3", "messages[1].parts[0]"),

@@ -50,6 +50,7 @@ TOGETHER = [HI, asks(A, B), gives("a", "b")]
 LINEAR = [HI, asks(A), gives("a"), asks(B), gives("b")]
 
 
+@pytest.mark.row("S2-02")
 @joined("wire", BODIES)
 @joined(
     "messages",
@@ -61,12 +62,13 @@ LINEAR = [HI, asks(A), gives("a"), asks(B), gives("b")]
         [HI, asks(A), gives("a"), asks(B), gives("b")],
     ],
 )
-def test_s2_02_calls_of_one_response_are_one_message(wire: str, messages: list[Message]) -> None:
+def test_calls_of_one_response_are_one_message(wire: str, messages: list[Message]) -> None:
     assert check(messages) == []
     assert body(wire, messages) == body(wire, TOGETHER)
 
 
-def test_s2_02_the_signature_of_the_response_stands_on_its_first_call() -> None:
+@pytest.mark.row("S2-02")
+def test_the_signature_of_the_response_stands_on_its_first_call() -> None:
     signed = msgspec.structs.replace(A, signature=gemini.PLACEHOLDER)
     contents = body("gemini", [HI, asks(signed), gives("a"), asks(B), gives("b")])["contents"]
     assert [content["role"] for content in contents] == ["user", "model", "user"]
@@ -132,8 +134,9 @@ def test_the_response_is_saved() -> None:
     assert load_session(dump_session(LINEAR)).messages == tuple(LINEAR)
 
 
+@pytest.mark.row("S2-02")
 @given(st.data(), st.integers(1, 4), st.sampled_from(sorted(BODIES)))
-def test_s2_02_any_order_of_calls_and_results_gives_the_same_body(
+def test_any_order_of_calls_and_results_gives_the_same_body(
     data: st.DataObject, count: int, wire: str
 ) -> None:
     """Every result stands somewhere after its call; calls keep their order."""

@@ -42,6 +42,7 @@ def same(messages: list[Message], others: list[Message]) -> bool:
 # --- messages -------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S1-42", "S0-07")
 @joined(
     ("limit", "kept"),
     [
@@ -53,13 +54,14 @@ def same(messages: list[Message], others: list[Message]) -> bool:
         (None, ONE + TWO + THREE),
     ],
 )
-def test_s1_42_s0_07_whole_oldest_turns_are_dropped(limit, kept):
+def test_whole_oldest_turns_are_dropped(limit, kept):
     pruned = prune(ONE + TWO + THREE, limit)
     assert same(pruned, kept)
     assert bool(pruned.notes) == (len(kept) < 9)
 
 
-def test_s1_40_the_limits_are_50_messages_and_100_000_tokens():
+@pytest.mark.row("S1-40")
+def test_the_limits_are_50_messages_and_100_000_tokens():
     assert len(prune([Message.user("Hi")] * 60)) == 50
     assert len(prune([Message.user("a" * 40_000)] * 20, None)) == 10
     assert len(prune([Message.user("a" * 40_000)] * 20)) == 10
@@ -84,8 +86,9 @@ def test_messages_of_the_system_stay_where_they_are_and_count():
     assert same(prune([SYSTEM, *ONE, LATER, *TWO, *THREE], 6), [SYSTEM, LATER, *THREE])
 
 
+@pytest.mark.row("S1-43")
 @pytest.mark.parametrize("limit", [1, 2])
-def test_s1_43_the_current_turn_stays_whole(limit):
+def test_the_current_turn_stays_whole(limit):
     pruned = prune([SYSTEM, *ONE, *TWO, *THREE], limit)
     assert same(pruned, [SYSTEM, *THREE])
     assert told(pruned)[1:] == [
@@ -117,7 +120,8 @@ def test_nobody_knows_a_turn_where_the_user_said_nothing():
 # --- tokens ---------------------------------------------------------------------------------------
 
 
-def test_s1_43_turns_are_dropped_until_the_tokens_fit():
+@pytest.mark.row("S1-43")
+def test_turns_are_dropped_until_the_tokens_fit():
     said = ONE + TWO + THREE
     whole, later, last = (sum(map(estimate_tokens, turns)) for turns in (said, TWO + THREE, THREE))
     assert same(prune(said, None, whole), said)
@@ -130,7 +134,8 @@ def test_s1_43_turns_are_dropped_until_the_tokens_fit():
     )
 
 
-def test_s1_44_the_estimator_is_the_callers():
+@pytest.mark.row("S1-44")
+def test_the_estimator_is_the_callers():
     asked = []
 
     def ten(message: Message) -> int:
@@ -151,7 +156,8 @@ def test_the_system_counts_in_tokens():
 # --- the first instruction ------------------------------------------------------------------------
 
 
-def test_s4_26_the_first_instruction_is_kept():
+@pytest.mark.row("S4-26")
+def test_the_first_instruction_is_kept():
     pruned = prune([SYSTEM, *ONE, *TWO, *THREE], 7, keep_first=True)
     assert same(pruned, [SYSTEM, ONE[0], *TWO, *THREE])
     assert told(pruned) == [
@@ -168,7 +174,8 @@ def test_s4_26_the_first_instruction_is_kept():
     ]
 
 
-def test_s4_26_the_first_instruction_goes_if_there_is_no_room_for_it():
+@pytest.mark.row("S4-26")
+def test_the_first_instruction_goes_if_there_is_no_room_for_it():
     assert same(prune(ONE + TWO + THREE, 3, keep_first=True), THREE)
     assert same(
         prune(
@@ -268,10 +275,11 @@ def without_its_oldest_turn(said: list[Message]) -> list[Message]:
     )
 
 
+@pytest.mark.row("S0-06", "S0-07", "S1-42", "S1-43")
 @pytest.mark.sampled
 @in_parts
 @pytest.mark.parametrize("keep_first", [False, True])
-def test_s0_06_s0_07_s1_42_s1_43_random_conversations_at_every_limit(keep_first, begin):
+def test_random_conversations_at_every_limit(keep_first, begin):
     for seed in sample(range(begin, begin + PART, 4 if keep_first else 1), 3):
         case = Case(seed)
         sent = set()
@@ -301,8 +309,9 @@ def test_s0_06_s0_07_s1_42_s1_43_random_conversations_at_every_limit(keep_first,
                 assert gemini.check(request, model) == [], (*at, model)
 
 
+@pytest.mark.row("S1-43")
 @in_parts
-def test_s1_43_no_turn_is_dropped_that_fits(begin):
+def test_no_turn_is_dropped_that_fits(begin):
     for seed in range(begin, begin + PART):
         case = Case(seed)
         for limit in case.limits:
@@ -314,8 +323,9 @@ def test_s1_43_no_turn_is_dropped_that_fits(begin):
             assert same(case.prune(case.said, limit), left), (seed, limit)
 
 
+@pytest.mark.row("S4-26")
 @in_parts
-def test_s4_26_the_first_instruction_is_there_wherever_it_fits(begin):
+def test_the_first_instruction_is_there_wherever_it_fits(begin):
     for seed in range(begin, begin + PART):
         case = Case(seed)
         wanted = set(map(id, (case.first, *case.current)))

@@ -54,7 +54,8 @@ def test_nothing_stays_nothing():
     assert repair([]) == []
 
 
-def test_s1_46_s1_47_an_open_call_is_answered_with_an_error():
+@pytest.mark.row("S1-46", "S1-47")
+def test_an_open_call_is_answered_with_an_error():
     mended = repair([HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL])
     assert mended == [
         HI,
@@ -69,7 +70,8 @@ def test_s1_46_s1_47_an_open_call_is_answered_with_an_error():
     ]
 
 
-def test_s1_46_an_open_call_at_the_end_is_answered():
+@pytest.mark.row("S1-46")
+def test_an_open_call_at_the_end_is_answered():
     mended = repair([HI, Message.assistant(A)], reason="stopped")
     assert mended == [
         HI,
@@ -79,7 +81,8 @@ def test_s1_46_an_open_call_at_the_end_is_answered():
     assert check(mended) == []
 
 
-def test_s1_46_a_turn_with_an_open_call_is_dropped_whole_if_asked():
+@pytest.mark.row("S1-46")
+def test_a_turn_with_an_open_call_is_dropped_whole_if_asked():
     mended = repair(
         [HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE), WELL],
         open_calls="drop",
@@ -122,7 +125,8 @@ def test_what_is_left_of_a_dropped_turn_joins_the_next():
     assert not any("joined" in line for line in told(mended))
 
 
-def test_s1_47_a_result_without_a_call_is_dropped():
+@pytest.mark.row("S1-47")
+def test_a_result_without_a_call_is_dropped():
     mended = repair(
         [
             HI,
@@ -141,7 +145,8 @@ def test_s1_47_a_result_without_a_call_is_dropped():
     ]
 
 
-def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
+@pytest.mark.row("S1-47")
+def test_a_text_and_the_call_after_it_are_one_turn():
     mended = repair(
         [
             HI,
@@ -160,7 +165,8 @@ def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
     assert told(mended) == ["messages[2]: joined to messages[1]: one assistant turn"]
 
 
-def test_s1_47_a_joined_turn_has_no_origin_and_its_parts_have_theirs():
+@pytest.mark.row("S1-47")
+def test_a_joined_turn_has_no_origin_and_its_parts_have_theirs():
     origin = Origin("gemini", "gemini-3-pro-preview", "gemini", b"{}")
     text, call = (
         with_origin(Text("I look."), origin),
@@ -178,7 +184,8 @@ def test_s1_47_a_joined_turn_has_no_origin_and_its_parts_have_theirs():
     assert joined.parts[1] is call
 
 
-def test_s1_45_s0_07_results_in_several_messages_are_one_group():
+@pytest.mark.row("S1-45", "S0-07")
+def test_results_in_several_messages_are_one_group():
     mended = repair(
         [
             HI,
@@ -246,7 +253,8 @@ def test_a_new_id_is_nobody_elses():
     ]
 
 
-def test_s1_42_what_comes_before_the_user_is_dropped():
+@pytest.mark.row("S1-42")
+def test_what_comes_before_the_user_is_dropped():
     mended = repair(
         [
             Message.system("x"),
@@ -324,8 +332,9 @@ def cases() -> list[tuple[int, list[Message]]]:
     return [(seed, damaged(rng, conversation(rng, 6))) for seed, rng in dice]
 
 
+@pytest.mark.row("S0-06", "S1-47")
 @pytest.mark.parametrize("open_calls", ["answer", "drop"])
-def test_s0_06_s1_47_a_mended_conversation_can_be_sent(open_calls):
+def test_a_mended_conversation_can_be_sent(open_calls):
     for seed, said in cases():
         mended = repair(said, open_calls=open_calls)
         users = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from wire.history.tokens import MEDIA_TOKENS
 from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
 
 
+@pytest.mark.row("S1-44")
 @joined(
     ("message", "tokens"),
     [
@@ -54,10 +56,11 @@ from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall
         (Message.assistant(Other("code")), 0),
     ],
 )
-def test_s1_44_every_part_counts(message, tokens):
+def test_every_part_counts(message, tokens):
     assert estimate_tokens(message) == tokens
 
 
+@pytest.mark.row("S1-44")
 @joined(
     ("text", "tokens"),
     [
@@ -70,11 +73,12 @@ def test_s1_44_every_part_counts(message, tokens):
         ("прилив", 4),
     ],
 )
-def test_s1_44_other_scripts_are_not_undercounted(text, tokens):
+def test_other_scripts_are_not_undercounted(text, tokens):
     assert estimate_tokens(Message.user(text)) == tokens
 
 
-def test_s1_44_other_scripts_in_arguments_and_results_count_as_they_read():
+@pytest.mark.row("S1-44")
+def test_other_scripts_in_arguments_and_results_count_as_they_read():
     text = "東京" * 300
     assert (
         estimate_tokens(Message.assistant(ToolCall(name="search", arguments={"of": text})))
@@ -86,8 +90,9 @@ def test_s1_44_other_scripts_in_arguments_and_results_count_as_they_read():
     )
 
 
+@pytest.mark.row("S1-44")
 @given(st.text(), st.text())
-def test_s1_44_never_less_than_the_share_of_each_character(one, other):
+def test_never_less_than_the_share_of_each_character(one, other):
     tokens = estimate_tokens(Message.user(one, other))
     beyond = sum(not letter.isascii() for letter in one + other)
     assert tokens >= beyond / 1.5

@@ -31,7 +31,8 @@ def history(*messages: Message, **options) -> HistoryManager:
     return made
 
 
-def test_s1_40_limits_and_clear():
+@pytest.mark.row("S1-40")
+def test_limits_and_clear():
     made = history(HI, Message.assistant("Hello."))
     assert (made.max_messages, made.max_tokens, made.estimate) == (50, 100_000, estimate_tokens)
     assert (len(made), made.messages) == (2, [HI, Message.assistant("Hello.")])
@@ -41,7 +42,8 @@ def test_s1_40_limits_and_clear():
     assert (len(made), made.messages, made.notes, made.open_calls) == (0, [], (), ())
 
 
-def test_s1_40_the_limits_hold_for_what_is_sent():
+@pytest.mark.row("S1-40")
+def test_the_limits_hold_for_what_is_sent():
     made = HistoryManager()
     for number in range(60):
         made.add_message(Message.user(str(number)))
@@ -56,12 +58,14 @@ def test_s1_40_the_limits_hold_for_what_is_sent():
     assert [message.text for message in wide.messages] == ["2", "3"]
 
 
-def test_s1_41_none_is_nothing():
+@pytest.mark.row("S1-41")
+def test_none_is_nothing():
     made = history(HI, None)
     assert made.messages == [HI]
 
 
-def test_s1_41_calls_never_prune_and_their_answers_do():
+@pytest.mark.row("S1-41")
+def test_calls_never_prune_and_their_answers_do():
     first, calls = [HI, Message.assistant("Hello.")], Message.assistant(A, B)
     made = history(*first, WELL, max_messages=3)
     assert made.messages == [*first, WELL]
@@ -81,7 +85,8 @@ def test_s1_41_calls_never_prune_and_their_answers_do():
     ]
 
 
-def test_s1_42_what_was_kept_begins_with_the_user():
+@pytest.mark.row("S1-42")
+def test_what_was_kept_begins_with_the_user():
     made = history(
         HI,
         Message.assistant(A),
@@ -93,7 +98,8 @@ def test_s1_42_what_was_kept_begins_with_the_user():
     assert made.messages == [WELL]
 
 
-def test_s1_46_a_word_of_the_user_closes_open_calls():
+@pytest.mark.row("S1-46")
+def test_a_word_of_the_user_closes_open_calls():
     made = history(HI, Message.assistant("I look.", A, B), Message.tool_response(B_DONE))
     made.add_message(WELL)
     assert made.messages == [
@@ -110,7 +116,8 @@ def test_s1_46_a_word_of_the_user_closes_open_calls():
     ]
 
 
-def test_s1_46_a_word_of_the_user_drops_the_turn_if_asked():
+@pytest.mark.row("S1-46")
+def test_a_word_of_the_user_drops_the_turn_if_asked():
     made = history(
         HI,
         Message.assistant("I look.", A, B),
@@ -131,11 +138,12 @@ def test_a_result_that_comes_too_late_is_dropped_and_told():
     )
 
 
+@pytest.mark.row("S0-06")
 @pytest.mark.parametrize(
     ("option", "sent"),
     [("answer", [HI, Message.assistant(A), Message.tool_response(A_CANCELLED)]), ("drop", [HI])],
 )
-def test_s0_06_open_calls_are_never_sent_open(option, sent):
+def test_open_calls_are_never_sent_open(option, sent):
     made = history(HI, Message.assistant(A), on_open_calls=option)
     assert made.messages == sent
     assert len(made.messages.notes) == 1
@@ -144,14 +152,16 @@ def test_s0_06_open_calls_are_never_sent_open(option, sent):
     assert made.messages == [HI, Message.assistant(A), Message.tool_response(A_DONE)]
 
 
-def test_s1_45_two_messages_of_results_are_joined():
+@pytest.mark.row("S1-45")
+def test_two_messages_of_results_are_joined():
     made = history(
         HI, Message.assistant(A, B), Message.tool_response(B_DONE), Message.tool_response(A_DONE)
     )
     assert made.messages == [HI, Message.assistant(A, B), Message.tool_response(B_DONE, A_DONE)]
 
 
-def test_s1_47_a_text_and_the_call_after_it_are_one_turn():
+@pytest.mark.row("S1-47")
+def test_a_text_and_the_call_after_it_are_one_turn():
     made = history(
         HI, Message.assistant("I look."), Message.assistant(A), Message.tool_response(A_DONE)
     )
@@ -196,7 +206,8 @@ def test_the_assistant_goes_on_with_half_of_the_results():
     ]
 
 
-def test_s1_41_incomplete_is_mended_later():
+@pytest.mark.row("S1-41")
+def test_incomplete_is_mended_later():
     made = history(HI, Message.assistant("Hello."), max_messages=2)
     made.add_message(WELL, allow_incomplete=True)
     made.add_message(Message.assistant(), allow_incomplete=True)
@@ -239,9 +250,10 @@ def test_what_is_no_message_is_refused_and_changes_nothing():
     assert made.messages == [HI]
 
 
+@pytest.mark.row("S0-06", "S1-40")
 @pytest.mark.sampled
 @pytest.mark.parametrize("on_open_calls", ["answer", "drop"])
-def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
+def test_every_snapshot_can_be_sent(on_open_calls):
     """Whole and damaged conversations, message by message: what is sent breaks no rule, and the
     user's last word is in it.
     """
@@ -269,8 +281,9 @@ def test_s0_06_s1_40_every_snapshot_can_be_sent(on_open_calls):
             ), seed
 
 
+@pytest.mark.row("S1-40")
 @pytest.mark.sampled
-def test_s1_40_whole_conversations_stay_within_the_limits():
+def test_whole_conversations_stay_within_the_limits():
     for seed in sample(range(200)):
         made = HistoryManager(max_messages=10, max_tokens=None)
         for message in conversation(random.Random(seed)):

@@ -180,18 +180,20 @@ def work(function: Callable[[Any], object], messages: Sequence[Message]) -> int:
     return counted.count
 
 
+@pytest.mark.row("R-11")
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_r_11_four_times_the_conversation_is_four_times_the_work(
+def test_four_times_the_conversation_is_four_times_the_work(
     name: str, shape: Callable[[int], list[Message]]
 ) -> None:
     small, large = (work(FUNCTIONS[name], shape(n)) for n in (100, 400))
     assert large <= 5 * small + 200
 
 
+@pytest.mark.row("R-11")
 @joined("shape", [steps, talk], ids=lambda shape: shape.__name__)
 @joined("limit", [None, 20])
-def test_r_11_a_message_more_costs_the_same_in_a_longer_conversation(
+def test_a_message_more_costs_the_same_in_a_longer_conversation(
     limit: int | None, shape: Callable[[int], list[Message]]
 ) -> None:
     """R-11: `HistoryManager.add_message`, without limits and at a limit."""

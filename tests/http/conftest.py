@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.http.drive import EVERY, Drive
 from wire.http import network
-
-
-@pytest.fixture(params=EVERY)
-def drive(request: pytest.FixtureRequest) -> Drive:
-    found: Drive = request.param
-    return found
 
 
 @pytest.fixture(scope="session")

@@ -217,7 +217,8 @@ def test_a_foreign_place_without_tls_is_refused(drive: Drive, url: str) -> None:
     assert "upload_id" not in str(caught.value)
 
 
-def test_r_31_an_upload_into_a_private_network_is_refused(drive: Drive) -> None:
+@pytest.mark.row("R-31")
+def test_an_upload_into_a_private_network_is_refused(drive: Drive) -> None:
     requests: list[httpx.Request] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

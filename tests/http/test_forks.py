@@ -112,8 +112,9 @@ def check_both_call(backend: str, found: Any, server: Loopback) -> None:
     assert server.connections == (2 if backend == "sync" else 6)
 
 
+@pytest.mark.row("R-42")
 @forks
-def test_r_42_parent_and_child(drive: Drive) -> None:
+def test_parent_and_child(drive: Drive) -> None:
     """They call at the same time, the child is forked while a stream is read, a connection is
     closed though a child lives, and each has its own replies and its own copy of a history.
     """
@@ -134,8 +135,9 @@ def test_a_child_ends_no_session_of_tls(drive: Drive, certificate: Path) -> None
     assert seen["reading"][0][1:] == [["a", "b", "c"], "after"]
 
 
+@pytest.mark.row("R-42")
 @forks
-def test_r_42_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
+def test_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
     found, _ = scenes("sync", "running")["running"]
     assert found == ["PARENT", "CHILD"]
 

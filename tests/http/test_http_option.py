@@ -49,8 +49,9 @@ def test_a_client_follows_no_redirects_for_us(drive: Drive) -> None:
     assert [url.host for url in asked] == ["generativelanguage.googleapis.com"]
 
 
+@pytest.mark.row("S3-20")
 @pytest.mark.parametrize("whose", ["transport", "client", "own"])
-def test_s3_20_a_closed_client_sends_nothing(drive: Drive, whose: str) -> None:
+def test_a_closed_client_sends_nothing(drive: Drive, whose: str) -> None:
     """Nor does one whose transport would send after it was closed."""
     sent: list[httpx.Request] = []
 

@@ -50,21 +50,24 @@ def check(scene: str, count: int) -> None:
     assert counted == {"works": count, "left open": 0}
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("scene", SCENES)
-def test_r_43_interrupts(scene: str) -> None:
+def test_interrupts(scene: str) -> None:
     check(scene, 15 if "httpx" in scene else 50)
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.faults
 @pytest.mark.timeout(1500)
 @pytest.mark.parametrize("scene", SCENES)
-def test_r_43_10_000_interrupts(scene: str) -> None:
+def test_ten_thousand_interrupts(scene: str) -> None:
     check(scene, 10_000)
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("kind", ["send", "stream", "leave"])
 @pytest.mark.parametrize("connections", ["direct", pytest.param("httpx", marks=pytest.mark.slow)])
-def test_r_43_an_interrupt_at_each_point(connections: str, kind: str) -> None:
+def test_an_interrupt_at_each_point(connections: str, kind: str) -> None:
     """The slot is free at once, and the caller gets KeyboardInterrupt and nothing else."""
     if connections == "direct":
         pytest.importorskip("httptools")
@@ -80,7 +83,8 @@ def test_r_43_an_interrupt_at_each_point(connections: str, kind: str) -> None:
     assert counted == {"lost": [], "others": []}
 
 
-def test_r_43_an_interrupt_in_the_transport_gives_its_slot_back(
+@pytest.mark.row("R-43")
+def test_an_interrupt_in_the_transport_gives_its_slot_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also while the exception, and with it the frames of the call, is still there."""

@@ -68,7 +68,8 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         thread.join()
 
 
-def test_r_32_a_proxy_of_the_environment_is_used(
+@pytest.mark.row("R-32")
+def test_a_proxy_of_the_environment_is_used(
     drive: Drive, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drive.send(**REMOTE)
@@ -81,13 +82,15 @@ def test_r_32_a_proxy_of_the_environment_is_used(
     assert len(proxy.requests) == 1
 
 
-def test_r_32_https_goes_through_a_tunnel(drive: Drive, proxy: Proxy) -> None:
+@pytest.mark.row("R-32")
+def test_https_goes_through_a_tunnel(drive: Drive, proxy: Proxy) -> None:
     with pytest.raises(errors.ConnectionLost, match="403"):
         drive.send(base_url="https://llm.example", retry=None)
     assert [path for path, _ in proxy.requests] == ["llm.example:443"]
 
 
-def test_r_32_describe_shows_the_proxy_and_no_credentials(proxy: Proxy) -> None:
+@pytest.mark.row("R-32")
+def test_describe_shows_the_proxy_and_no_credentials(proxy: Proxy) -> None:
     for client in (Client("gemini", **REMOTE), AsyncClient("gemini", **REMOTE)):
         shown = client.describe()
         assert (shown["proxy"], shown["trust_env"]) == (proxy.shown, True)
@@ -98,7 +101,8 @@ def test_r_32_describe_shows_the_proxy_and_no_credentials(proxy: Proxy) -> None:
     assert Client("gemini", trust_env=False, **REMOTE).describe()["proxy"] is None
 
 
-def test_r_32_trust_env_false_uses_no_proxy(drive: Drive, proxy: Proxy) -> None:
+@pytest.mark.row("R-32")
+def test_trust_env_false_uses_no_proxy(drive: Drive, proxy: Proxy) -> None:
     with pytest.raises(errors.ConnectionLost):
         drive.send(**REMOTE, trust_env=False, retry=None)
     assert proxy.requests == []
@@ -195,8 +199,9 @@ def fresh_tls() -> Iterator[None]:
     tls.cache_clear()
 
 
+@pytest.mark.row("R-32")
 @pytest.mark.usefixtures("fresh_tls")
-def test_r_32_certificates_of_the_environment(
+def test_certificates_of_the_environment(
     drive: Drive, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -207,8 +212,9 @@ def test_r_32_certificates_of_the_environment(
     assert len(server.requests) == 1
 
 
+@pytest.mark.row("R-32")
 @pytest.mark.usefixtures("fresh_tls")
-def test_r_32_certificates_of_a_proxy_over_tls(
+def test_certificates_of_a_proxy_over_tls(
     drive: Drive, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The key is sent to the proxy in the open, so the proxy's certificate is verified too."""
@@ -224,9 +230,10 @@ def test_r_32_certificates_of_a_proxy_over_tls(
     assert server.requests[0].startswith(b"POST http://llm.example:1/v1beta/models/m:generate")
 
 
+@pytest.mark.row("R-32")
 @pytest.mark.usefixtures("fresh_tls")
 @pytest.mark.parametrize("trust_env", [True, False])
-def test_r_32_no_variable_switches_verification_off(
+def test_no_variable_switches_verification_off(
     trust_env: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PYTHONHTTPSVERIFY", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_TLS_REJECT"):

@@ -78,24 +78,27 @@ class Down:
 # --- which errors are retried (R-15) --------------------------------------------------------------
 
 
+@pytest.mark.row("R-15")
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
-def test_r_15_retried_statuses(drive: Drive, status: int, slept: list[float]) -> None:
+def test_retried_statuses(drive: Drive, status: int, slept: list[float]) -> None:
     down = Down(httpx.Response(status, json={"error": {"message": "x"}}))
     with pytest.raises(errors.APIError) as caught:
         drive.send(http=down.http, retry=Retry(spread=(1, 1)))
     assert (down.requests, caught.value.attempts, slept) == (3, 3, [1.0, 2.0])
 
 
+@pytest.mark.row("R-15")
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
-def test_r_15_statuses_that_are_not_retried(drive: Drive, status: int, slept: list[float]) -> None:
+def test_statuses_that_are_not_retried(drive: Drive, status: int, slept: list[float]) -> None:
     down = Down(httpx.Response(status, json={"error": {"message": "x"}}))
     with pytest.raises(errors.APIError):
         drive.send(http=down.http)
     assert (down.requests, slept) == (1, [])
 
 
+@pytest.mark.row("R-15")
 @pytest.mark.parametrize(("said", "requests"), [("true", 3), ("false", 1)])
-def test_r_15_x_should_retry(drive: Drive, said: str, requests: int, slept: list[float]) -> None:
+def test_x_should_retry(drive: Drive, said: str, requests: int, slept: list[float]) -> None:
     status = 400 if said == "true" else 503
     down = Down(httpx.Response(status, headers={"x-should-retry": said}, json={"error": "x"}))
     with pytest.raises(errors.APIError):
@@ -103,7 +106,8 @@ def test_r_15_x_should_retry(drive: Drive, said: str, requests: int, slept: list
     assert down.requests == requests
 
 
-def test_r_15_nothing_is_retried_after_the_first_event(drive: Drive) -> None:
+@pytest.mark.row("R-15")
+def test_nothing_is_retried_after_the_first_event(drive: Drive) -> None:
     with loopback([*GOOD_STREAM[:2], "reset"]) as server:
         read = drive.read(base_url=server.url)
     assert (len(server.requests), read.texts) == (1, ["Hel"])
@@ -116,6 +120,7 @@ OWN = [1.0, 2.0]
 """The waits of the policy, without chance."""
 
 
+@pytest.mark.row("R-16")
 @pytest.mark.parametrize(
     ("headers", "waits"),
     [
@@ -131,7 +136,7 @@ OWN = [1.0, 2.0]
     ],
     ids=str,
 )
-def test_r_16_the_wait_of_the_headers(
+def test_the_wait_of_the_headers(
     drive: Drive, headers: dict[str, str], waits: list[float], slept: list[float]
 ) -> None:
     down = Down(httpx.Response(503, headers=headers, json={"error": {"message": "x"}}))
@@ -140,8 +145,9 @@ def test_r_16_the_wait_of_the_headers(
     assert (down.requests, slept) == (3, waits)
 
 
+@pytest.mark.row("R-16")
 @pytest.mark.parametrize("given", [{"retry-after": "61"}, {"retry-after": "86400"}])
-def test_r_16_a_longer_wait_than_the_cap_is_raised_at_once(
+def test_a_longer_wait_than_the_cap_is_raised_at_once(
     drive: Drive, given: dict[str, str], slept: list[float]
 ) -> None:
     down = Down(httpx.Response(429, headers=given, json={"error": {"message": "x"}}))
@@ -151,7 +157,8 @@ def test_r_16_a_longer_wait_than_the_cap_is_raised_at_once(
     assert caught.value.retry_after == float(given["retry-after"])
 
 
-def test_r_16_a_longer_wait_than_the_total_time_is_raised_at_once(
+@pytest.mark.row("R-16")
+def test_a_longer_wait_than_the_total_time_is_raised_at_once(
     drive: Drive, slept: list[float]
 ) -> None:
     down = Down(httpx.Response(429, headers={"retry-after": "20"}, json={"error": "x"}))
@@ -183,9 +190,10 @@ ENVELOPES: dict[str, Any] = {
 }
 
 
+@pytest.mark.row("R-16")
 @pytest.mark.parametrize("envelope", ENVELOPES)
 @pytest.mark.parametrize("provider", MODELS)
-def test_r_16_retry_info_is_read_on_every_wire(
+def test_retry_info_is_read_on_every_wire(
     drive: Drive, provider: str, envelope: str, slept: list[float]
 ) -> None:
     call, _ = calls_of(provider)
@@ -197,8 +205,9 @@ def test_r_16_retry_info_is_read_on_every_wire(
         assert caught.value.message == "Slow down."
 
 
+@pytest.mark.row("R-16")
 @pytest.mark.parametrize("provider", MODELS)
-def test_r_16_retry_info_in_a_stream(drive: Drive, provider: str, slept: list[float]) -> None:
+def test_retry_info_in_a_stream(drive: Drive, provider: str, slept: list[float]) -> None:
     _, call = calls_of(provider)
     data = b"event: error\ndata: " + json.dumps(GOOGLE).encode() + b"\n\n"
     down = Down(httpx.Response(200, headers={"content-type": "text/event-stream"}, content=data))
@@ -207,9 +216,10 @@ def test_r_16_retry_info_in_a_stream(drive: Drive, provider: str, slept: list[fl
     assert (down.requests, slept, caught.value.retry_after) == (3, [34.5, 34.5], 34.5)
 
 
+@pytest.mark.row("R-16")
 @pytest.mark.parametrize("delay", ["-1s", "nans", "soon", "2000000000s", "7m", 7, None])
 @pytest.mark.parametrize("provider", MODELS)
-def test_r_16_other_delays_are_ignored(
+def test_other_delays_are_ignored(
     drive: Drive, provider: str, delay: object, slept: list[float]
 ) -> None:
     call, _ = calls_of(provider)
@@ -258,7 +268,8 @@ def _failure(client: Client) -> errors.WireError:
     return caught.value
 
 
-def test_r_17_a_dead_server_gets_few_retries(drive: Drive) -> None:
+@pytest.mark.row("R-17")
+def test_a_dead_server_gets_few_retries(drive: Drive) -> None:
     """100 retries in all, where 2,000 would be sent without a budget. The contract allows 150."""
     requests, failures = requests_of_a_dead_server(drive.name, CALLS)
     assert (requests, len(failures)) == (1100, CALLS)
@@ -268,12 +279,14 @@ def test_r_17_a_dead_server_gets_few_retries(drive: Drive) -> None:
     assert all("the retry budget of this host is used up" in str(error) for error in stopped)
 
 
-def test_r_17_the_budget_is_settable(drive: Drive) -> None:
+@pytest.mark.row("R-17")
+def test_the_budget_is_settable(drive: Drive) -> None:
     requests, _ = requests_of_a_dead_server(drive.name, 100, retry=Retry(base=0, budget=50))
     assert requests == 110
 
 
-def test_r_17_none_switches_the_budget_off(drive: Drive) -> None:
+@pytest.mark.row("R-17")
+def test_none_switches_the_budget_off(drive: Drive) -> None:
     down = Down(httpx.ConnectError("refused"))
 
     def work(door: Any) -> None:
@@ -285,7 +298,8 @@ def test_r_17_none_switches_the_budget_off(drive: Drive) -> None:
     assert down.requests == 360
 
 
-def test_r_17_a_server_that_is_well_again_fills_the_budget(drive: Drive) -> None:
+@pytest.mark.row("R-17")
+def test_a_server_that_is_well_again_fills_the_budget(drive: Drive) -> None:
     down = Down(httpx.ConnectError("refused"))
     counts: list[int] = []
 
@@ -307,7 +321,8 @@ def test_r_17_a_server_that_is_well_again_fills_the_budget(drive: Drive) -> None
     assert counts == [3, 1, 2]
 
 
-def test_r_17_each_host_has_a_budget_of_its_own(drive: Drive) -> None:
+@pytest.mark.row("R-17")
+def test_each_host_has_a_budget_of_its_own(drive: Drive) -> None:
     """The uploads of Google go to another host than its calls."""
     down = Down(httpx.ConnectError("refused"))
     elsewhere = query_upload(
@@ -327,7 +342,8 @@ def test_r_17_each_host_has_a_budget_of_its_own(drive: Drive) -> None:
 # --- each retry is observable, can be switched off, and is deterministic (R-18) -------------------
 
 
-def test_r_18_each_retry_is_in_the_account_and_in_the_log(
+@pytest.mark.row("R-18")
+def test_each_retry_is_in_the_account_and_in_the_log(
     drive: Drive, slept: list[float], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "wire")
@@ -362,7 +378,8 @@ def test_r_18_each_retry_is_in_the_account_and_in_the_log(
     assert len(lines) == 5
 
 
-def test_r_18_a_call_switches_its_retries_off(drive: Drive) -> None:
+@pytest.mark.row("R-18")
+def test_a_call_switches_its_retries_off(drive: Drive) -> None:
     down = Down(httpx.Response(503, json={"error": "x"}))
     for call in (CALL, STREAM_CALL):
         read = drive.send if call is CALL else drive.read
@@ -375,7 +392,8 @@ def test_r_18_a_call_switches_its_retries_off(drive: Drive) -> None:
     assert down.requests == 2 * (1 + 5)
 
 
-def test_r_18_a_call_that_is_not_idempotent_is_never_retried(drive: Drive) -> None:
+@pytest.mark.row("R-18")
+def test_a_call_that_is_not_idempotent_is_never_retried(drive: Drive) -> None:
     down = Down(httpx.Response(503, json={"error": "x"}))
     once = msgspec.structs.replace(CALL, idempotent=False, retry=Retry(base=0))
     with pytest.raises(errors.OverloadedError):
@@ -383,7 +401,8 @@ def test_r_18_a_call_that_is_not_idempotent_is_never_retried(drive: Drive) -> No
     assert down.requests == 1
 
 
-def test_r_18_a_request_of_a_chat_switches_its_retries_off() -> None:
+@pytest.mark.row("R-18")
+def test_a_request_of_a_chat_switches_its_retries_off() -> None:
     down = Down(httpx.Response(503, json={"error": {"message": "x"}}))
     options: Any = {"api_key": KEY, "http": down.http, "retry": QUICK}
     sending: Any = {"retry": retry.NONE, "timeouts": Timeouts(total=5)}
@@ -416,7 +435,8 @@ def test_r_18_a_request_of_a_chat_switches_its_retries_off() -> None:
         assert down.requests == 8
 
 
-def test_r_18_the_dice_decide_the_waits(slept: list[float]) -> None:
+@pytest.mark.row("R-18")
+def test_the_dice_decide_the_waits(slept: list[float]) -> None:
     down = Down(httpx.Response(503, json={"error": {"message": "x"}}))
     dice = Random(7)
     with Client("gemini", api_key=KEY, http=down.http) as client:
@@ -454,7 +474,8 @@ def twice_down(number: int, request: bytes) -> list[Step]:
     return ([UNAVAILABLE], ["reset"], answer)[number % 3]
 
 
-def test_r_19_one_id_for_all_attempts_of_a_call(drive: Drive) -> None:
+@pytest.mark.row("R-19")
+def test_one_id_for_all_attempts_of_a_call(drive: Drive) -> None:
     def work(door: Any) -> None:
         door.send()
         door.send()
@@ -469,14 +490,16 @@ def test_r_19_one_id_for_all_attempts_of_a_call(drive: Drive) -> None:
     assert bodies(server.requests) == {CALL.body} == {STREAM_CALL.body}
 
 
-def test_r_19_no_id_without_the_option(drive: Drive) -> None:
+@pytest.mark.row("R-19")
+def test_no_id_without_the_option(drive: Drive) -> None:
     with loopback(twice_down) as server:
         drive.send(base_url=server.url)
     assert received(server.requests, "idempotency-key") == [None] * 3
     assert bodies(server.requests) == {CALL.body}
 
 
-def test_r_19_an_id_of_the_callers_own_is_sent(drive: Drive) -> None:
+@pytest.mark.row("R-19")
+def test_an_id_of_the_callers_own_is_sent(drive: Drive) -> None:
     options = {"idempotency_header": "Idempotency-Key"}
     with loopback(twice_down) as server:
         drive.send(
@@ -486,13 +509,15 @@ def test_r_19_an_id_of_the_callers_own_is_sent(drive: Drive) -> None:
     assert received(server.requests, "idempotency-key") == ["job-1"] * 3 + ["job-2"] * 3
 
 
-def test_r_19_a_get_has_no_id(drive: Drive) -> None:
+@pytest.mark.row("R-19")
+def test_a_get_has_no_id(drive: Drive) -> None:
     with loopback([whole({"name": "models/m"})]) as server:
         drive.send(gemini.get_model("m"), base_url=server.url, idempotency_header="x-id")
     assert received(server.requests, "x-id") == [None]
 
 
-def test_r_19_no_listed_provider_has_an_idempotency_header() -> None:
+@pytest.mark.row("R-19")
+def test_no_listed_provider_has_an_idempotency_header() -> None:
     """None documents one. A row that gets one needs its source in docs/providers.md."""
     assert {row.idempotency_header for row in PROVIDERS.values()} == {""}
     with pytest.raises(errors.ConfigurationError, match="idempotency_header: expected the name"):
@@ -504,9 +529,10 @@ def test_r_19_no_listed_provider_has_an_idempotency_header() -> None:
 STATUSES = [300, 301, 302, 303, 304, 305, 307, 308]
 
 
+@pytest.mark.row("R-30")
 @joined("status", STATUSES)
 @joined("streamed", [False, True])
-def test_r_30_no_redirect_is_followed(drive: Drive, status: int, streamed: bool) -> None:
+def test_no_redirect_is_followed(drive: Drive, status: int, streamed: bool) -> None:
     with loopback([whole(ANSWER)]) as other:
         host = other.url.removeprefix("http://")
         location = f"http://user:fake-password@{host}/a?token=fake#b"
@@ -521,6 +547,7 @@ def test_r_30_no_redirect_is_followed(drive: Drive, status: int, streamed: bool)
     assert error.message == f"redirects are not followed; this one is to http://***@{host}/a?***"
 
 
+@pytest.mark.row("R-30")
 @joined(
     ("location", "shown"),
     [
@@ -540,9 +567,7 @@ def test_r_30_no_redirect_is_followed(drive: Drive, status: int, streamed: bool)
         (None, "no location"),
     ],
 )
-def test_r_30_a_location_shows_no_credentials(
-    drive: Drive, location: str | None, shown: str
-) -> None:
+def test_a_location_shows_no_credentials(drive: Drive, location: str | None, shown: str) -> None:
     headers = {} if location is None else {"location": location}
     down = Down(httpx.Response(307, headers=headers))
     with pytest.raises(errors.APIError) as caught:
@@ -551,7 +576,8 @@ def test_r_30_a_location_shows_no_credentials(
     assert down.requests == 1
 
 
-def test_r_30_a_location_is_cut_and_has_no_control_characters(drive: Drive) -> None:
+@pytest.mark.row("R-30")
+def test_a_location_is_cut_and_has_no_control_characters(drive: Drive) -> None:
     hostile = b"https://elsewhere.example/\x1b[2Jx\x7f\xff" + b"a" * 5000
     down = Down(httpx.Response(307, headers=[(b"location", hostile)]))
     with pytest.raises(errors.APIError) as caught:
@@ -560,8 +586,9 @@ def test_r_30_a_location_is_cut_and_has_no_control_characters(drive: Drive) -> N
     assert len(caught.value.message) < 300
 
 
+@pytest.mark.row("R-31")
 @pytest.mark.parametrize("provider", MODELS)
-def test_r_31_urls_of_media_are_sent_and_not_fetched(drive: Drive, provider: str) -> None:
+def test_urls_of_media_are_sent_and_not_fetched(drive: Drive, provider: str) -> None:
     with loopback([whole(b"\x89PNG", kind="image/png")]) as files:
         media = Media(url=f"{files.url}/a.png")
         with Chat(f"{provider}:{MODELS[provider]}", api_key=KEY) as chat:
@@ -575,7 +602,8 @@ def test_r_31_urls_of_media_are_sent_and_not_fetched(drive: Drive, provider: str
 # --- the switch for tests -------------------------------------------------------------------------
 
 
-def test_r_18_retries_are_off_in_a_block(drive: Drive) -> None:
+@pytest.mark.row("R-18")
+def test_retries_are_off_in_a_block(drive: Drive) -> None:
     """Also where the call has a policy of its own; after the block they are on again."""
     busy = whole({"error": {"code": 503, "message": "busy"}}, 503)
 
@@ -599,7 +627,8 @@ def test_r_18_retries_are_off_in_a_block(drive: Drive) -> None:
         assert attempts(server.url) == [3, 4]
 
 
-def test_r_18_the_switch_holds_for_threads_that_began_before_it() -> None:
+@pytest.mark.row("R-18")
+def test_the_switch_holds_for_threads_that_began_before_it() -> None:
     inside, over = threading.Event(), threading.Event()
     waits: list[float | None] = []
     error = errors.WireError("busy", retryable=True)
@@ -622,7 +651,8 @@ def test_r_18_the_switch_holds_for_threads_that_began_before_it() -> None:
     assert waits == [None, 1.0]
 
 
-def test_r_18_an_exception_in_the_block_switches_retries_on_again() -> None:
+@pytest.mark.row("R-18")
+def test_an_exception_in_the_block_switches_retries_on_again() -> None:
     with pytest.raises(KeyboardInterrupt), retry.off():
         raise KeyboardInterrupt
     error = errors.WireError("busy", retryable=True)

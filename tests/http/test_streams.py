@@ -169,7 +169,8 @@ def test_closed_before_any_answer_is_tried_again(drive: Drive) -> None:
         assert len(server.requests) == 2
 
 
-def test_s4_05_break_closes_the_connection_and_the_next_call_works(drive: Drive) -> None:
+@pytest.mark.row("S4-05")
+def test_break_closes_the_connection_and_the_next_call_works(drive: Drive) -> None:
     with loopback(
         lambda number, request: [STREAM, event(text("Hel")), "hold"] if number == 0 else GOOD_STREAM
     ) as server:

@@ -134,7 +134,8 @@ def test_a_wrong_key_is_refused(key: Any, problem: str):
     assert KEY not in message
 
 
-def test_s2_05_the_key_travels_in_a_header_and_not_in_the_url():  # R-27
+@pytest.mark.row("S2-05")
+def test_the_key_travels_in_a_header_and_not_in_the_url():  # R-27
     found = made(api_key=KEY)
     assert KEY not in found.url(call(query={"alt": "sse"}))
     assert [name for name, value in sent(found).items() if KEY in value] == ["x-goog-api-key"]
@@ -190,6 +191,7 @@ def test_an_unknown_provider_is_told_the_known_ones(name: Any):
 VERTEX_PATH = "projects/my-project/locations/{0}/publishers/google/models/m:generateContent"
 
 
+@pytest.mark.row("S3-30")
 @joined(
     ("name", "options", "url"),
     [
@@ -243,10 +245,11 @@ VERTEX_PATH = "projects/my-project/locations/{0}/publishers/google/models/m:gene
         "vertex-all",
     ],
 )
-def test_s3_30_url(name: str, options: dict[str, Any], url: str):
+def test_url(name: str, options: dict[str, Any], url: str):
     assert made(name, **options).url(call()) == url
 
 
+@pytest.mark.row("S3-21", "S3-30")
 @joined(
     ("name", "options", "problem"),
     [
@@ -267,7 +270,7 @@ def test_s3_30_url(name: str, options: dict[str, Any], url: str):
     ],
     ids=lambda value: value.partition(" ")[0] if isinstance(value, str) else None,
 )
-def test_s3_21_s3_30_a_wrong_place_is_named(name: str, options: dict[str, Any], problem: str):
+def test_a_wrong_place_is_named(name: str, options: dict[str, Any], problem: str):
     assert refused(name, **options) == f"{name}: {problem}"
 
 
@@ -353,10 +356,9 @@ def test_a_wrong_base_url(url: Any, problem: str):
     assert KEY not in message
 
 
+@pytest.mark.row("R-31")
 @pytest.mark.parametrize("host", ["api\uff0eopenai\uff0ecom", "api\u3002openai\u3002com"])
-def test_r_31_a_key_goes_to_no_host_that_only_httpx_reads(
-    host: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_key_goes_to_no_host_that_only_httpx_reads(host: str, monkeypatch: pytest.MonkeyPatch):
     """IDNA maps these dots to ASCII ones, so httpx would connect to OpenAI's host."""
     assert httpx.URL(f"https://{host}").raw_host == b"api.openai.com"
     monkeypatch.setenv("GEMINI_API_KEY", ENV)
@@ -364,19 +366,22 @@ def test_r_31_a_key_goes_to_no_host_that_only_httpx_reads(
     assert message.startswith("gemini: base_url: expected an http(s) URL in ASCII: write a host")
 
 
-def test_r_31_a_location_is_part_of_one_label():
+@pytest.mark.row("R-31")
+def test_a_location_is_part_of_one_label():
     message = refused("gemini@vertex", project="p", location="a:80", api_key=KEY)
     assert message.startswith("gemini@vertex: base_url: expected an http(s) URL with a host")
 
 
+@pytest.mark.row("R-31")
 @joined("path", [".evil.example/v1", "@evil.example/v1", ":80@evil.example", 5])
-def test_r_31_a_path_does_not_continue_the_host(path: Any):
+def test_a_path_does_not_continue_the_host(path: Any):
     with pytest.raises(ConfigurationError, match=r"^path: expected a text that begins"):
         Call("openai", "POST", path, BODY, parse=bytes, read_error=error_of)
     with pytest.raises(ConfigurationError, match=r"^path_prefix: "):
         call(path_prefix=path)
 
 
+@pytest.mark.row("R-31")
 @joined(
     ("base_url", "url", "problem"),
     [
@@ -397,7 +402,7 @@ def test_r_31_a_path_does_not_continue_the_host(path: Any):
         ("http://localhost:8080", "https://10.0.0.1/s", ""),
     ],
 )
-def test_r_31_a_server_directs_no_request_into_a_private_network(
+def test_a_server_directs_no_request_into_a_private_network(
     base_url: str | None, url: str, problem: str
 ):
     sending = made(api_key=KEY, base_url=base_url)

@@ -16,7 +16,7 @@ GOOD: dict[str, list[dict[str, Any]]] = {
     "image": [{"say": "Red."}],
     "structured_output": [{"say": '{"name":"Alice","age":30}'}],
     "unknown_model": [],
-    "test_s2_33_whole_answer": [{"say": "Yes."}],
+    "test_whole_answer": [{"say": "Yes."}],
     "test_stream": [{"say": " ".join(map(str, range(1, 21)))}],
     "test_tool_round_trip_with_parallel_calls": WEATHER,
 }

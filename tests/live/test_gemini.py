@@ -30,7 +30,8 @@ def request(*turns: gemini.Turn, **fields: object) -> gemini.GenerateContentRequ
     return gemini.GenerateContentRequest(contents=gemini.contents(*turns, model=MODEL), **fields)  # type: ignore[arg-type]
 
 
-def test_s2_33_whole_answer(wire_client: NewClient) -> None:
+@pytest.mark.row("S2-33")
+def test_whole_answer(wire_client: NewClient) -> None:
     with wire_client("gemini") as client:
         answer = client.send(
             gemini.generate_content(MODEL, request("Say the word yes and nothing else."))

@@ -16,9 +16,10 @@ from wire import Chat
 pytestmark = pytest.mark.live
 
 
+@pytest.mark.row("U-154")
 @pytest.mark.parametrize("check", SMOKE_TESTS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_u_154_smoke(
+def test_smoke(
     wire_chat: Callable[..., Chat], provider: str, check: Callable[[Chat], None]
 ) -> None:
     check(wire_chat(f"{provider}:{model(provider)}", max_tokens=2000))

@@ -42,7 +42,8 @@ def run(*arguments: str, **variables: str) -> str:
 REPLAYED = "{0} live tests were replayed from cassettes ({0} recorded from the emulator); "
 
 
-def test_s2_33_s3_33_s4_28_u_154_without_a_variable_all_of_them_are_replayed_and_say_so() -> None:
+@pytest.mark.row("S2-33", "S3-33", "S4-28", "U-154")
+def test_without_a_variable_all_of_them_are_replayed_and_say_so() -> None:
     output = run("--block-network", RUN_LIVE_GEMINI="0", GEMINI_API_KEY="fake-key")
     assert re.search(r"^25 passed, \d+ deselected", output, re.MULTILINE), output
     names = [name.upper() for name in sorted(models.PROVIDERS)]
@@ -50,31 +51,35 @@ def test_s2_33_s3_33_s4_28_u_154_without_a_variable_all_of_them_are_replayed_and
     assert f"wire: {REPLAYED.format(25)}{asking} ask the real API\n" in output
 
 
-def test_s2_33_with_a_variable_and_no_key_they_are_skipped() -> None:
+@pytest.mark.row("S2-33")
+def test_with_a_variable_and_no_key_they_are_skipped() -> None:
     output = run("--block-network", RUN_LIVE="1")
     assert re.search(r"^25 skipped, \d+ deselected", output, re.MULTILINE), output
     assert all(f"{key} is not set\n" in output for key in KEYS)
     assert "replayed" not in output
 
 
+@pytest.mark.row("S2-33")
 @pytest.mark.slow
-def test_s2_33_with_the_variable_of_one_provider_only_its_tests_are_skipped() -> None:
+def test_with_the_variable_of_one_provider_only_its_tests_are_skipped() -> None:
     output = run("--block-network", RUN_LIVE_GEMINI="1")
     assert re.search(r"^12 passed, 13 skipped, \d+ deselected", output, re.MULTILINE), output
     assert "GEMINI_API_KEY is not set\n" in output
     assert REPLAYED.format(12) in output
 
 
-def test_s2_33_with_variable_and_key_they_ask_the_provider() -> None:
+@pytest.mark.row("S2-33")
+def test_with_variable_and_key_they_ask_the_provider() -> None:
     live = {"RUN_LIVE_GEMINI": "1", "GEMINI_API_KEY": "fake-key"}
     with serve(Emulator([{"say": "Yes."}])) as server:
-        output = run("-k", "s2_33_whole_answer or openai", GEMINI_BASE_URL=server.url, **live)
+        output = run("-k", "whole_answer or openai", GEMINI_BASE_URL=server.url, **live)
     assert re.search(r"^7 passed", output, re.MULTILINE), output
     [sent] = server.requests
     assert sent["target"] == "/v1beta/models/gemini-3.8-flash:generateContent"
 
 
-def test_s2_33_the_model_of_the_environment_is_asked_live_only(
+@pytest.mark.row("S2-33")
+def test_the_model_of_the_environment_is_asked_live_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GEMINI_MODEL", "models/other")

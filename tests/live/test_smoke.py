@@ -24,9 +24,10 @@ def run(model: str, check: Callable[[Chat], None], script: list[dict[str, Any]])
         check(chat)
 
 
+@pytest.mark.row("U-154")
 @joined("model", MODELS)
 @joined("check", smoke.SMOKE_TESTS, ids=lambda check: check.__name__)
-def test_u_154_a_good_answer_passes(model: str, check: Callable[[Chat], None]) -> None:
+def test_a_good_answer_passes(model: str, check: Callable[[Chat], None]) -> None:
     run(model, check, GOOD[check.__name__])
 
 

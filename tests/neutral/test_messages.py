@@ -37,7 +37,8 @@ from wire.neutral.request import Request, Tool
 NOW = Tool("now", "The time.")
 
 
-def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
+@pytest.mark.row("S1-01")
+def test_a_call_gets_an_id_of_its_own_once() -> None:
     one, other = (
         ToolCall(name="read", arguments={"path": "a"}),
         ToolCall(name="read", arguments={"path": "a"}),
@@ -50,6 +51,7 @@ def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
     assert ToolCall(name="read").arguments == {}
 
 
+@pytest.mark.row("S1-03", "S0-04")
 @joined(
     ("content", "error", "answer"),
     [
@@ -62,7 +64,7 @@ def test_s1_01_a_call_gets_an_id_of_its_own_once() -> None:
         ({"code": 3}, True, {"error": {"code": 3}}),
     ],
 )
-def test_s1_03_s0_04_an_answer_is_an_object_with_name_id_and_flag(
+def test_an_answer_is_an_object_with_name_id_and_flag(
     content: object, error: bool, answer: dict[str, object]
 ) -> None:
     result = ToolResult("call_1", "get_weather", content, error)
@@ -74,17 +76,20 @@ def test_s1_03_s0_04_an_answer_is_an_object_with_name_id_and_flag(
     )
 
 
+@pytest.mark.row("S1-04")
 @joined("kind", [Text, Other, ToolCall, ToolResult])
-def test_s1_04_a_part_without_its_field_is_a_type_error(kind: type) -> None:
+def test_a_part_without_its_field_is_a_type_error(kind: type) -> None:
     with pytest.raises(TypeError):
         kind()
 
 
-def test_s1_04_an_empty_text_is_a_part() -> None:
+@pytest.mark.row("S1-04")
+def test_an_empty_text_is_a_part() -> None:
     assert Message.assistant(Text("", signature="c2ln")).parts == (Text("", signature="c2ln"),)
 
 
-def test_s1_05_four_constructors_and_the_order_of_parts() -> None:
+@pytest.mark.row("S1-05")
+def test_four_constructors_and_the_order_of_parts() -> None:
     call, other = ToolCall(id="a", name="read"), ToolCall(id="b", name="read")
     assert Message.user("Hi") == Message("user", (Text("Hi"),))
     assert Message.assistant("I look.", call, "Done.").parts == (
@@ -188,7 +193,8 @@ def test_data_urls_become_bytes() -> None:
     assert Media(url="https://example.com/a.png").data is None
 
 
-def test_s1_06_a_schema_is_kept_as_it_is_given() -> None:
+@pytest.mark.row("S1-06")
+def test_a_schema_is_kept_as_it_is_given() -> None:
     schema = {"properties": {"location": {"type": "string"}}, "required": ["location"]}
     assert Tool("get_weather", "Weather", schema).parameters is schema
     assert Tool("Get-weather_2").parameters == {"type": "object", "properties": {}}
@@ -354,6 +360,7 @@ def test_a_reply_remembers_the_wires_struct_and_takes_notes() -> None:
     assert notes(with_notes(reply, [Note("a", "b")])) == reply.notes == (Note("a", "b"),)
 
 
+@pytest.mark.row("S1-14")
 @joined(
     ("parts", "empty"),
     [
@@ -364,7 +371,7 @@ def test_a_reply_remembers_the_wires_struct_and_takes_notes() -> None:
         ((ToolCall(name="now"),), False),
     ],
 )
-def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_something_is_not(
+def test_a_filter_that_left_nothing_is_an_error_and_one_that_left_something_is_not(
     parts: tuple[Text, ...], empty: bool
 ) -> None:
     reply = Reply(Message("assistant", parts), Stop("filter", "SAFETY", "no violence"))
@@ -381,6 +388,7 @@ def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_somethin
     )
 
 
+@pytest.mark.row("S0-02", "S0-09")
 @joined(
     ("loaded", "not_loaded"),
     [
@@ -404,7 +412,7 @@ def test_s1_14_a_filter_that_left_nothing_is_an_error_and_one_that_left_somethin
         ("wire.gemini.rendering wire.gemini.parse", "httpx anyio wire.openai wire.http"),
     ],
 )
-def test_s0_02_s0_09_values_load_no_wire_and_no_transport(loaded: str, not_loaded: str) -> None:
+def test_values_load_no_wire_and_no_transport(loaded: str, not_loaded: str) -> None:
     above = tuple(not_loaded.split())
     code = (
         f"import sys, {', '.join(loaded.split())}; above = {above!r};"

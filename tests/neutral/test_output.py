@@ -83,6 +83,7 @@ SCHEMA = {
 }
 
 
+@pytest.mark.row("U-93")
 @joined(
     ("kind", "name", "text", "value"),
     [
@@ -107,7 +108,7 @@ SCHEMA = {
         ({"title": "x" * 70}, "x" * 64, "5", 5),
     ],
 )
-def test_u_93_what_is_asked_and_what_is_read(kind: Any, name: str, text: str, value: Any) -> None:
+def test_what_is_asked_and_what_is_read(kind: Any, name: str, text: str, value: Any) -> None:
     wanted = OutputType(kind)
     assert wanted.output.name == name
     read = wanted.read(text)

@@ -81,9 +81,8 @@ class Killer:
             self.left -= 1
 
 
-def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(
-    backend: str, tmp_path: Path
-) -> None:
+@pytest.mark.row("P-85", "P-88")
+def test_after_each_node_the_file_tells_where_the_run_stands(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "deep" / "run.json"
     kept: list[Any] = []
 
@@ -127,7 +126,8 @@ def test_p_85_p_88_after_each_node_the_file_tells_where_the_run_stands(
     assert os.listdir(path.parent) == ["run.json"]
 
 
-def test_p_88_no_key_and_no_header_is_in_the_file(backend: str, tmp_path: Path) -> None:
+@pytest.mark.row("P-88")
+def test_no_key_and_no_header_is_in_the_file(backend: str, tmp_path: Path) -> None:
     """Whatever nodes and their models know: not after an answer, and not after an error."""
     key, header, path = "fake-key-of-gemini", "fake-secret-of-a-header", tmp_path / "run.json"
     text = """digraph long {
@@ -187,8 +187,9 @@ def test_what_is_no_checkpoint_is_one_typed_error(text: str, problem: str) -> No
         load_checkpoint(text, "run.json")
 
 
+@pytest.mark.row("P-86", "P-89")
 @pytest.mark.parametrize("when", ["started", "completed"])
-def test_p_86_p_89_a_run_killed_between_any_two_steps_goes_on_and_repeats_no_completed_node(
+def test_a_run_killed_between_any_two_steps_goes_on_and_repeats_no_completed_node(
     backend: str, tmp_path: Path, when: str
 ) -> None:
     whole = run(backend, TEXT, types={"seen": Seen(), "turn": turn}).context
@@ -210,7 +211,8 @@ def test_p_86_p_89_a_run_killed_between_any_two_steps_goes_on_and_repeats_no_com
         assert all(1 <= told.completed[id] <= 2 for id in ("x", "y", "z", "fan2", "join2"))
 
 
-def test_p_86_a_run_that_has_ended_has_nothing_left_to_do(backend: str, tmp_path: Path) -> None:
+@pytest.mark.row("P-86")
+def test_a_run_that_has_ended_has_nothing_left_to_do(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     seen = Seen()
     whole = run(backend, TEXT, types={"seen": seen, "turn": turn}, checkpoint=path)
@@ -221,7 +223,8 @@ def test_p_86_a_run_that_has_ended_has_nothing_left_to_do(backend: str, tmp_path
     assert len(seen.nodes) == count
 
 
-def test_p_86_a_node_that_failed_is_run_again_and_variables_come_on_top(
+@pytest.mark.row("P-86")
+def test_a_node_that_failed_is_run_again_and_variables_come_on_top(
     backend: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.json"
@@ -243,7 +246,8 @@ def test_p_86_a_node_that_failed_is_run_again_and_variables_come_on_top(
     assert (seen.nodes, ended.context["k"]) == (["b"], "new")
 
 
-def test_p_72_circles_are_counted_across_a_resumption(backend: str, tmp_path: Path) -> None:
+@pytest.mark.row("P-72")
+def test_circles_are_counted_across_a_resumption(backend: str, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     text = (
         "digraph x { start [type=start]; n [type=seen]; done [type=exit]; start -> n; n -> "
@@ -256,7 +260,8 @@ def test_p_72_circles_are_counted_across_a_resumption(backend: str, tmp_path: Pa
     assert (len(seen.nodes), read_checkpoint(path).visits["n"]) == (2, 50)
 
 
-def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
+@pytest.mark.row("P-76")
+def test_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
     backend: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.json"
@@ -273,6 +278,7 @@ def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
     assert read_checkpoint(path).last_node_id == "a"
 
 
+@pytest.mark.row("P-87")
 @joined(
     ("source", "said"),
     [
@@ -287,12 +293,13 @@ def test_p_76_a_cancelled_run_leaves_the_checkpoint_of_what_was_completed(
         ("[" * 100_000, "run.json: "),
     ],
 )
-def test_p_87_what_is_no_checkpoint_is_refused_by_name(source: str | bytes, said: str) -> None:
+def test_what_is_no_checkpoint_is_refused_by_name(source: str | bytes, said: str) -> None:
     with pytest.raises(PipelineError, match=f"^{said}"):
         load_checkpoint(source, "run.json")
 
 
-def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
+@pytest.mark.row("P-85")
+def test_a_checkpoint_is_read_as_it_was_written() -> None:
     data = {
         "seed": "é\u2028\n",
         "big": 2**80,
@@ -307,6 +314,7 @@ def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
     assert type(again.data["float"]) is float
 
 
+@pytest.mark.row("P-94")
 @joined(
     ("value", "problem"),
     [
@@ -317,12 +325,13 @@ def test_p_85_a_checkpoint_is_read_as_it_was_written() -> None:
         ("\ud800", "this text contains half of a surrogate pair"),
     ],
 )
-def test_p_94_a_value_that_json_cannot_say_is_named(value: Any, problem: str) -> None:
+def test_a_value_that_json_cannot_say_is_named(value: Any, problem: str) -> None:
     with pytest.raises(PipelineError, match=rf"^context: bad: {problem}"):
         dump_checkpoint(Checkpoint(last_node_id="n", data={"good": 1, "bad": value}))
 
 
-def test_p_85_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
+@pytest.mark.row("P-85")
+def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "run.json"
@@ -373,9 +382,10 @@ print(ended.context["sum"])
 """
 
 
+@pytest.mark.row("P-85", "P-86")
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_p_85_p_86_kill_9_at_fifty_random_points_loses_nothing_and_repeats_no_completed_node(
+def test_kill_9_at_fifty_random_points_loses_nothing_and_repeats_no_completed_node(
     tmp_path: Path,
 ) -> None:
     dice = random.Random(0)

@@ -77,7 +77,8 @@ def file(tmp_path: Path, text: str, name: str = "x.dot") -> Path:
 # --- run ------------------------------------------------------------------------------------------
 
 
-def test_p_131_the_examples_without_a_model_run_without_a_key(attractor: Any) -> None:
+@pytest.mark.row("P-131")
+def test_the_examples_without_a_model_run_without_a_key(attractor: Any) -> None:
     said = attractor("run", EXAMPLES / "hello_world.dot")
     assert (said.status, said.out) == (
         0,
@@ -94,7 +95,8 @@ def test_p_131_the_examples_without_a_model_run_without_a_key(attractor: Any) ->
     ]
 
 
-def test_s4_19_s4_20_the_example_of_gemini_runs(
+@pytest.mark.row("S4-19", "S4-20")
+def test_the_example_of_gemini_runs(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with gemini([{"say": "Points and arrows."}], monkeypatch) as emulator:
@@ -123,7 +125,8 @@ def test_s4_19_s4_20_the_example_of_gemini_runs(
     assert "fake-key" not in Path("run.json").read_text()
 
 
-def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(
+@pytest.mark.row("S4-03", "S4-20")
+def test_a_missing_key_is_told_before_any_request(
     attractor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with gemini([], monkeypatch) as emulator:
@@ -134,7 +137,8 @@ def test_s4_03_s4_20_a_missing_key_is_told_before_any_request(
     assert not Path("run.json").exists()
 
 
-def test_s4_20_an_error_of_the_provider_is_one_line(
+@pytest.mark.row("S4-20")
+def test_an_error_of_the_provider_is_one_line(
     attractor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal = {
@@ -150,7 +154,8 @@ def test_s4_20_an_error_of_the_provider_is_one_line(
     assert "Traceback" not in said.err
 
 
-def test_p_45_s4_23_a_call_that_fails_is_one_line(
+@pytest.mark.row("P-45", "S4-23")
+def test_a_call_that_fails_is_one_line(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = file(
@@ -178,7 +183,8 @@ def test_what_a_terminal_cannot_say_is_no_error(
     assert out.buffer.getvalue() == b"Gr\xfc\xdfe \\u2713\n"  # type: ignore[attr-defined]
 
 
-def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
+@pytest.mark.row("P-29")
+def test_the_model_of_the_command_line_is_for_nodes_without_one(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = file(tmp_path, f"digraph x {{ {HEAD} n [type=codergen, prompt=p]; start -> n -> done }}")
@@ -191,7 +197,8 @@ def test_p_29_the_model_of_the_command_line_is_for_nodes_without_one(
     assert emulator.requests[0]["body"]["model"] == "gpt-4o"
 
 
-def test_p_55_p_56_variables_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("P-55", "P-56")
+def test_variables_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
     path = file(
         tmp_path,
         f'digraph x {{ {HEAD} n [type=set, key=k, value="{{{{.a}}}} {{{{.b}}}} '
@@ -226,8 +233,9 @@ def _wait_for_the_end_of(process: int) -> None:
             time.sleep(0.01)
 
 
+@pytest.mark.row("P-75")
 @pytest.mark.timeout(20)
-def test_p_75_timeout_of_the_command_line(
+def test_timeout_of_the_command_line(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = file(
@@ -257,7 +265,8 @@ def test_p_75_timeout_of_the_command_line(
     assert (said.status, said.errors[0][:17]) == (2, "error: --timeout:")
 
 
-def test_p_30_p_32_the_user_is_asked_by_stdin(
+@pytest.mark.row("P-30", "P-32")
+def test_the_user_is_asked_by_stdin(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     nodes = """a [type=wait.human, prompt="Name?", key=name];
@@ -297,7 +306,8 @@ HOSTILE = "a\x1b]0;t\x07\rb\x9b2J\u202ec\u2028"
 SHOWN = r"a\x1b]0;t\x07\rb\x9b2J\u202ec\u2028"
 
 
-def test_r_34_no_control_character_of_a_model_reaches_the_terminal(
+@pytest.mark.row("R-34")
+def test_no_control_character_of_a_model_reaches_the_terminal(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     nodes = """work [model="gemini:gemini-3.5-flash", prompt=x];
@@ -320,7 +330,8 @@ def test_r_34_no_control_character_of_a_model_reaches_the_terminal(
     assert re.findall("(?!\n)[\x00-\x1f\x7f-\x9f\u2028-\u202e]", said.out) == []
 
 
-def test_r_34_nor_one_of_a_file_or_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("R-34")
+def test_nor_one_of_a_file_or_of_the_command_line(attractor: Any, tmp_path: Path) -> None:
     text = f'digraph "g{HOSTILE}" {{ {HEAD} "n\x1b[2J" [type="t\x9b"]; }}'
     odd = file(tmp_path, text, "y\x1b.dot")
     for arguments in (
@@ -373,8 +384,9 @@ def test_the_context_goes_to_an_open_file_by_its_path(tmp_path: Path) -> None:
     assert json.loads(written[3:])["last_output"] == "Hi"
 
 
+@pytest.mark.row("P-76")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(
+def test_a_signal_cancels_the_run_and_leaves_its_checkpoint(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     path = file(
@@ -410,7 +422,8 @@ def test_p_76_a_signal_cancels_the_run_and_leaves_its_checkpoint(
 # --- resume ---------------------------------------------------------------------------------------
 
 
-def test_p_86_p_87_resume_goes_on_after_the_last_completed_node(
+@pytest.mark.row("P-86", "P-87")
+def test_resume_goes_on_after_the_last_completed_node(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     nodes = 'a [model="gemini:g", prompt=first]; b [model="gemini:g", prompt="{{.a_output}}!"];'
@@ -443,7 +456,8 @@ def test_p_86_p_87_resume_goes_on_after_the_last_completed_node(
 # --- lint and show --------------------------------------------------------------------------------
 
 
-def test_s4_21_p_113_p_130_the_examples_lint_clean_without_a_key(attractor: Any) -> None:
+@pytest.mark.row("S4-21", "P-113", "P-130")
+def test_the_examples_lint_clean_without_a_key(attractor: Any) -> None:
     names = ["gemini", "hello_world", "parallel", "coding_loop", "multi_provider", "tools"]
     said = attractor("lint", *(EXAMPLES / f"{name}.dot" for name in names))
     assert (said.status, said.err) == (0, "")
@@ -453,7 +467,8 @@ def test_s4_21_p_113_p_130_the_examples_lint_clean_without_a_key(attractor: Any)
     assert [line.split('"')[1] for line in lines] == names
 
 
-def test_s4_21_p_112_all_errors_are_told_at_once(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("S4-21", "P-112")
+def test_all_errors_are_told_at_once(attractor: Any, tmp_path: Path) -> None:
     bad = file(
         tmp_path,
         "digraph bad {\n start [type=start];\n n [type=set];\n start -> n -> nowhere }",
@@ -474,7 +489,8 @@ def test_s4_21_p_112_all_errors_are_told_at_once(attractor: Any, tmp_path: Path)
     assert f"error: {tmp_path / 'gone.dot'}: cannot be read: No such file or directory" in told
 
 
-def test_p_18_s4_20_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("P-18", "S4-20")
+def test_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_path: Path) -> None:
     for text in (
         "digraph bad { start [type=start]; n [type=set]; start -> n }",
         "digraph worse { a -- b }",
@@ -485,7 +501,8 @@ def test_p_18_s4_20_nothing_runs_of_a_pipeline_with_errors(attractor: Any, tmp_p
         assert not Path("run.json").exists()
 
 
-def test_s4_21_p_114_lint_loads_no_http_stack() -> None:
+@pytest.mark.row("S4-21", "P-114")
+def test_lint_loads_no_http_stack() -> None:
     unwanted = "{'httpx', 'anyio', 'asyncio'} & set(sys.modules)"
     program = (
         "import sys; from wire.pipeline.cli import main; main(['lint', "
@@ -542,17 +559,17 @@ def test_show_quotes_what_graphviz_would_read_otherwise() -> None:
 # --- the command line -----------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-20")
 @pytest.mark.parametrize(
     "arguments", [[], ["run"], ["fly"], ["lint"], ["run", "x.dot", "--speed"], ["resume", "x.dot"]]
 )
-def test_s4_20_a_wrong_command_line_is_told_in_one_line(
-    attractor: Any, arguments: list[str]
-) -> None:
+def test_a_wrong_command_line_is_told_in_one_line(attractor: Any, arguments: list[str]) -> None:
     said = attractor(*arguments)
     assert (said.status, said.out, len(said.errors)) == (2, "", 1)
 
 
-def test_s4_20_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("S4-20")
+def test_a_file_that_is_not_there(attractor: Any, tmp_path: Path) -> None:
     for command in ("run", "show"):
         said = attractor(command, "gone.dot")
         assert (said.status, said.err) == (
@@ -605,7 +622,8 @@ def test_the_answer_and_the_tool_calls_of_an_agent_are_shown_as_they_come(
     assert all("streamGenerateContent" in each["target"] for each in emulator.requests)
 
 
-def test_p_128_the_log_as_json_lines(
+@pytest.mark.row("P-128")
+def test_the_log_as_json_lines(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with gemini(TOOLS_RUN, monkeypatch):
@@ -624,7 +642,8 @@ def test_p_128_the_log_as_json_lines(
     assert "missing.dot" in entry["message"]
 
 
-def test_p_128_the_level_of_the_log(
+@pytest.mark.row("P-128")
+def test_the_level_of_the_log(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     fails = [{"say": {"calls": [{"name": "read_file", "args": {"path": "../x"}}]}}, {"say": "Ok."}]
@@ -644,13 +663,15 @@ def test_p_128_the_level_of_the_log(
         assert f"argument {option}: invalid choice: '{value}'" in said.errors[0]
 
 
-def test_p_129_version(attractor: Any) -> None:
+@pytest.mark.row("P-129")
+def test_version(attractor: Any) -> None:
     said = attractor("version")
     assert (said.status, said.err) == (0, "")
     assert said.out == f"attractor {importlib.metadata.version('wire-llm')}\n"
 
 
-def test_p_110_lint_is_told_what_a_run_is_given(attractor: Any, tmp_path: Path) -> None:
+@pytest.mark.row("P-110")
+def test_lint_is_told_what_a_run_is_given(attractor: Any, tmp_path: Path) -> None:
     nodes = f'{HEAD} n [prompt="{{{{.tone}}}}"]; start -> n -> done'
     path = file(tmp_path, f"digraph x {{ {nodes} }}")
     assert [line.rpartition("[")[2].split("]")[0] for line in attractor("lint", path).errors] == [
@@ -666,6 +687,7 @@ CODERS = ("write", "test", "repair", "test", "report")
 CODING = ["I wrote it.", "failed", "A typo.", "passed", "A module and its tests."]
 
 
+@pytest.mark.row("S4-20", "S4-22")
 @pytest.mark.parametrize(
     ("name", "answers", "shown", "out"),
     [
@@ -694,7 +716,7 @@ CODING = ["I wrote it.", "failed", "A typo.", "passed", "A module and its tests.
         ),
     ],
 )
-def test_s4_20_s4_22_the_five_pipelines_show_their_answers_on_the_console(
+def test_the_five_pipelines_show_their_answers_on_the_console(
     attractor: Any,
     monkeypatch: pytest.MonkeyPatch,
     name: str,

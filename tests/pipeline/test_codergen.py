@@ -52,7 +52,8 @@ def asked(emulator: Emulator) -> list[Any]:
     return [each["body"] for each in emulator.requests if each["method"] == "POST"]
 
 
-def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: str) -> None:
+@pytest.mark.row("S4-19", "S4-20", "P-27")
+def test_the_example_asks_once_and_stores_the_answer(backend: str) -> None:
     emulator = Emulator([{"say": "A directed graph is points and arrows."}])
     ended = run(backend, (EXAMPLES / "gemini.dot").read_text("utf-8"), emulator=emulator)
     assert (
@@ -77,6 +78,7 @@ def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: s
     ]
 
 
+@pytest.mark.row("P-26")
 @pytest.mark.parametrize(
     ("attributes", "variables", "said"),
     [
@@ -85,7 +87,7 @@ def test_s4_19_s4_20_p_27_the_example_asks_once_and_stores_the_answer(backend: s
         ('label="Make {{.it}}"', {"it": "tea"}, "Make tea"),
     ],
 )
-def test_p_26_prompt_then_seed_then_label(
+def test_prompt_then_seed_then_label(
     backend: str, attributes: str, variables: dict[str, str], said: str
 ) -> None:
     emulator = Emulator([{"say": "Ok."}])
@@ -93,12 +95,14 @@ def test_p_26_prompt_then_seed_then_label(
     assert asked(emulator)[0]["contents"][0]["parts"] == [{"text": said}]
 
 
-def test_p_26_without_any_of_them_the_node_fails(backend: str) -> None:
+@pytest.mark.row("P-26")
+def test_without_any_of_them_the_node_fails(backend: str) -> None:
     with pytest.raises(NodeError, match=r"^node 'n': no prompt"):
         run(backend, one(f'model="{GEMINI}"'))
 
 
-def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
+@pytest.mark.row("P-25")
+def test_the_system_prompt_is_a_template_too(backend: str) -> None:
     emulator = Emulator([{"say": "Ok."}])
     run(
         backend,
@@ -109,6 +113,7 @@ def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
     assert asked(emulator)[0]["systemInstruction"] == {"parts": [{"text": "Like Ada."}]}
 
 
+@pytest.mark.row("P-25", "P-29")
 @pytest.mark.parametrize(
     ("attributes", "default", "model"),
     [
@@ -119,12 +124,11 @@ def test_p_25_the_system_prompt_is_a_template_too(backend: str) -> None:
         ({}, "gemini:g", "gemini:g"),
     ],
 )
-def test_p_25_p_29_which_model_a_node_asks(
-    attributes: dict[str, Any], default: str, model: str
-) -> None:
+def test_which_model_a_node_asks(attributes: dict[str, Any], default: str, model: str) -> None:
     assert model_of_node(Node("n", attributes), default) == model
 
 
+@pytest.mark.row("P-107")
 @pytest.mark.parametrize(
     ("attributes", "said"),
     [
@@ -134,14 +138,13 @@ def test_p_25_p_29_which_model_a_node_asks(
         ({"model": "openai:"}, "empty model name"),
     ],
 )
-def test_p_107_a_model_without_its_provider_is_an_error(
-    attributes: dict[str, Any], said: str
-) -> None:
+def test_a_model_without_its_provider_is_an_error(attributes: dict[str, Any], said: str) -> None:
     with pytest.raises(PipelineError, match=f"^node 'n': .*{said}"):
         model_of_node(Node("n", attributes))
 
 
-def test_s4_23_p_28_tools_work_in_the_work_folder(backend: str, tmp_path: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_tools_work_in_the_work_folder(backend: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("red\nblue sky\n")
     emulator = Emulator(
         [
@@ -181,10 +184,11 @@ def calls(path: str = ".") -> dict[str, Any]:
     return {"text": "I look.", "calls": [{"name": "list_dir", "args": {"path": path}}]}
 
 
+@pytest.mark.row("S4-24")
 @pytest.mark.parametrize(
     ("attributes", "turns"), [("max_turns=3", 3), ('max_turns="2"', 2), ("", 50)]
 )
-def test_s4_24_an_agent_without_an_end_is_stopped(
+def test_an_agent_without_an_end_is_stopped(
     backend: str, tmp_path: Path, attributes: str, turns: int
 ) -> None:
     emulator = Emulator([{"times": 0, "say": calls()}], lenient=True)
@@ -200,8 +204,9 @@ def test_s4_24_an_agent_without_an_end_is_stopped(
     assert isinstance(caught.value.__cause__, MaxTurnsError)
 
 
+@pytest.mark.row("S4-24")
 @pytest.mark.parametrize("turns", ["0", "-1", "1.5", "many", "true"])
-def test_s4_24_what_is_no_number_of_turns_fails_the_node(backend: str, turns: str) -> None:
+def test_what_is_no_number_of_turns_fails_the_node(backend: str, turns: str) -> None:
     with pytest.raises(PipelineError, match=r"max_turns"):
         run(backend, one(f'model="{GEMINI}", prompt=p, max_turns={turns}'))
     node = parse(one(f"max_turns={turns}")).nodes["n"]
@@ -209,7 +214,8 @@ def test_s4_24_what_is_no_number_of_turns_fails_the_node(backend: str, turns: st
         count(node.attributes["max_turns"])
 
 
-def test_s4_25_the_third_identical_call_is_steered(backend: str, tmp_path: Path) -> None:
+@pytest.mark.row("S4-25")
+def test_the_third_identical_call_is_steered(backend: str, tmp_path: Path) -> None:
     emulator = Emulator([*({"say": calls()} for _ in range(3)), {"say": "Done."}])
     run(backend, one(f'model="{GEMINI}", prompt=p'), emulator=emulator, workdir=tmp_path)
     answers = [
@@ -222,7 +228,8 @@ def test_s4_25_the_third_identical_call_is_steered(backend: str, tmp_path: Path)
     assert "Try something else" in answers[2]["error"]
 
 
-def test_s4_26_of_a_long_session_the_first_and_the_last_messages_are_sent(
+@pytest.mark.row("S4-26")
+def test_of_a_long_session_the_first_and_the_last_messages_are_sent(
     backend: str, tmp_path: Path
 ) -> None:
     script = [*({"say": calls(f"{number}")} for number in range(11)), {"say": "Done."}]
@@ -269,8 +276,9 @@ def groups(counts: list[int], *, split: bool = False) -> list[Message]:
     return said
 
 
+@pytest.mark.row("S4-26", "S1-42", "S1-43")
 @pytest.mark.sampled
-def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
+def test_no_call_is_parted_from_its_results() -> None:
     import random
 
     cut = 0
@@ -297,7 +305,8 @@ def test_s4_26_s1_42_s1_43_no_call_is_parted_from_its_results() -> None:
     assert cut > 20
 
 
-def test_s4_22_p_27_each_node_gets_the_work_of_the_one_before(backend: str) -> None:
+@pytest.mark.row("S4-22", "P-27")
+def test_each_node_gets_the_work_of_the_one_before(backend: str) -> None:
     text = f"""digraph x {{ start [type=start]; done [type=exit];
         a [type=codergen, model="{GPT}", prompt="Write about {{{{.seed}}}}."]
         b [type=codergen, model="{GEMINI}", prompt="Judge: {{{{.a_output}}}}"]
@@ -327,7 +336,8 @@ def test_s4_22_p_27_each_node_gets_the_work_of_the_one_before(backend: str) -> N
     assert [name for name, _ in made] == [GPT, GEMINI]  # one for each, shared by the nodes
 
 
-def test_s4_22_three_vendors_one_after_the_other(backend: str) -> None:
+@pytest.mark.row("S4-22")
+def test_three_vendors_one_after_the_other(backend: str) -> None:
     says = [("claude-*", "A train."), ("gpt-*", "Add snow."), ("gemini-*", "A train in the snow.")]
     emulator = Emulator([{"match": {"model": model}, "say": say} for model, say in says])
     ended = run(backend, (EXAMPLES / "multi_provider.dot").read_text("utf-8"), emulator=emulator)
@@ -354,7 +364,8 @@ def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureF
     assert told == ["the answer of gemini-3.8-flash stopped with MAX_TOKENS: it may be incomplete"]
 
 
-def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: str) -> None:
+@pytest.mark.row("P-83", "S4-27", "S4-40")
+def test_the_client_tries_again_before_the_node_fails(backend: str) -> None:
     busy = {
         "answer": {"error": {"code": 503, "message": "busy", "status": "UNAVAILABLE"}},
         "status": 503,
@@ -386,7 +397,8 @@ def test_p_83_s4_27_s4_40_the_client_tries_again_before_the_node_fails(backend: 
     assert len(asked(emulator)) == 1
 
 
-def test_s4_27_where_the_models_are_is_told_by_the_environment(
+@pytest.mark.row("S4-27")
+def test_where_the_models_are_is_told_by_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("GEMINI_BASE_URL", "http://127.0.0.1:8910")
@@ -406,8 +418,9 @@ def test_s4_27_where_the_models_are_is_told_by_the_environment(
     assert connect("openai:m").client._target.retry == ATTRACTOR
 
 
+@pytest.mark.row("P-25")
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.dot")), ids=lambda path: path.name)
-def test_p_25_the_examples_name_a_model_for_every_agent(path: Path) -> None:
+def test_the_examples_name_a_model_for_every_agent(path: Path) -> None:
     graph = parse(path.read_text("utf-8"))
     assert all(model_of_node(node) for node in graph.of_type("codergen"))
     assert json.dumps(graph.name) == f'"{path.stem}"'

@@ -36,11 +36,13 @@ def refusal(text: str) -> str:
     return caught.value.message
 
 
+@pytest.mark.row("P-60")
 @joined("text", ["", "   ", "_", " _\n"])
-def test_p_60_no_condition_always_holds(text: str):
+def test_no_condition_always_holds(text: str):
     assert parse_condition(text).holds({}) is True
 
 
+@pytest.mark.row("P-62", "S4-41")
 @joined(
     ("text", "expected"),
     [
@@ -87,13 +89,14 @@ def test_p_60_no_condition_always_holds(text: str):
         ("x == '&& || ( ) !'", False),
     ],
 )
-def test_p_62_s4_41_grammar(text: str, expected: bool | None):
+def test_grammar(text: str, expected: bool | None):
     if expected is None:
         assert "unexpected" in refusal(text)
     else:
         assert holds(text) is expected
 
 
+@pytest.mark.row("P-63")
 @joined(
     ("text", "expected"),
     [
@@ -108,10 +111,11 @@ def test_p_62_s4_41_grammar(text: str, expected: bool | None):
         ("none != ''", False),
     ],
 )
-def test_p_63_a_missing_key_is_the_empty_text(text: str, expected: bool):
+def test_a_missing_key_is_the_empty_text(text: str, expected: bool):
     assert holds(text) is expected
 
 
+@pytest.mark.row("P-64")
 @joined(
     ("text", "told"),
     [
@@ -124,10 +128,11 @@ def test_p_63_a_missing_key_is_the_empty_text(text: str, expected: bool):
         ("_ a", "column 3: unexpected 'a'"),
     ],
 )
-def test_p_64_text_after_a_whole_condition_is_an_error(text: str, told: str):
+def test_text_after_a_whole_condition_is_an_error(text: str, told: str):
     assert refusal(text).startswith(f"condition {text!r}: {told}")
 
 
+@pytest.mark.row("P-62", "P-106")
 @joined(
     ("text", "told"),
     [
@@ -153,7 +158,7 @@ def test_p_64_text_after_a_whole_condition_is_an_error(text: str, told: str):
         ("!" * 5000 + "a", "column 102: unexpected '!': nested deeper than 100"),
     ],
 )
-def test_p_62_p_106_errors_name_the_column(text: str, told: str):
+def test_errors_name_the_column(text: str, told: str):
     assert (
         told in refusal(text)
         if len(text) > 1000
@@ -161,6 +166,7 @@ def test_p_62_p_106_errors_name_the_column(text: str, told: str):
     )
 
 
+@pytest.mark.row("P-65")
 @joined(
     ("text", "context", "expected"),
     [
@@ -189,7 +195,7 @@ def test_p_62_p_106_errors_name_the_column(text: str, told: str):
         ("x=1", {"context.x": 1}, False),
     ],
 )
-def test_p_65_clauses_of_the_other_dialect(text: str, context: dict[str, Any], expected: bool):
+def test_clauses_of_the_other_dialect(text: str, context: dict[str, Any], expected: bool):
     assert parse_condition(text).holds(context) is expected
 
 
@@ -234,16 +240,18 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.row("P-62", "P-63")
 @given(
     trees,
     st.dictionaries(st.sampled_from(KEYS), st.sampled_from(["", "x", "1", "two words", "&&", ")"])),
 )
-def test_p_62_p_63_random_conditions_mean_what_they_say(tree, context: dict[str, str]):
+def test_random_conditions_mean_what_they_say(tree, context: dict[str, str]):
     text, expected = tree
     assert parse_condition(text).holds(context) is expected(context)
 
 
-def test_p_62_without_parentheses_the_order_is_not_and_or():
+@pytest.mark.row("P-62")
+def test_without_parentheses_the_order_is_not_and_or():
     for seed in range(300):
         choice = random.Random(seed)
         terms = [
@@ -259,6 +267,7 @@ def test_p_62_without_parentheses_the_order_is_not_and_or():
         ), text
 
 
+@pytest.mark.row("P-62")
 @given(
     st.one_of(
         st.text(),
@@ -269,7 +278,7 @@ def test_p_62_without_parentheses_the_order_is_not_and_or():
         ).map("".join),
     )
 )
-def test_p_62_garbage_gives_errors_of_ours_and_nothing_else(text: str):
+def test_garbage_gives_errors_of_ours_and_nothing_else(text: str):
     told = ""
     try:
         assert parse_condition(text).holds({"a": "1"}) in (True, False)

@@ -33,6 +33,7 @@ def refusal(text: str) -> str:
 # --- statements -----------------------------------------------------------------------------------
 
 
+@pytest.mark.row("P-01", "P-18")
 @joined(
     ("text", "told"),
     [
@@ -61,11 +62,12 @@ def refusal(text: str) -> str:
         ),
     ],
 )
-def test_p_01_p_18_a_file_is_one_digraph(text: str, told: str):
+def test_a_file_is_one_digraph(text: str, told: str):
     assert refusal(text) == told
 
 
-def test_p_01_names_of_graphs():
+@pytest.mark.row("P-01")
+def test_names_of_graphs():
     assert parse("digraph hello { }").name == "hello"
     assert parse("DiGraph hello { }", "file").name == "hello"
     assert parse("digraph { }", "file").name == "file"
@@ -73,7 +75,8 @@ def test_p_01_names_of_graphs():
     assert parse("\ufeffdigraph hello { }").name == "hello"
 
 
-def test_p_02_nodes_edges_and_chains():
+@pytest.mark.row("P-02")
+def test_nodes_edges_and_chains():
     graph = parse('digraph g { a [x=1]; b -> c [label="y"]; a -> b -> c -> a [weight=2] }')
     assert graph.nodes["a"].attributes == {"x": 1}
     assert edges(graph) == ["b -> c", "a -> b", "b -> c", "c -> a"]
@@ -88,7 +91,8 @@ def test_p_02_nodes_edges_and_chains():
     assert graph.outgoing("c") == (graph.edges[3],)
 
 
-def test_p_03_ids_bare_and_quoted():
+@pytest.mark.row("P-03")
+def test_ids_bare_and_quoted():
     graph = parse('digraph g { "plan" [x=1] _a1 "plan" -> "_a1" }')
     assert list(graph.nodes) == ["plan", "_a1"]
     assert edges(graph) == ["plan -> _a1"]
@@ -102,12 +106,14 @@ def test_p_03_ids_bare_and_quoted():
     assert refusal("digraph g { é }") == "line 1, column 13: unexpected 'é'"
 
 
+@pytest.mark.row("P-04", "P-05")
 @joined("separator", [", ", ",", "; ", ";", " ", "\n", "\t,\n", "] [", "]["])
-def test_p_04_p_05_separators_of_attributes(separator: str):
+def test_separators_of_attributes(separator: str):
     assert attributes(f'a=1{separator}b=two{separator}c="x"') == {"a": 1, "b": "two", "c": "x"}
 
 
-def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines():
+@pytest.mark.row("P-04", "P-05")
+def test_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines():
     assert attributes("") == {}
     assert attributes("a=1,") == {"a": 1}
     assert attributes("\n  a = 1 ,\n  // between\n  b\n=\n2\n") == {"a": 1, "b": 2}
@@ -128,6 +134,7 @@ def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines(
 # --- values ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("P-06")
 @joined(
     ("text", "value"),
     [
@@ -153,12 +160,13 @@ def test_p_04_p_05_attribute_lists_may_be_empty_end_with_a_comma_and_span_lines(
         ("1h30m", Duration("1h30m")),
     ],
 )
-def test_p_06_values_have_types(text: str, value: Value):
+def test_values_have_types(text: str, value: Value):
     found = attributes(f"x={text}, y=1")["x"]
     assert found == value
     assert type(found) is type(value)
 
 
+@pytest.mark.row("P-06", "P-18")
 @joined(
     "text",
     [
@@ -178,16 +186,18 @@ def test_p_06_values_have_types(text: str, value: Value):
         "9" * 200,
     ],
 )
-def test_p_06_p_18_what_is_no_value(text: str):
+def test_what_is_no_value(text: str):
     assert refusal(f"digraph g {{\n n [x={text}] }}").startswith("line 2, column ")
 
 
-def test_p_06_a_bare_value_does_not_swallow_an_arrow():
+@pytest.mark.row("P-06")
+def test_a_bare_value_does_not_swallow_an_arrow():
     graph = parse("digraph g { rankdir=LR a->b; b->c[x=y]c->d }")
     assert graph.attributes == {"rankdir": "LR"}
     assert edges(graph) == ["a -> b", "b -> c", "c -> d"]
 
 
+@pytest.mark.row("P-06")
 @joined(
     ("value", "expected"),
     [
@@ -203,10 +213,11 @@ def test_p_06_a_bare_value_does_not_swallow_an_arrow():
         (0.5, 0.5),
     ],
 )
-def test_p_06_durations_in_seconds(value: Value, expected: float):
+def test_durations_in_seconds(value: Value, expected: float):
     assert seconds(value) == pytest.approx(expected)
 
 
+@pytest.mark.row("P-06")
 @joined(
     "value",
     [
@@ -225,12 +236,13 @@ def test_p_06_durations_in_seconds(value: Value, expected: float):
         "9" * 400 + "s",
     ],
 )
-def test_p_06_what_is_no_duration(value: Value):
+def test_what_is_no_duration(value: Value):
     with pytest.raises(PipelineError):
         seconds(value)
 
 
-def test_p_07_s4_41_escapes_are_decoded():
+@pytest.mark.row("P-07", "S4-41")
+def test_escapes_are_decoded():
     assert attributes(r'x="a \"b\" \\ \n\t."') == {"x": 'a "b" \\ \n\t.'}
     assert attributes(r'x="\\n"') == {"x": r"\n"}
     assert attributes(r'x="\d+ \q"') == {"x": r"\d+ \q"}
@@ -238,7 +250,8 @@ def test_p_07_s4_41_escapes_are_decoded():
     assert attributes(r'x="\\"') == {"x": "\\"}
 
 
-def test_p_08_strings_hold_anything():
+@pytest.mark.row("P-08")
+def test_strings_hold_anything():
     text = "one\ntwo { } // no comment /* nor this */ # -> -- [x=1]; ✓ 日本 'q'"
     graph = parse(f'digraph g {{ n [x="{text}"] n -> m }}')
     assert graph.nodes["n"].attributes == {"x": text}
@@ -248,7 +261,8 @@ def test_p_08_strings_hold_anything():
     )
 
 
-def test_p_08_p_18_a_string_that_is_not_closed_is_told_where_it_begins():
+@pytest.mark.row("P-08", "P-18")
+def test_a_string_that_is_not_closed_is_told_where_it_begins():
     assert (
         refusal('digraph g {\n  n [x="a\n b')
         == "line 2, column 8: unexpected end of file: this string is not closed"
@@ -259,7 +273,8 @@ def test_p_08_p_18_a_string_that_is_not_closed_is_told_where_it_begins():
     )
 
 
-def test_p_09_comments():
+@pytest.mark.row("P-09")
+def test_comments():
     graph = parse(
         "// ── Nodes ───\n/* block\n   ✓ ** / */digraph/**/g{# line\n a // one\n -> /* "
         "two */ b # three -> c\n # four\n}\n// end\n#"
@@ -272,7 +287,8 @@ def test_p_09_comments():
     assert refusal("digraph g { a / b }") == "line 1, column 15: unexpected '/'"
 
 
-def test_p_10_semicolons_are_optional():
+@pytest.mark.row("P-10")
+def test_semicolons_are_optional():
     expected = parse("digraph g { a [x=1] b a -> b k=v }")
     for text in (
         "digraph g { a [x=1]; b; a -> b; k=v; }",
@@ -286,7 +302,8 @@ def test_p_10_semicolons_are_optional():
         )
 
 
-def test_p_11_keys_may_have_dots():
+@pytest.mark.row("P-11")
+def test_keys_may_have_dots():
     graph = parse('digraph g { tool_hooks.pre = "x"; n [human.default_choice=a, "type"=set] }')
     assert graph.attributes == {"tool_hooks.pre": "x"}
     assert graph.nodes["n"].attributes == {"human.default_choice": "a", "type": "set"}
@@ -294,7 +311,8 @@ def test_p_11_keys_may_have_dots():
     assert refusal("digraph g { n [a.=1] }").startswith("line 1, column 17: unexpected '.'")
 
 
-def test_p_12_attributes_of_the_graph():
+@pytest.mark.row("P-12")
+def test_attributes_of_the_graph():
     graph = parse(
         'digraph g { graph [goal="a b", label=x] rankdir=LR; goal = "later"; "size" = 5 }'
     )
@@ -305,7 +323,8 @@ def test_p_12_attributes_of_the_graph():
 # --- defaults and subgraphs -----------------------------------------------------------------------
 
 
-def test_p_13_defaults_apply_to_later_statements():
+@pytest.mark.row("P-13")
+def test_defaults_apply_to_later_statements():
     graph = parse(
         """digraph g {
         before [x=1]
@@ -325,7 +344,8 @@ def test_p_13_defaults_apply_to_later_statements():
     assert refusal("digraph g { node; }") == "line 1, column 17: unexpected ';': expected '['"
 
 
-def test_p_13_p_14_what_a_subgraph_says_stays_in_it():
+@pytest.mark.row("P-13", "P-14")
+def test_what_a_subgraph_says_stays_in_it():
     graph = parse(
         """digraph g {
         label = outer
@@ -359,7 +379,8 @@ def test_p_13_p_14_what_a_subgraph_says_stays_in_it():
     ]
 
 
-def test_p_13_p_14_keywords_in_any_case_as_in_dot():
+@pytest.mark.row("P-13", "P-14")
+def test_keywords_in_any_case_as_in_dot():
     graph = parse(
         'digraph g { Node [x=1] EDGE [y=2] Graph [z=3] SubGraph s { label=" A b " a } a -> b }'
     )
@@ -374,7 +395,8 @@ def test_p_13_p_14_keywords_in_any_case_as_in_dot():
     assert edges(parse('digraph g { a -> "node" "graph" [x=1] }')) == ["a -> node"]
 
 
-def test_p_14_a_class_comes_to_those_that_a_node_has():
+@pytest.mark.row("P-14")
+def test_a_class_comes_to_those_that_a_node_has():
     graph = parse(
         'digraph g { subgraph s { a [class="code, critical"]; b; label="Code" } subgraph '
         't { b; label="T 2" } }'
@@ -383,7 +405,8 @@ def test_p_14_a_class_comes_to_those_that_a_node_has():
     assert graph.nodes["b"].get("class") == "code,t-2"
 
 
-def test_p_13_a_subgraph_that_groups_nodes_gives_its_defaults_to_them():
+@pytest.mark.row("P-13")
+def test_a_subgraph_that_groups_nodes_gives_its_defaults_to_them():
     graph = parse(
         "digraph g { node [x=1] a [y=1]; b [x=9]; subgraph s { node [x=2]; a; b } node [x=3] a }"
     )
@@ -394,7 +417,8 @@ def test_p_13_a_subgraph_that_groups_nodes_gives_its_defaults_to_them():
 # --- nodes ----------------------------------------------------------------------------------------
 
 
-def test_p_15_an_id_that_only_edges_name_is_not_declared():
+@pytest.mark.row("P-15")
+def test_an_id_that_only_edges_name_is_not_declared():
     graph = parse("digraph g { a -> b; a [x=1]; b -> c }")
     assert {id: node.declared for id, node in graph.nodes.items()} == {
         "a": True,
@@ -405,13 +429,15 @@ def test_p_15_an_id_that_only_edges_name_is_not_declared():
     assert graph.nodes["c"].position == Position(1, 35)
 
 
-def test_p_16_a_node_declared_twice_merges_its_attributes():
+@pytest.mark.row("P-16")
+def test_a_node_declared_twice_merges_its_attributes():
     graph = parse("digraph g { a [x=1, y=1]; b; a [y=2, z=3] }")
     assert graph.nodes["a"].attributes == {"x": 1, "y": 2, "z": 3}
     assert graph.nodes["a"].position == Position(1, 13)
 
 
-def test_p_17_the_order_of_the_file_is_kept():
+@pytest.mark.row("P-17")
+def test_the_order_of_the_file_is_kept():
     ids = [f"n{number}" for number in random.Random(7).sample(range(1000), 200)]
     graph = parse(
         f"digraph g {{ {' '.join(ids)} "
@@ -421,6 +447,7 @@ def test_p_17_the_order_of_the_file_is_kept():
     assert edges(graph) == [f"{a} -> {b}" for a, b in zip(ids, reversed(ids), strict=True)]
 
 
+@pytest.mark.row("P-18")
 @joined(
     ("text", "told"),
     [
@@ -448,10 +475,11 @@ def test_p_17_the_order_of_the_file_is_kept():
         ),
     ],
 )
-def test_p_18_errors_name_line_column_and_token(text: str, told: str):
+def test_errors_name_line_column_and_token(text: str, told: str):
     assert refusal(text).startswith(told)
 
 
+@pytest.mark.row("P-20")
 @joined(
     ("attributes", "type"),
     [
@@ -474,12 +502,13 @@ def test_p_18_errors_name_line_column_and_token(text: str, told: str):
         ("type=unheard_of", "unheard_of"),
     ],
 )
-def test_p_20_type_comes_before_shape(attributes: str, type: str):
+def test_type_comes_before_shape(attributes: str, type: str):
     assert parse(f"digraph g {{ n [{attributes}] }}").nodes["n"].type == type
 
 
+@pytest.mark.row("P-21")
 @pytest.mark.parametrize("id", ["start", "Start"])
-def test_p_21_start_by_type_shape_or_id(id: str):
+def test_start_by_type_shape_or_id(id: str):
     assert parse(f"digraph g {{ node [shape=box] {id} a }}").start.id == id
     assert parse(f"digraph g {{ go [type=start] {id} [prompt=x] }}").start.id == "go"
     assert parse(f"digraph g {{ go [shape=Mdiamond] {id} }}").start.id == "go"
@@ -489,8 +518,9 @@ def test_p_21_start_by_type_shape_or_id(id: str):
         _ = parse("digraph g { a [type=start] b [shape=Mdiamond] }").start
 
 
+@pytest.mark.row("P-22")
 @pytest.mark.parametrize("id", ["exit", "end"])
-def test_p_22_exit_by_type_shape_or_id(id: str):
+def test_exit_by_type_shape_or_id(id: str):
     assert parse(f"digraph g {{ a {id} }}").exit.id == id
     assert parse(f"digraph g {{ done [type=exit] {id} [prompt=x] }}").exit.id == "done"
     assert parse(f"digraph g {{ done [shape=Msquare] {id} [type=set] }}").exit.id == "done"
@@ -498,7 +528,8 @@ def test_p_22_exit_by_type_shape_or_id(id: str):
         _ = parse(f"digraph g {{ {id} [type=codergen] }}").exit
 
 
-def test_p_25_a_model_in_either_dialect():
+@pytest.mark.row("P-25")
+def test_a_model_in_either_dialect():
     assert Node("a", {"model": "openai:gpt-4o", "llm_model": "x"}).model == "openai:gpt-4o"
     assert Node("a", {"llm_provider": "openai", "llm_model": "gpt-4o"}).model == "openai:gpt-4o"
     assert Node("a", {"llm_model": "openai:gpt-4o"}).model == "openai:gpt-4o"
@@ -510,7 +541,8 @@ def test_p_25_a_model_in_either_dialect():
     assert Node("a", {"llm_provider": "openai"}).model == "openai:"
 
 
-def test_p_60_p_61_the_condition_of_an_edge():
+@pytest.mark.row("P-60", "P-61")
+def test_the_condition_of_an_edge():
     lists = [
         '[label=" x == 1 "]',
         "[label=_]",
@@ -529,7 +561,8 @@ def test_p_60_p_61_the_condition_of_an_edge():
     ]
 
 
-def test_s4_19_the_gemini_pipeline():
+@pytest.mark.row("S4-19")
+def test_the_gemini_pipeline():
     graph = parse(
         """// gemini.dot
         digraph gemini {
@@ -549,7 +582,8 @@ def test_s4_19_the_gemini_pipeline():
     assert edges(graph) == ["start -> ask", "ask -> done"]
 
 
-def test_p_12_p_20_a_pipeline_of_the_other_dialect():
+@pytest.mark.row("P-12", "P-20")
+def test_a_pipeline_of_the_other_dialect():
     graph = parse(
         """digraph Branch {
             graph [goal="Implement and validate a feature"]
@@ -588,8 +622,9 @@ def quoted(text: str) -> str:
     )
 
 
+@pytest.mark.row("P-07", "P-08")
 @given(st.text())
-def test_p_07_p_08_every_text_survives_quoting(text: str):
+def test_every_text_survives_quoting(text: str):
     assert attributes(f"x={quoted(text)}, y=1") == {"x": text, "y": 1}
     raw = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     assert attributes(f"x={raw}") == {"x": text}
@@ -622,15 +657,14 @@ def rendered(value: Value) -> str:
     )
 
 
+@pytest.mark.row("P-02", "P-04", "P-06", "P-10", "P-17")
 @given(
     st.dictionaries(identifiers, lists, max_size=6),
     st.lists(st.tuples(identifiers, identifiers, lists), max_size=8),
     lists,
     st.randoms(use_true_random=False),
 )
-def test_p_02_p_04_p_06_p_10_p_17_random_graphs_are_read_back(
-    nodes, arrows, held, choice: random.Random
-):
+def test_random_graphs_are_read_back(nodes, arrows, held, choice: random.Random):
     def blank() -> str:
         return choice.choice([" ", "\n", "\t", " /* x -> y */ ", "// [\n", "# }\n", "\r\n"])
 
@@ -704,6 +738,7 @@ PIECES += [
 ]
 
 
+@pytest.mark.row("P-18")
 @given(
     st.one_of(
         st.text(),
@@ -711,7 +746,7 @@ PIECES += [
         st.lists(st.sampled_from(PIECES)).map("".join),
     )
 )
-def test_p_18_garbage_gives_errors_with_a_place_and_nothing_else(text: str):
+def test_garbage_gives_errors_with_a_place_and_nothing_else(text: str):
     for each in (text, f"digraph g {{ {text} }}", f"digraph g {{ a [{text}] }}"):
         told = ""
         try:
@@ -721,7 +756,8 @@ def test_p_18_garbage_gives_errors_with_a_place_and_nothing_else(text: str):
         assert told == "" or re.match(r"line \d+, column \d+: unexpected ", told)
 
 
-def test_p_18_a_file_that_is_cut_off_is_an_error():
+@pytest.mark.row("P-18")
+def test_a_file_that_is_cut_off_is_an_error():
     text = (
         'digraph g { a [x="y z", t=5m]; /* c */ subgraph s { node [k=v]; a -> b -> c '
         '[label="x == 1"] } }'

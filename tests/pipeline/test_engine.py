@@ -32,6 +32,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 # --- routing --------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("P-60", "P-62", "P-63")
 @joined(
     ("context", "target"),
     [
@@ -42,16 +43,15 @@ def backend(request: pytest.FixtureRequest) -> str:
         ({"mood": "good", "late": "1"}, "late"),
     ],
 )
-def test_p_60_p_62_p_63_the_first_edge_whose_label_holds_is_taken(
-    context: dict[str, str], target: str
-) -> None:
+def test_the_first_edge_whose_label_holds_is_taken(context: dict[str, str], target: str) -> None:
     edges = """n -> late [label="late"]; n -> a [label="mood == 'good'"];
         n -> b [label="mood == bad"]; n -> c [label="_"]; n -> d"""
     graph = parse(f"digraph x {{ {edges} }}")
     assert following(graph, "n", context) == target
 
 
-def test_p_61_beside_a_condition_a_label_is_a_caption() -> None:
+@pytest.mark.row("P-61")
+def test_beside_a_condition_a_label_is_a_caption() -> None:
     graph = parse(
         'digraph x { n -> a [label="Not good", condition="context.mood=bad"]; n -> b '
         '[label="else", condition="outcome=success"] }'
@@ -59,7 +59,8 @@ def test_p_61_beside_a_condition_a_label_is_a_caption() -> None:
     assert (following(graph, "n", {"mood": "bad"}), following(graph, "n", {})) == ("a", "b")
 
 
-def test_p_66_no_edge_that_can_be_taken_is_an_error(backend: str) -> None:
+@pytest.mark.row("P-66")
+def test_no_edge_that_can_be_taken_is_an_error(backend: str) -> None:
     edges = 'start -> n; n -> done [label="mood == good"]; n -> m [label="mood == bad"]; m -> done;'
     text = f"digraph x {{ {HEAD} n [type=conditional]; m [type=set, key=k]; {edges} }}"
     with pytest.raises(PipelineError) as caught:
@@ -70,7 +71,8 @@ def test_p_66_no_edge_that_can_be_taken_is_an_error(backend: str) -> None:
     )
 
 
-def test_p_66_the_error_of_an_unmet_condition_shows_the_answer_and_the_values(
+@pytest.mark.row("P-66")
+def test_the_error_of_an_unmet_condition_shows_the_answer_and_the_values(
     backend: str,
 ) -> None:
     edges = """start -> n; n -> done [label="n_output == yes && !late"];
@@ -87,7 +89,8 @@ def test_p_66_the_error_of_an_unmet_condition_shows_the_answer_and_the_values(
     assert len(str(caught.value)) < 520
 
 
-def test_p_67_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:
+@pytest.mark.row("P-67")
+def test_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:
     told: list[Event] = []
     text = (
         f'digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n [label="dead"]; start '
@@ -107,7 +110,8 @@ def test_p_67_a_run_ends_at_a_node_that_leads_nowhere(backend: str) -> None:
     ]
 
 
-def test_p_72_a_node_is_visited_fifty_times_and_no_more(backend: str) -> None:
+@pytest.mark.row("P-72")
+def test_a_node_is_visited_fifty_times_and_no_more(backend: str) -> None:
     seen = Seen()
     text = f'digraph x {{ {HEAD} n [type=seen]; start -> n; n -> done [label="stop"]; n -> n }}'
     with pytest.raises(NodeError, match=r"^node 'n': visited more than 50 times") as caught:
@@ -115,7 +119,8 @@ def test_p_72_a_node_is_visited_fifty_times_and_no_more(backend: str) -> None:
     assert (len(seen.nodes), caught.value.node_id) == (50, "n")
 
 
-def test_p_23_p_24_start_and_exit_store_seed_and_times(backend: str) -> None:
+@pytest.mark.row("P-23", "P-24")
+def test_start_and_exit_store_seed_and_times(backend: str) -> None:
     text = 'digraph x { start [type=start, seed="of the node"]; done [type=exit]; start -> done }'
     assert run(backend, text).context == {
         "seed": "of the node",
@@ -136,7 +141,8 @@ FAN = (
 )
 
 
-def test_p_34_branches_run_at_once_each_with_a_context_of_its_own(backend: str) -> None:
+@pytest.mark.row("P-34")
+def test_branches_run_at_once_each_with_a_context_of_its_own(backend: str) -> None:
     inside = 0
     together = anyio.Event
 
@@ -162,7 +168,8 @@ def test_p_34_branches_run_at_once_each_with_a_context_of_its_own(backend: str) 
     assert {key: ended.context[key] for key in "abc"} == {"a": "a", "b": "b", "c": "c"}
 
 
-def test_p_35_the_last_branch_in_the_file_wins_and_none_undoes_another(backend: str) -> None:
+@pytest.mark.row("P-35")
+def test_the_last_branch_in_the_file_wins_and_none_undoes_another(backend: str) -> None:
     text = (
         FAN + "a [type=set, key=old, value=new]; b [type=set, key=both, value=b]; c [type=set, "
         'key=both, value="{{.old}}"] }'
@@ -171,7 +178,8 @@ def test_p_35_the_last_branch_in_the_file_wins_and_none_undoes_another(backend: 
     assert (context["old"], context["both"]) == ("new", "old")
 
 
-def test_p_36_all_branches_are_awaited_and_all_failures_told(backend: str) -> None:
+@pytest.mark.row("P-36")
+def test_all_branches_are_awaited_and_all_failures_told(backend: str) -> None:
     seen = Seen({"a": ValueError("no a"), "c": PipelineError("no c")})
     text = (
         FAN.replace("b -> join", "b -> b2 -> b3 -> join")
@@ -187,7 +195,8 @@ def test_p_36_all_branches_are_awaited_and_all_failures_told(backend: str) -> No
     assert seen.nodes == ["b", "b2", "b3"]
 
 
-def test_p_37_an_inner_fan_in_belongs_to_the_inner_fan_out(backend: str) -> None:
+@pytest.mark.row("P-37")
+def test_an_inner_fan_in_belongs_to_the_inner_fan_out(backend: str) -> None:
     seen = Seen()
     text = f"""digraph x {{ {HEAD}
         outer [type=fan_out]; inner [type=fan_out];
@@ -231,8 +240,9 @@ def _nested(
     return id, f"{id}_in"
 
 
+@pytest.mark.row("P-37")
 @joined("seed", range(60))
-def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None:
+def test_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None:
     names: list[str] = []
     pairs: dict[str, str] = {}
     lines: list[str] = []
@@ -241,6 +251,7 @@ def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None
     assert fan_ins(parse(f"digraph x {{ {' '.join(lines)} }}")) == pairs
 
 
+@pytest.mark.row("P-37", "P-104")
 @joined(
     ("edges", "said"),
     [
@@ -263,7 +274,7 @@ def test_p_37_fan_outs_and_fan_ins_are_paired_as_brackets_are(seed: int) -> None
         ),
     ],
 )
-def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | None) -> None:
+def test_what_cannot_be_paired_is_an_error(edges: str, said: str | None) -> None:
     nodes = (
         "fan [type=fan_out]; fan2 [type=fan_out]; join [type=fan_in]; join2 [type=fan_in]; a "
         "[type=set, key=k]; b [type=set, key=k];"
@@ -278,6 +289,7 @@ def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | No
             fan_ins(graph)
 
 
+@pytest.mark.row("P-38")
 @pytest.mark.parametrize(
     ("edge", "said"),
     [
@@ -288,7 +300,7 @@ def test_p_37_p_104_what_cannot_be_paired_is_an_error(edges: str, said: str | No
         ('b -> e [label="out"]', "node 'e': a branch ended here"),
     ],
 )
-def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(
+def test_a_branch_that_never_comes_to_its_fan_in_is_an_error(
     backend: str, edge: str, said: str
 ) -> None:
     text = (
@@ -305,7 +317,8 @@ def test_p_38_a_branch_that_never_comes_to_its_fan_in_is_an_error(
 # --- failures, time limits ------------------------------------------------------------------------
 
 
-def test_p_45_what_a_handler_raises_fails_its_node(backend: str) -> None:
+@pytest.mark.row("P-45")
+def test_what_a_handler_raises_fails_its_node(backend: str) -> None:
     told: list[Event] = []
     with pytest.raises(NodeError) as caught:
         run(
@@ -319,7 +332,8 @@ def test_p_45_what_a_handler_raises_fails_its_node(backend: str) -> None:
     assert (told[-1].kind, told[-1].message) == ("failed", "node 'n': KeyError: 'x'")
 
 
-def test_p_44_handlers_may_be_replaced_and_may_be_plain_functions(backend: str) -> None:
+@pytest.mark.row("P-44")
+def test_handlers_may_be_replaced_and_may_be_plain_functions(backend: str) -> None:
     text = f"digraph x {{ {HEAD} n [type=set, key=k, value=v]; start -> n -> done }}"
     assert (
         run(backend, text, types={"set": lambda visit: {"k": visit.text("value") * 2}}).context["k"]
@@ -334,7 +348,8 @@ def test_p_44_handlers_may_be_replaced_and_may_be_plain_functions(backend: str) 
     )
 
 
-def test_p_94_values_that_json_cannot_say_fail_the_node_and_name_the_key(backend: str) -> None:
+@pytest.mark.row("P-94")
+def test_values_that_json_cannot_say_fail_the_node_and_name_the_key(backend: str) -> None:
     for value, said in (
         (object(), "expected a JSON value, not object"),
         (float("nan"), "nan is not a JSON number"),
@@ -363,7 +378,8 @@ class Sleeper:
             self.inside -= 1
 
 
-def test_p_75_a_time_limit_cancels_everything_that_runs(backend: str) -> None:
+@pytest.mark.row("P-75")
+def test_a_time_limit_cancels_everything_that_runs(backend: str) -> None:
     sleeper = Sleeper()
     text = FAN + "a [type=sleep]; b [type=sleep]; c [type=set, key=k] }"
     with pytest.raises(
@@ -373,7 +389,8 @@ def test_p_75_a_time_limit_cancels_everything_that_runs(backend: str) -> None:
     assert (sleeper.most, sleeper.inside) == (2, 0)
 
 
-def test_p_75_a_node_has_a_time_limit_of_its_own(backend: str) -> None:
+@pytest.mark.row("P-75")
+def test_a_node_has_a_time_limit_of_its_own(backend: str) -> None:
     sleeper = Sleeper()
     with pytest.raises(
         NodeError, match=r"^node 'n': timeout: the node took longer than 0.02 s and was cancelled$"
@@ -390,20 +407,23 @@ def test_a_time_limit_that_is_not_reached_changes_nothing(backend: str) -> None:
     assert run(backend, f"digraph x {{ {HEAD} start -> done }}", timeout=60).last_node_id == "done"
 
 
+@pytest.mark.row("P-75")
 @joined("timeout", ["0s", "soon", -1, ""])
-def test_p_75_what_is_no_time_limit_is_refused(timeout: Any) -> None:
+def test_what_is_no_time_limit_is_refused(timeout: Any) -> None:
     with pytest.raises(PipelineError):
         Engine(parse(f"digraph x {{ {HEAD} start -> done }}"), timeout=timeout)
 
 
-def test_p_112_an_engine_takes_no_pipeline_with_errors_and_tells_all_of_them() -> None:
+@pytest.mark.row("P-112")
+def test_an_engine_takes_no_pipeline_with_errors_and_tells_all_of_them() -> None:
     with pytest.raises(LintError) as caught:
         Engine(parse("digraph x { start [type=start]; start -> nowhere; odd [type=odd] }"))
     assert len(caught.value.findings) >= 3
     assert {finding.severity for finding in caught.value.findings} == {"error"}
 
 
-def test_s4_03_s4_20_every_missing_key_is_named_before_the_first_node_runs(backend: str) -> None:
+@pytest.mark.row("S4-03", "S4-20")
+def test_every_missing_key_is_named_before_the_first_node_runs(backend: str) -> None:
     seen = Seen()
     nodes = 'first [type=seen]; a [model="gemini:g", prompt=p]; b [model="openai:o", prompt=p];'
     text = f"digraph x {{ {HEAD} {nodes} start -> first -> a -> b -> done }}"
@@ -415,7 +435,8 @@ def test_s4_03_s4_20_every_missing_key_is_named_before_the_first_node_runs(backe
     assert seen.nodes == []
 
 
-def test_p_29_a_node_without_a_model_needs_that_of_the_run() -> None:
+@pytest.mark.row("P-29")
+def test_a_node_without_a_model_needs_that_of_the_run() -> None:
     graph = parse(f"digraph x {{ {HEAD} n [type=codergen, prompt=p]; start -> n -> done }}")
     with pytest.raises(PipelineError, match=r"^node 'n': no model"):
         Engine(graph)
@@ -427,7 +448,8 @@ def test_p_29_a_node_without_a_model_needs_that_of_the_run() -> None:
 # --- the context ----------------------------------------------------------------------------------
 
 
-def test_p_54_nobody_changes_a_context_from_outside() -> None:
+@pytest.mark.row("P-54")
+def test_nobody_changes_a_context_from_outside() -> None:
     given: dict[str, Any] = {"list": [1, {"deep": "a"}]}
     context = Context(given)
     given["list"].append(2)
@@ -442,7 +464,8 @@ def test_p_54_nobody_changes_a_context_from_outside() -> None:
         context[1] = "x"  # type: ignore[index]
 
 
-def test_p_55_variables_seed_then_file_then_assignments() -> None:
+@pytest.mark.row("P-55")
+def test_variables_seed_then_file_then_assignments() -> None:
     assert variables("s", '{"seed": "f", "a": [1], "b": 1}', ["b=2", "c=x=y", "d="]) == {
         "seed": "f",
         "a": [1],
@@ -499,7 +522,8 @@ def test_progress_is_lines_in_a_log_and_a_line_for_each_node_on_a_terminal() -> 
         assert out.text == wanted
 
 
-def test_p_87_a_checkpoint_of_another_pipeline_is_refused(backend: str) -> None:
+@pytest.mark.row("P-87")
+def test_a_checkpoint_of_another_pipeline_is_refused(backend: str) -> None:
     with pytest.raises(
         PipelineError, match=r"^checkpoint: its last node 'gone' is not in pipeline 'x'$"
     ):
@@ -510,8 +534,9 @@ def test_p_87_a_checkpoint_of_another_pipeline_is_refused(backend: str) -> None:
         )
 
 
+@pytest.mark.row("P-46")
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_p_46_one_engine_runs_many_times_at_once_and_nothing_mixes(backend: str) -> None:
+def test_one_engine_runs_many_times_at_once_and_nothing_mixes(backend: str) -> None:
     text = """digraph g {
         start [type=start] fork [type=fan_out] join [type=fan_in] done [type=exit]
         a [type=set, key=left, value="{{.n}} left"] b [type=set, key=right, value="{{.n}} right"]

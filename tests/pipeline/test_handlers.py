@@ -56,7 +56,8 @@ def asked(backend: str, attributes: str, *answers: str) -> tuple[dict[str, Any],
     }, user.shown
 
 
-def test_p_30_what_the_user_says_is_stored(backend: str) -> None:
+@pytest.mark.row("P-30")
+def test_what_the_user_says_is_stored(backend: str) -> None:
     assert asked(backend, 'prompt="How is the {{.seed}}?"', " good ") == (
         {"n_response": "good"},
         ["How is the tea?"],
@@ -64,7 +65,8 @@ def test_p_30_what_the_user_says_is_stored(backend: str) -> None:
     assert asked(backend, 'prompt="How?", key=mood', "") == ({"mood": ""}, ["How?"])
 
 
-def test_p_30_options_are_chosen_by_number_or_text_until_one_is(backend: str) -> None:
+@pytest.mark.row("P-30")
+def test_options_are_chosen_by_number_or_text_until_one_is(backend: str) -> None:
     found, shown = asked(
         backend, 'prompt="Which?", options="Green, Black,2"', "3x", "4", "0", "", "black"
     )
@@ -78,7 +80,8 @@ def test_p_30_options_are_chosen_by_number_or_text_until_one_is(backend: str) ->
     assert asked(backend, 'options="Green,Black,2"', "2")[0] == {"n_response": "2"}
 
 
-def test_p_32_the_end_of_the_input_fails_the_node(backend: str) -> None:
+@pytest.mark.row("P-32")
+def test_the_end_of_the_input_fails_the_node(backend: str) -> None:
     with pytest.raises(NodeError, match=r"^node 'n': the input ended before an answer$"):
         asked(backend, 'options="a,b"', "c")
 
@@ -88,7 +91,8 @@ def test_without_anybody_to_ask_the_node_fails(backend: str) -> None:
         run(backend, f"digraph x {{ {HEAD} n [type=wait.human]; start -> n -> done }}")
 
 
-def test_p_30_two_branches_ask_one_after_the_other(backend: str) -> None:
+@pytest.mark.row("P-30")
+def test_two_branches_ask_one_after_the_other(backend: str) -> None:
     told: list[Event] = []
     user = User("one", "two")
     nodes = "f [type=fan_out]; j [type=fan_in]; a [shape=hexagon]; b [shape=hexagon];"
@@ -98,7 +102,8 @@ def test_p_30_two_branches_ask_one_after_the_other(backend: str) -> None:
     assert sorted(event.node.id for event in told if event.kind == "asking") == ["a", "b"]
 
 
-def test_p_33_p_50_set_stores_a_filled_in_template(backend: str) -> None:
+@pytest.mark.row("P-33", "P-50")
+def test_set_stores_a_filled_in_template(backend: str) -> None:
     nodes = (
         r'a [type=set, key=one, value="{{.seed}} and {{ .seed }}\n"]; b [type=set, key=two, '
         r'value="<{{.one}}>"]; c [type=set, key=none];'
@@ -112,7 +117,8 @@ def test_p_33_p_50_set_stores_a_filled_in_template(backend: str) -> None:
     )
 
 
-def test_p_51_a_missing_key_names_node_and_key_once(backend: str) -> None:
+@pytest.mark.row("P-51")
+def test_a_missing_key_names_node_and_key_once(backend: str) -> None:
     text = f'digraph x {{ {HEAD} n [type=set, key=k, value="{{{{.gone}}}}"]; start -> n -> done }}'
     with pytest.raises(NodeError) as caught:
         run(backend, text)
@@ -120,7 +126,8 @@ def test_p_51_a_missing_key_names_node_and_key_once(backend: str) -> None:
     assert "'gone'" in str(caught.value)
 
 
-def test_p_53_goal_is_that_of_the_graph(backend: str) -> None:
+@pytest.mark.row("P-53")
+def test_goal_is_that_of_the_graph(backend: str) -> None:
     text = (
         f'digraph x {{ {{goal}} {HEAD} n [type=set, key=k, value="for $goal"]; start -> n -> '
         f"done }}"
@@ -129,12 +136,14 @@ def test_p_53_goal_is_that_of_the_graph(backend: str) -> None:
     assert run(backend, text.replace("{goal}", "")).context["k"] == "for $goal"
 
 
-def test_p_40_conditional_passes_through(backend: str) -> None:
+@pytest.mark.row("P-40")
+def test_conditional_passes_through(backend: str) -> None:
     text = f"digraph x {{ {HEAD} n [shape=diamond]; start -> n; n -> done }}"
     assert run(backend, text, {"a": 1}).context == {"a": 1, "start_time": "now", "exit_time": "now"}
 
 
-def test_p_44_the_registry_takes_functions_by_type() -> None:
+@pytest.mark.row("P-44")
+def test_the_registry_takes_functions_by_type() -> None:
     types = NodeTypes()
     built_in = {"start", "exit", "codergen", "set", "fan_out", "fan_in", "conditional"}
     assert set(types.runnable) == {*built_in, "wait.human"}
@@ -148,7 +157,8 @@ def test_p_44_the_registry_takes_functions_by_type() -> None:
         types.register("", lambda visit: None)
 
 
-def test_p_44_a_handler_gives_what_is_new_or_nothing(backend: str) -> None:
+@pytest.mark.row("P-44")
+def test_a_handler_gives_what_is_new_or_nothing(backend: str) -> None:
     text = f"digraph x {{ {HEAD} n [type=mine]; start -> n -> done }}"
     assert "k" not in run(backend, text, types={"mine": lambda visit: None}).context
     with pytest.raises(NodeError, match=r"^node 'n': "):

@@ -56,13 +56,15 @@ GEMINI = """digraph gemini {
 }"""
 
 
-def test_s4_19_s4_21_p_113_the_line_of_a_pipeline_without_errors():
+@pytest.mark.row("S4-19", "S4-21", "P-113")
+def test_the_line_of_a_pipeline_without_errors():
     graph = parse(GEMINI)
     assert lint(graph) == []
     assert summary(graph) == 'OK: pipeline "gemini" is valid (3 nodes, 2 edges)'
 
 
-def test_d_08_p_113_a_pipeline_of_the_other_dialect():
+@pytest.mark.row("P-113")
+def test_a_pipeline_of_the_other_dialect():
     graph = parse(
         """digraph Branch {
             graph [goal="Implement and validate"]
@@ -80,7 +82,8 @@ def test_d_08_p_113_a_pipeline_of_the_other_dialect():
     assert summary(graph) == 'OK: pipeline "Branch" is valid (4 nodes, 4 edges)'
 
 
-def test_p_100_p_101_one_start_and_one_exit():
+@pytest.mark.row("P-100", "P-101")
+def test_one_start_and_one_exit():
     assert [(each.rule, each.message) for each in found("digraph g { }")] == [
         ("start_node", "pipeline must have exactly one start node"),
         ("terminal_node", "pipeline must have exactly one exit node"),
@@ -99,7 +102,8 @@ def test_p_100_p_101_one_start_and_one_exit():
     ]
 
 
-def test_p_15_p_102_edges_to_and_from_unknown_nodes():
+@pytest.mark.row("P-15", "P-102")
+def test_edges_to_and_from_unknown_nodes():
     assert told("start -> ask -> don; ask [type=set, key=k] ask -> done") == [
         ("edge_target_exists", "ask -> don", "edge references unknown target node 'don'"),
         (
@@ -126,7 +130,8 @@ def test_p_15_p_102_edges_to_and_from_unknown_nodes():
     assert [each.rule for each in lint(by_hand)] == ["edge_target_exists", "exit_no_outgoing"]
 
 
-def test_p_103_nodes_that_are_not_reachable():
+@pytest.mark.row("P-103")
+def test_nodes_that_are_not_reachable():
     body = "start -> done; a [type=set key=k] b [type=set key=k] a -> b -> done"
     assert told(body) == [
         ("reachability", id, "node is not reachable from start") for id in ("a", "b")
@@ -137,7 +142,8 @@ def test_p_103_nodes_that_are_not_reachable():
 BRANCHES = "f [type=fan_out] a [type=set key=a] b [type=set key=b] j [type=fan_in]"
 
 
-def test_p_104_a_fan_out_needs_a_fan_in():
+@pytest.mark.row("P-104")
+def test_a_fan_out_needs_a_fan_in():
     assert errors(f"{BRANCHES} start -> f -> a -> j; f -> b -> j -> done") == []
     assert told(
         "f [type=fan_out] a [type=set key=a] b [type=set key=b] start -> f -> a -> done; "
@@ -154,7 +160,8 @@ def test_p_104_a_fan_out_needs_a_fan_in():
     ]
 
 
-def test_p_37_p_104_a_fan_in_belongs_to_the_fan_out_next_to_it():
+@pytest.mark.row("P-37", "P-104")
+def test_a_fan_in_belongs_to_the_fan_out_next_to_it():
     nested = (
         f"{BRANCHES} g [type=fan_out] k [type=fan_in] c [type=set key=c] start -> f -> g -> a "
         "-> k; g -> b -> k; f -> c -> j -> done;"
@@ -172,7 +179,8 @@ def test_p_37_p_104_a_fan_in_belongs_to_the_fan_out_next_to_it():
     ) == ["fan_in f"]
 
 
-def test_p_104_branches_that_meet_at_several_fan_ins():
+@pytest.mark.row("P-104")
+def test_branches_that_meet_at_several_fan_ins():
     (finding,) = [
         each
         for each in found(
@@ -186,6 +194,7 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
     assert "reach several" in finding.message
 
 
+@pytest.mark.row("P-105")
 @joined(
     ("node", "expected"),
     [
@@ -231,11 +240,12 @@ def test_p_104_branches_that_meet_at_several_fan_ins():
         ),
     ],
 )
-def test_p_105_attributes_of_nodes(node: str, expected: list[tuple[str, str, str]]):
+def test_attributes_of_nodes(node: str, expected: list[tuple[str, str, str]]):
     assert told(f"n {node} start -> n -> done") == expected
 
 
-def test_p_105_a_seed_stands_in_for_a_prompt():
+@pytest.mark.row("P-105")
+def test_a_seed_stands_in_for_a_prompt():
     assert (
         found(
             'digraph g { start [type=start seed="a poem"] n [type=codergen] done '
@@ -246,6 +256,7 @@ def test_p_105_a_seed_stands_in_for_a_prompt():
     assert told("n [type=codergen] start -> n -> done", keys=["seed"]) == []
 
 
+@pytest.mark.row("P-106")
 @joined(
     ("attributes", "column"),
     [
@@ -256,7 +267,7 @@ def test_p_105_a_seed_stands_in_for_a_prompt():
         ('condition="&&", label="ok"', 1),
     ],
 )
-def test_p_106_conditions_that_do_not_parse(attributes: str, column: int):
+def test_conditions_that_do_not_parse(attributes: str, column: int):
     (finding,) = found(f"digraph g {{ {ENDS}\n  start -> done [{attributes}] }}")
     assert (finding.rule, finding.severity, finding.edge, finding.position) == (
         "condition_syntax",
@@ -268,10 +279,12 @@ def test_p_106_conditions_that_do_not_parse(attributes: str, column: int):
     assert bool(finding.fix) == attributes.startswith("label")
 
 
-def test_p_106_p_61_a_label_beside_a_condition_is_a_caption():
+@pytest.mark.row("P-106", "P-61")
+def test_a_label_beside_a_condition_is_a_caption():
     assert told('start -> done [label="[Y] Yes, please", condition="outcome=success"]') == []
 
 
+@pytest.mark.row("P-107", "S4-01")
 @joined(
     ("attributes", "message"),
     [
@@ -288,7 +301,7 @@ def test_p_106_p_61_a_label_beside_a_condition_is_a_caption():
         ("llm_provider=openai", "model: 'openai:': empty model name"),
     ],
 )
-def test_p_107_s4_01_models_are_provider_and_model(attributes: str, message: str):
+def test_models_are_provider_and_model(attributes: str, message: str):
     (finding,) = found(f"digraph g {{ {ENDS} n [prompt=x, {attributes}] start -> n -> done }}")
     assert (finding.rule, finding.severity, finding.node_id, finding.message) == (
         "model_name",
@@ -298,18 +311,21 @@ def test_p_107_s4_01_models_are_provider_and_model(attributes: str, message: str
     )
 
 
-def test_p_107_each_node_is_looked_at():
+@pytest.mark.row("P-107")
+def test_each_node_is_looked_at():
     nodes = (
         "a [prompt=x] b [prompt=x model=gpt] c [prompt=x model=claude] d [prompt=x model=gemini:x]"
     )
     assert errors(f"{nodes} start -> a -> b -> c -> d -> done") == ["model_name b", "model_name c"]
 
 
-def test_p_107_only_nodes_that_ask_a_model_have_one():
+@pytest.mark.row("P-107")
+def test_only_nodes_that_ask_a_model_have_one():
     assert told("node [model=nonsense] a [type=set key=k] start -> a -> done") == []
 
 
-def test_p_108_s4_21_unknown_providers_are_warnings():
+@pytest.mark.row("P-108", "S4-21")
+def test_unknown_providers_are_warnings():
     (finding,) = found(
         f'digraph g {{ {ENDS} n [prompt=x, model="gemnii:x:y"] start -> n -> done }}'
     )
@@ -323,7 +339,8 @@ def test_p_108_s4_21_unknown_providers_are_warnings():
         assert told(f'n [prompt=x, model="{model}"] start -> n -> done') == []
 
 
-def test_p_109_nothing_leads_to_start_or_from_exit():
+@pytest.mark.row("P-109")
+def test_nothing_leads_to_start_or_from_exit():
     assert told("a [type=set key=k] start -> a -> done; a -> start [label=again]; done -> a") == [
         ("start_no_incoming", "a -> start", "the start node has an incoming edge"),
         (
@@ -335,6 +352,7 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
     ]
 
 
+@pytest.mark.row("P-110")
 @joined(
     ("body", "missing"),
     [
@@ -375,7 +393,7 @@ def test_p_109_nothing_leads_to_start_or_from_exit():
         ),
     ],
 )
-def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]):
+def test_templates_that_use_what_nobody_sets(body: str, missing: list[str]):
     findings = [
         each
         for each in found(f"digraph g {{ {ENDS} {body} }}", keys=())
@@ -388,7 +406,8 @@ def test_p_110_templates_that_use_what_nobody_sets(body: str, missing: list[str]
     assert errors(body) == []
 
 
-def test_p_110_variables_and_nodes_of_others_set_keys_too():
+@pytest.mark.row("P-110")
+def test_variables_and_nodes_of_others_set_keys_too():
     body = 'n [type=set key=k value="{{.city}}"] start -> n -> done'
     assert told(body, keys=["city"]) == []
     assert (
@@ -404,13 +423,15 @@ def test_p_110_variables_and_nodes_of_others_set_keys_too():
     assert [about for _, about, _ in told(behind_and_before, types=with_type("http"))] == ["b"]
 
 
-def test_p_52_p_106_templates_that_are_none():
+@pytest.mark.row("P-52", "P-106")
+def test_templates_that_are_none():
     (finding,) = found(f'digraph g {{ {ENDS} n [prompt="{{{{if .x}}}}"] start -> n -> done }}')
     assert (finding.rule, finding.severity, finding.node_id) == ("template_syntax", "error", "n")
     assert finding.message == "unsupported template syntax '{{if .x}}': only {{.key}} is"
 
 
-def test_p_111_p_44_unknown_types():
+@pytest.mark.row("P-111", "P-44")
+def test_unknown_types():
     (finding,) = found(f"digraph g {{ {ENDS} n [type=codegen] start -> n -> done }}")
     assert (finding.rule, finding.severity, finding.node_id, finding.message) == (
         "type_known",
@@ -425,7 +446,8 @@ def test_p_111_p_44_unknown_types():
     assert told("n [type=http] start -> n -> done", types=with_type("http")) == []
 
 
-def test_p_112_all_findings_at_once_in_the_order_of_the_file():
+@pytest.mark.row("P-112")
+def test_all_findings_at_once_in_the_order_of_the_file():
     text = """digraph g {
   done [type=exit]
   lost [type=set, key=k]
@@ -466,8 +488,9 @@ def test_p_112_all_findings_at_once_in_the_order_of_the_file():
     assert lint(parse(text)) == findings
 
 
+@pytest.mark.row("P-112")
 @pytest.mark.sampled
-def test_p_112_random_graphs_are_linted_the_same_each_time():
+def test_random_graphs_are_linted_the_same_each_time():
     types = [*sorted(NODE_TYPES.runnable), "unknown"]
     for seed in sample(range(200)):
         choice = random.Random(seed)
@@ -499,7 +522,8 @@ def test_p_112_random_graphs_are_linted_the_same_each_time():
         )
 
 
-def test_p_114_s4_21_lint_builds_no_client_and_needs_no_key():
+@pytest.mark.row("P-114", "S4-21")
+def test_lint_builds_no_client_and_needs_no_key():
     program = (
         "import sys\n"
         "from wire.pipeline.dot import parse\nfrom wire.pipeline.linting import lint, summary\n"
@@ -517,7 +541,8 @@ def test_p_114_s4_21_lint_builds_no_client_and_needs_no_key():
     assert done.stdout.splitlines() == ['OK: pipeline "gemini" is valid (3 nodes, 2 edges)', "[]"]
 
 
-def test_p_116_a_finding_says_rule_severity_place_and_what_to_do():
+@pytest.mark.row("P-116")
+def test_a_finding_says_rule_severity_place_and_what_to_do():
     (finding,) = found(f"digraph g {{\n{ENDS}\n  n [type=sett] start -> n -> done }}")
     assert finding == Finding(
         rule="type_known",
@@ -529,7 +554,8 @@ def test_p_116_a_finding_says_rule_severity_place_and_what_to_do():
     )
 
 
-def test_p_67_p_117_nodes_from_which_no_path_leads_to_exit():
+@pytest.mark.row("P-67", "P-117")
+def test_nodes_from_which_no_path_leads_to_exit():
     assert told(
         "a [type=set key=k] b [type=set key=k] start -> a -> b -> a; start -> done [label=x]"
     ) == [
@@ -551,7 +577,8 @@ def test_p_67_p_117_nodes_from_which_no_path_leads_to_exit():
     )
 
 
-def test_p_118_edges_after_one_without_a_condition():
+@pytest.mark.row("P-118")
+def test_edges_after_one_without_a_condition():
     never = "never taken: start -> a comes first and has no condition"
     nodes = "a [type=set key=k] a -> done;"
     assert told(f"{nodes} start -> a; start -> done [label=x]") == [
@@ -567,7 +594,8 @@ def test_p_118_edges_after_one_without_a_condition():
     assert told(f"{BRANCHES} start -> f -> a -> j; f -> b -> j -> done") == []
 
 
-def test_s4_22_three_providers_in_sequence():
+@pytest.mark.row("S4-22")
+def test_three_providers_in_sequence():
     text = """digraph multi_provider {
         start [type=start]
         plan [type=codergen, model="anthropic:claude-sonnet-4-6", prompt="Plan: {{ .seed }}"]
@@ -584,6 +612,7 @@ def test_s4_22_three_providers_in_sequence():
 # --- keys of conditions, and models ---------------------------------------------------------------
 
 
+@pytest.mark.row("P-110")
 @joined(
     ("condition", "missing"),
     [
@@ -595,7 +624,7 @@ def test_s4_22_three_providers_in_sequence():
         ("later == 1", ["later"]),
     ],
 )
-def test_p_110_conditions_that_read_what_nobody_sets(condition: str, missing: list[str]):
+def test_conditions_that_read_what_nobody_sets(condition: str, missing: list[str]):
     body = (
         "n [type=codergen prompt=p] m [type=set key=later] start -> n "
         f'n -> done [label="{condition}"] n -> m -> done'

@@ -76,15 +76,17 @@ def interrupted_and_resumed(folder: Path, number: signal.Signals, dice: random.R
     return hit
 
 
+@pytest.mark.row("R-43")
 @some
-def test_r_43_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signal.Signals) -> None:
+def test_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signal.Signals) -> None:
     assert interrupted_and_resumed(tmp_path / "run", number, random.Random(int(number)))
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.faults
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-def test_r_43_runs_that_signals_ended_at_many_moments_are_resumed(
+def test_runs_that_signals_ended_at_many_moments_are_resumed(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     def one(round_: int) -> bool:
@@ -110,8 +112,9 @@ def asking(tmp_path: Path, *before: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.row("R-43")
 @some
-def test_r_43_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Signals) -> None:
+def test_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Signals) -> None:
     process = asking(tmp_path)
     process.send_signal(number)
     _, told = process.communicate(timeout=60)
@@ -119,7 +122,8 @@ def test_r_43_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Si
     assert told.endswith(f"error: cancelled by {number.name}\n")
 
 
-def test_r_43_a_signal_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
+@pytest.mark.row("R-43")
+def test_a_signal_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
     """`nohup attractor run` outlives its terminal."""
     process = asking(tmp_path, "/bin/sh", "-c", 'trap "" HUP; exec "$@"', "sh")
     process.send_signal(signal.SIGHUP)
@@ -143,7 +147,8 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
-def test_r_43_a_second_ctrl_c_ends_a_run_that_does_not_stop(tmp_path: Path) -> None:
+@pytest.mark.row("R-43")
+def test_a_second_ctrl_c_ends_a_run_that_does_not_stop(tmp_path: Path) -> None:
     """A read blocks the event loop, so the first one waits for it."""
     path = tmp_path / "x.dot"
     text = f"digraph x {{ {HEAD} n [type=wait.human, prompt=Well]; start -> n -> done }}"
@@ -221,8 +226,9 @@ def gone(pipe: BinaryIO) -> None:
 ENDS = [*SIGNALS, signal.SIGKILL, "exit"]
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: getattr(end, "name", end))
-def test_r_43_a_command_ends_with_the_process_that_runs_it(
+def test_a_command_ends_with_the_process_that_runs_it(
     tmp_path: Path, alive: Path, end: Any
 ) -> None:
     """No handler of a signal is installed here: the guard of the command sees the end."""
@@ -238,8 +244,9 @@ def test_r_43_a_command_ends_with_the_process_that_runs_it(
         gone(pipe)
 
 
+@pytest.mark.row("R-43")
 @pytest.mark.parametrize("how", ["fork", "fork at once"])
-def test_r_43_a_forked_child_does_not_keep_the_command_of_its_parent_alive(
+def test_a_forked_child_does_not_keep_the_command_of_its_parent_alive(
     tmp_path: Path, alive: Path, how: str
 ) -> None:
     arguments = [sys.executable, "-c", PROGRAM, how, str(tmp_path), HOLD]
@@ -254,7 +261,8 @@ def test_r_43_a_forked_child_does_not_keep_the_command_of_its_parent_alive(
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_r_43_a_command_over_its_time_may_clean_up(tmp_path: Path) -> None:
+@pytest.mark.row("R-43")
+def test_a_command_over_its_time_may_clean_up(tmp_path: Path) -> None:
     """SIGTERM comes first; what does not end by it is killed half a second later."""
     text = "trap 'echo cleaned > done; exit' TERM; echo begun; sleep 100 & wait"
     assert run_shell(text, tmp_path, 0.2) == "begun\n[killed after 0.2 s]"
@@ -264,7 +272,8 @@ def test_r_43_a_command_over_its_time_may_clean_up(tmp_path: Path) -> None:
     )
 
 
-def test_r_43_commands_leave_no_zombie(tmp_path: Path) -> None:
+@pytest.mark.row("R-43")
+def test_commands_leave_no_zombie(tmp_path: Path) -> None:
     for text in ("exit 3", "sleep 100 &", "kill -9 $$", "(sleep 100 &) & exit"):
         run_shell(text, tmp_path, 10)
     run_shell("sleep 100", tmp_path, 0.05)

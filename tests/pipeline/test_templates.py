@@ -23,6 +23,7 @@ CONTEXT = {
 }
 
 
+@pytest.mark.row("P-50", "S4-41")
 @joined(
     ("text", "expected"),
     [
@@ -38,11 +39,12 @@ CONTEXT = {
         ("$5 and $goal", "$5 and $goal"),
     ],
 )
-def test_p_50_s4_41_keys_are_replaced_by_their_values(text: str, expected: str):
+def test_keys_are_replaced_by_their_values(text: str, expected: str):
     assert render(text, CONTEXT) == expected
 
 
-def test_p_51_a_missing_key_names_node_and_key():
+@pytest.mark.row("P-51")
+def test_a_missing_key_names_node_and_key():
     with pytest.raises(PipelineError) as caught:
         render("Hello {{ .name }}!", CONTEXT, node="greet")
     assert (
@@ -53,6 +55,7 @@ def test_p_51_a_missing_key_names_node_and_key():
         render("{{.context.seed}}", CONTEXT)
 
 
+@pytest.mark.row("P-52")
 @joined(
     "place",
     [
@@ -80,7 +83,7 @@ def test_p_51_a_missing_key_names_node_and_key():
         ),
     ],
 )
-def test_p_52_more_than_a_key_is_unsupported(place: str):
+def test_more_than_a_key_is_unsupported(place: str):
     for call in (
         lambda: render(f"x {place}", CONTEXT, node="plan"),
         lambda: keys_of(f"x {place}", node="plan"),
@@ -93,7 +96,8 @@ def test_p_52_more_than_a_key_is_unsupported(place: str):
         )
 
 
-def test_p_52_what_is_told():
+@pytest.mark.row("P-52")
+def test_what_is_told():
     with pytest.raises(PipelineError) as caught:
         render("{{.seed | upper}}", CONTEXT, node="plan")
     assert (
@@ -105,7 +109,8 @@ def test_p_52_what_is_told():
     assert caught.value.message == "a template's {{ is not closed"
 
 
-def test_p_53_goal_is_replaced_if_there_is_one():
+@pytest.mark.row("P-53")
+def test_goal_is_replaced_if_there_is_one():
     assert (
         render("$goal, ${goal} $goals $goal_x $goal.", {}, goal="win")
         == "win, ${goal} $goals $goal_x win."
@@ -114,16 +119,18 @@ def test_p_53_goal_is_replaced_if_there_is_one():
     assert render("$goal {{.x}}", {"x": "$goal"}, goal="{{.x}}") == "{{.x}} $goal"
 
 
-def test_p_110_keys_of_a_template():
+@pytest.mark.row("P-110")
+def test_keys_of_a_template():
     assert keys_of("{{.b}} $goal {{ .a }} {{.b}} {{.c.d}}") == ["b", "a", "c.d"]
     assert keys_of("$goal") == []
 
 
+@pytest.mark.row("P-50")
 @given(
     st.dictionaries(st.from_regex(r"[A-Za-z0-9_]{1,5}", fullmatch=True), st.text(), min_size=1),
     st.lists(st.text()),
 )
-def test_p_50_values_are_put_in_once_and_as_they_are(context: dict[str, Any], between: list[str]):
+def test_values_are_put_in_once_and_as_they_are(context: dict[str, Any], between: list[str]):
     between = [text.replace("{", "(").replace("$", "S") for text in between]
     keys = [sorted(context)[index % len(context)] for index in range(len(between))]
     text = "".join(f"{before}{{{{ .{key} }}}}" for before, key in zip(between, keys, strict=True))
@@ -133,12 +140,13 @@ def test_p_50_values_are_put_in_once_and_as_they_are(context: dict[str, Any], be
     assert keys_of(text) == list(dict.fromkeys(keys))
 
 
+@pytest.mark.row("P-52")
 @given(
     st.lists(st.sampled_from(["{{", "}}", ".", "a", " ", "$goal", "{", "}", "|", "\n"])).map(
         "".join
     )
 )
-def test_p_52_garbage_gives_errors_of_ours_and_nothing_else(text: str):
+def test_garbage_gives_errors_of_ours_and_nothing_else(text: str):
     told = ""
     try:
         assert "{{" not in render(text, {"a": "A"}, goal="G", node="n")

@@ -76,7 +76,8 @@ def tree(folder: Path) -> dict[str, str | None]:
 # --- the tools ------------------------------------------------------------------------------------
 
 
-def test_s4_23_p_28_the_tools_and_what_a_model_is_told_of_them(work: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_the_tools_and_what_a_model_is_told_of_them(work: Path) -> None:
     tools = workspace_tools(work)
     assert [(each.name, each.read_only, each.needs_approval) for each in tools] == [
         ("read_file", True, False),
@@ -106,20 +107,23 @@ def test_s4_23_p_28_the_tools_and_what_a_model_is_told_of_them(work: Path) -> No
     )
 
 
+@pytest.mark.row("S4-23")
 @pytest.mark.parametrize("timeout", [0, -1, float("inf"), float("nan"), True, "30"])
-def test_s4_23_a_timeout_is_a_time(work: Path, timeout: Any) -> None:
+def test_a_timeout_is_a_time(work: Path, timeout: Any) -> None:
     with pytest.raises(ToolError, match=r"^command_timeout: expected more than 0 seconds, not "):
         workspace_tools(work, command_timeout=timeout)
 
 
-def test_s4_23_the_folder_must_be_one(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_the_folder_must_be_one(work: Path) -> None:
     with pytest.raises(ToolError, match=r"none: No such file or directory$"):
         workspace_tools(work / "none")
     with pytest.raises(ToolError, match=r"secret: Not a directory$"):
         workspace_tools(work.parent / "secret")
 
 
-def test_s4_23_p_28_read_write_list_and_patch(work: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_read_write_list_and_patch(work: Path) -> None:
     tools = tools_of(work)
     assert tools["list_dir"]() == "[the folder is empty]"
     assert (
@@ -141,7 +145,8 @@ def test_s4_23_p_28_read_write_list_and_patch(work: Path) -> None:
     assert tools["read_file"]("src/A") == ""
 
 
-def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_what_the_system_refuses_is_told(work: Path) -> None:
     (work / "file").write_text("x")
     tools = tools_of(work)
     assert told(tools["read_file"], path="none/at/all") == {
@@ -163,7 +168,8 @@ def test_s4_23_what_the_system_refuses_is_told(work: Path) -> None:
     assert tree(work) == {"file": "x"}
 
 
-def test_r_34_no_file_is_created_under_a_name_that_acts_on_a_terminal(work: Path) -> None:
+@pytest.mark.row("R-34")
+def test_no_file_is_created_under_a_name_that_acts_on_a_terminal(work: Path) -> None:
     write = tools_of(work)["write_file"]
     for name in ("a\x1b[2J", "a\nb", "new\r/b", "a\u202etxt.exe", "a\x9b", "a\u200b", "a\tb"):
         problem = "the path of a new file cannot contain control or invisible characters"
@@ -178,7 +184,8 @@ def test_r_34_no_file_is_created_under_a_name_that_acts_on_a_terminal(work: Path
 # --- reading --------------------------------------------------------------------------------------
 
 
-def test_s4_23_a_long_file_comes_in_pieces_that_are_all_of_it(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_long_file_comes_in_pieces_that_are_all_of_it(work: Path) -> None:
     (work / "long").write_text("".join(f"line {n}\n" for n in range(1, 5001)))
     read = tools_of(work)["read_file"]
     assert read("long").endswith("line 2000\n[the file has more lines: continue with offset=2001]")
@@ -197,7 +204,8 @@ def test_s4_23_a_long_file_comes_in_pieces_that_are_all_of_it(work: Path) -> Non
     }
 
 
-def test_s4_23_a_piece_ends_with_a_line(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_piece_ends_with_a_line(work: Path) -> None:
     lines = [f"{n}" * 30_000 + "\n" for n in range(1, 6)]
     (work / "wide").write_text("".join(lines))
     read = tools_of(work)["read_file"]
@@ -205,7 +213,8 @@ def test_s4_23_a_piece_ends_with_a_line(work: Path) -> None:
     assert read("wide", offset=4) == "".join(lines[3:])
 
 
-def test_s4_23_a_line_too_long_is_cut_and_passed(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_line_too_long_is_cut_and_passed(work: Path) -> None:
     (work / "one").write_text("x" + "ü" * 60_000 + "\nnext\n")
     read = tools_of(work)["read_file"]
     assert read("one") == (
@@ -217,16 +226,18 @@ def test_s4_23_a_line_too_long_is_cut_and_passed(work: Path) -> None:
     assert read("one", offset=2) == "next\n"
 
 
+@pytest.mark.row("S4-23")
 @pytest.mark.parametrize("data", [b"\x89PNG\0", b"a" * 9000 + b"\0", "text".encode("utf-16")])
-def test_s4_23_what_is_binary_is_refused(work: Path, data: bytes) -> None:
+def test_what_is_binary_is_refused(work: Path, data: bytes) -> None:
     (work / "b").write_bytes(data)
     assert told(tools_of(work)["read_file"], path="b") == {
         "error": "b: it is a binary file, not text"
     }
 
 
+@pytest.mark.row("S4-23")
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"caf\xe9"])
-def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> None:
+def test_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> None:
     (work / "latin").write_bytes(data)
     assert (
         tools_of(work)["read_file"]("latin")
@@ -237,6 +248,7 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
 # --- patching -------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S4-23")
 @joined(
     ("text", "old", "new", "becomes"),
     [
@@ -285,7 +297,7 @@ def test_s4_23_what_is_not_utf_8_is_shown_and_said(work: Path, data: bytes) -> N
         (b"a\r\nb\r\n", b"a\n", b"a\r\n", ToolError("old and new are the same")),
     ],
 )
-def test_s4_23_a_patch_is_exact_or_refused(
+def test_a_patch_is_exact_or_refused(
     text: bytes, old: bytes, new: bytes, becomes: tuple[bytes, int] | ToolError
 ) -> None:
     if isinstance(becomes, tuple):
@@ -296,12 +308,13 @@ def test_s4_23_a_patch_is_exact_or_refused(
     assert str(caught.value) == str(becomes)
 
 
+@pytest.mark.row("S4-23")
 @given(
     st.text("ab\n", max_size=12),
     st.text("ab\n", min_size=1, max_size=3),
     st.text("abc\n", max_size=3),
 )
-def test_s4_23_a_patch_changes_the_one_place(text: str, old: str, new: str) -> None:
+def test_a_patch_changes_the_one_place(text: str, old: str, new: str) -> None:
     places = [place for place in range(len(text)) if text.startswith(old, place)]
     if len(places) == 1 and old != new:
         made, line = patched(text.encode(), old.encode(), new.encode())
@@ -312,7 +325,8 @@ def test_s4_23_a_patch_changes_the_one_place(text: str, old: str, new: str) -> N
             patched(text.encode(), old.encode(), new.encode())
 
 
-def test_s4_23_a_patch_that_is_refused_changes_nothing(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_patch_that_is_refused_changes_nothing(work: Path) -> None:
     (work / "a").write_text("x x")
     before = os.stat(work / "a")
     assert told(tools_of(work)["patch_file"], path="a", old="x", new="y")["error"].startswith(
@@ -323,7 +337,8 @@ def test_s4_23_a_patch_that_is_refused_changes_nothing(work: Path) -> None:
     assert tree(work) == {"a": "x x"}
 
 
-def test_s4_23_patches_of_one_turn_all_arrive(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_patches_of_one_turn_all_arrive(work: Path) -> None:
     """Calls of a turn run at once: without waiting for each other, the last would write what the
     first have not changed.
     """
@@ -344,7 +359,8 @@ def test_s4_23_patches_of_one_turn_all_arrive(work: Path) -> None:
 # --- writing --------------------------------------------------------------------------------------
 
 
-def test_s4_23_a_file_is_replaced_whole_or_not_at_all(
+@pytest.mark.row("S4-23")
+def test_a_file_is_replaced_whole_or_not_at_all(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = tools_of(work)["write_file"]
@@ -359,7 +375,8 @@ def test_s4_23_a_file_is_replaced_whole_or_not_at_all(
     assert tree(work) == {"a": "before"}
 
 
-def test_s4_23_what_a_file_allows_stays(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_what_a_file_allows_stays(work: Path) -> None:
     tools = tools_of(work)
     (work / "script").write_text("echo 1")
     (work / "script").chmod(0o750)
@@ -375,7 +392,8 @@ def test_s4_23_what_a_file_allows_stays(work: Path) -> None:
     assert os.stat(work / "plain").st_mode == os.stat(work / "by_hand").st_mode
 
 
-def test_s4_23_a_hard_link_to_elsewhere_is_not_written_through(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_hard_link_to_elsewhere_is_not_written_through(work: Path) -> None:
     os.link(work.parent / "secret", work / "twin")
     tools_of(work)["write_file"]("twin", "mine")
     assert ((work / "twin").read_text(), (work.parent / "secret").read_text()) == ("mine", SECRET)
@@ -384,7 +402,8 @@ def test_s4_23_a_hard_link_to_elsewhere_is_not_written_through(work: Path) -> No
 # --- searching ------------------------------------------------------------------------------------
 
 
-def test_s4_23_p_28_search(work: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_search(work: Path) -> None:
     for name, data in {
         "b.txt": b"one\r\nTwo needle\r\nneedle caf\xe9",
         "a/z.py": b"needle\n",
@@ -426,7 +445,8 @@ def test_s4_23_p_28_search(work: Path) -> None:
         }
 
 
-def test_s4_23_search_gives_200_lines(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_search_gives_200_lines(work: Path) -> None:
     search = tools_of(work)["search_file"]
     (work / "a").write_text("x\n" * 199)
     (work / "b").write_text("x\n")
@@ -439,7 +459,8 @@ def test_s4_23_search_gives_200_lines(work: Path) -> None:
     ]
 
 
-def test_s4_23_a_long_line_is_shown_around_what_was_found(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_long_line_is_shown_around_what_was_found(work: Path) -> None:
     (work / "min.js").write_text("a" * 1000 + "needle" + "b" * 1000)
     assert (
         tools_of(work)["search_file"]("needle")
@@ -447,7 +468,8 @@ def test_s4_23_a_long_line_is_shown_around_what_was_found(work: Path) -> None:
     )
 
 
-def test_s4_23_what_was_not_searched_is_said(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_what_was_not_searched_is_said(work: Path) -> None:
     with open(work / "huge", "wb") as file:
         file.write(b"needle\n")
         file.truncate(16_000_001)
@@ -457,9 +479,8 @@ def test_s4_23_what_was_not_searched_is_said(work: Path) -> None:
     assert told(tools_of(work)["patch_file"], path="huge", old="needle", new="x") == error
 
 
-def test_s4_23_what_cannot_be_opened_is_counted(
-    work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.row("S4-23")
+def test_what_cannot_be_opened_is_counted(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whom the tests run, nothing may be refused to; so the system says it here."""
     for name in ("a", "b", "closed/c"):
         (work / name).parent.mkdir(exist_ok=True)
@@ -479,13 +500,15 @@ def test_s4_23_what_cannot_be_opened_is_counted(
     )
 
 
-def test_s4_23_names_of_files_stay_on_their_line(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_names_of_files_stay_on_their_line(work: Path) -> None:
     (work / "a\nb").write_text("x")
     assert tools_of(work)["search_file"]("x") == "a\\nb:1: x"
     assert tools_of(work)["list_dir"]() == "a\\nb"
 
 
-def test_s4_23_a_folder_too_full_is_cut(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_folder_too_full_is_cut(work: Path) -> None:
     for n in range(1001):
         (work / f"{n:04}").touch()
     lines = tools_of(work)["list_dir"]().splitlines()
@@ -497,6 +520,7 @@ def test_s4_23_a_folder_too_full_is_cut(work: Path) -> None:
 _OUT = "it is outside the work folder"
 
 
+@pytest.mark.row("S4-23", "P-28")
 @pytest.mark.parametrize(
     ("path", "why"),
     [
@@ -524,9 +548,7 @@ _OUT = "it is outside the work folder"
         ("~/secret", "`~` is not expanded: give a path in the work folder"),
     ],
 )
-def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(
-    work: Path, path: str, why: str
-) -> None:
+def test_what_is_outside_is_not_read_and_not_written(work: Path, path: str, why: str) -> None:
     (work / "in").mkdir()
     (work / "in/file").write_text("inside")
     (work / "out").symlink_to("../secret")
@@ -559,7 +581,8 @@ def test_s4_23_p_28_what_is_outside_is_not_read_and_not_written(
     assert (work.parent / "secret").read_text() == SECRET
 
 
-def test_s4_23_devices_are_not_opened() -> None:
+@pytest.mark.row("S4-23")
+def test_devices_are_not_opened() -> None:
     """Not everybody may make one, but each system has them in one folder."""
     tools = tools_of(Path("/dev"))
     assert told(tools["read_file"], path="zero") == {"error": "zero: it is not a regular file"}
@@ -571,7 +594,8 @@ def test_s4_23_devices_are_not_opened() -> None:
     }
 
 
-def test_s4_23_links_that_stay_in_the_folder_are_followed(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_links_that_stay_in_the_folder_are_followed(work: Path) -> None:
     (work / "a/b").mkdir(parents=True)
     (work / "a/b/file").write_text("x")
     (work / "short").symlink_to("a/b")
@@ -595,7 +619,8 @@ def test_s4_23_links_that_stay_in_the_folder_are_followed(work: Path) -> None:
     assert (tools["read_file"]("whole/around"), (work / "a/not/there").read_text()) == ("y", "z")
 
 
-def test_s4_23_the_folder_itself_may_be_a_link(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_the_folder_itself_may_be_a_link(work: Path) -> None:
     (work / "file").write_text("x")
     given_as = work.parent / "given"
     given_as.symlink_to(work)
@@ -611,8 +636,9 @@ def test_s4_23_the_folder_itself_may_be_a_link(work: Path) -> None:
     assert told(read, path="secret") == {"error": "secret: No such file or directory"}
 
 
+@pytest.mark.row("S4-23", "P-28")
 @pytest.mark.parametrize("swapped", ["in", "in/file"])
-def test_s4_23_p_28_a_link_that_comes_while_the_path_is_looked_at(
+def test_a_link_that_comes_while_the_path_is_looked_at(
     work: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
 ) -> None:
     """Between the look at an entry and its opening the entry is put out of the way, and a link that
@@ -642,7 +668,8 @@ def test_s4_23_p_28_a_link_that_comes_while_the_path_is_looked_at(
     assert (work.parent / "file").read_text() == SECRET
 
 
-def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
+@pytest.mark.row("S4-23")
+def test_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (work / "file").write_text("inside")
@@ -660,7 +687,8 @@ def test_s4_23_a_link_that_comes_between_the_look_at_a_file_and_its_opening(
     }
 
 
-def test_s4_23_folders_are_made_for_paths_that_need_them_alone(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_folders_are_made_for_paths_that_need_them_alone(work: Path) -> None:
     (work / "odd").symlink_to("new/../file")
     assert told(tools_of(work)["write_file"], path="odd", content="x") == {
         "error": "odd: No such file or directory"
@@ -673,8 +701,9 @@ _NAMES = st.sampled_from(
 )
 
 
+@pytest.mark.row("S4-23", "P-28")
 @given(st.lists(_NAMES, max_size=7).map("/".join))
-def test_s4_23_p_28_a_confined_path_is_below_the_folder(path: str) -> None:
+def test_a_confined_path_is_below_the_folder(path: str) -> None:
     folder = Path("/home/agent/folder")
     path = path.format(work=folder)
     expected = os.path.normpath(os.path.join(folder, path))
@@ -687,6 +716,7 @@ def test_s4_23_p_28_a_confined_path_is_below_the_folder(path: str) -> None:
         assert place.is_relative_to(folder)
 
 
+@pytest.mark.row("S4-23", "P-28")
 @settings(
     max_examples=examples(300),
     deadline=None,
@@ -699,7 +729,7 @@ def test_s4_23_p_28_a_confined_path_is_below_the_folder(path: str) -> None:
     ),
     st.lists(_NAMES, max_size=6).map("/".join),
 )
-def test_s4_23_p_28_whatever_links_there_are_nothing_outside_is_reached(
+def test_whatever_links_there_are_nothing_outside_is_reached(
     tmp_path_factory: Any, links: dict[str, str], path: str
 ) -> None:
     base = tmp_path_factory.mktemp("confined")
@@ -732,7 +762,8 @@ def test_s4_23_p_28_whatever_links_there_are_nothing_outside_is_reached(
 # --- commands -------------------------------------------------------------------------------------
 
 
-def test_s4_23_p_28_a_command_gives_its_output_and_its_status(work: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_a_command_gives_its_output_and_its_status(work: Path) -> None:
     run = tools_of(work)["run_command"]
     assert run("pwd; echo $PWD") == f"{work}\n{work}\n[exit status 0]"
     assert told(run, command="echo out; echo err >&2; printf last; exit 3") == {
@@ -751,7 +782,8 @@ def test_s4_23_p_28_a_command_gives_its_output_and_its_status(work: Path) -> Non
     }
 
 
-def test_s4_23_a_command_does_not_read_what_is_typed_to_the_program(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_a_command_does_not_read_what_is_typed_to_the_program(work: Path) -> None:
     """A pipe that says nothing and does not end, as a terminal does."""
     end, other_end = os.pipe()
     before = os.dup(0)
@@ -764,14 +796,16 @@ def test_s4_23_a_command_does_not_read_what_is_typed_to_the_program(work: Path) 
             os.close(each)
 
 
-def test_s4_23_output_goes_on_after_it_was_closed(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_output_goes_on_after_it_was_closed(work: Path) -> None:
     assert (
         tools_of(work)["run_command"]("echo x; exec >&- 2>&-; sleep 0.2; exit 4")
         == "x\n[exit status 4]"
     )
 
 
-def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_of_a_long_output_the_ends_are_kept(work: Path) -> None:
     run = tools_of(work)["run_command"]
     exact = "x" * (2 * OUTPUT_HALF_BYTES)
     (work / "exact").write_text(exact)
@@ -787,7 +821,8 @@ def test_s4_23_of_a_long_output_the_ends_are_kept(work: Path) -> None:
     assert "�" not in run("head -c 20001 seam")
 
 
-def test_s4_23_a_command_gets_no_keys(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.row("S4-23")
+def test_a_command_gets_no_keys(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "GEMINI_API_KEY",
         "MY_TOKEN",
@@ -832,7 +867,8 @@ def _clock(monkeypatch: pytest.MonkeyPatch, monotonic: Callable[[], float]) -> N
     )
 
 
-def test_s4_23_p_28_a_command_over_its_time_is_killed_with_all_that_it_started(
+@pytest.mark.row("S4-23", "P-28")
+def test_a_command_over_its_time_is_killed_with_all_that_it_started(
     work: Path, alive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
@@ -847,7 +883,8 @@ def test_s4_23_p_28_a_command_over_its_time_is_killed_with_all_that_it_started(
         assert answer.result() == "begun\n[killed after 30 s]"
 
 
-def test_s4_23_one_whose_output_is_closed_is_killed_too(
+@pytest.mark.row("S4-23")
+def test_one_whose_output_is_closed_is_killed_too(
     work: Path, alive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
@@ -862,7 +899,8 @@ def test_s4_23_one_whose_output_is_closed_is_killed_too(
         assert answer.result() == "[killed after 0.5 s]"
 
 
-def test_s4_23_one_that_writes_without_end_is_killed_too(
+@pytest.mark.row("S4-23")
+def test_one_that_writes_without_end_is_killed_too(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _clock(monkeypatch, functools.partial(next, itertools.count()))
@@ -872,14 +910,16 @@ def test_s4_23_one_that_writes_without_end_is_killed_too(
     assert len(answer) < 2 * OUTPUT_HALF_BYTES + 100
 
 
-def test_s4_23_what_a_command_leaves_running_is_ended(work: Path, alive: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_what_a_command_leaves_running_is_ended(work: Path, alive: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(tools_of(work)["run_command"], f"{HOLD} echo begun")
         _gone(_begun(alive))
         assert answer.result() == "begun\n[background processes were killed]\n[exit status 0]"
 
 
-def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path) -> None:
     """It holds the output open: whoever waits for its end waits for as long as it lives."""
     with ThreadPoolExecutor(1) as pool:
         left = (
@@ -897,10 +937,9 @@ def test_s4_23_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path
     assert text == f"{pid}\ndone\n[background processes were killed]\n[exit status 0]"
 
 
+@pytest.mark.row("S4-23", "P-28")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_s4_23_p_28_a_command_whose_run_is_cancelled_is_killed(
-    work: Path, alive: Path, backend: str
-) -> None:
+def test_a_command_whose_run_is_cancelled_is_killed(work: Path, alive: Path, backend: str) -> None:
     """Long before its own time is over, which the test would not live to see."""
     toolbox = Toolbox(workspace_tools(work, command_timeout=10_000))
 
@@ -919,7 +958,8 @@ def test_s4_23_p_28_a_command_whose_run_is_cancelled_is_killed(
     anyio.run(main, backend=backend)
 
 
-def test_s4_23_p_28_an_agents_calls(work: Path) -> None:
+@pytest.mark.row("S4-23", "P-28")
+def test_an_agents_calls(work: Path) -> None:
     """Both ways in which agents call."""
 
     def in_tasks(toolbox: Toolbox, calls: list[ToolCall]) -> list[Any]:
@@ -943,7 +983,8 @@ def test_s4_23_p_28_an_agents_calls(work: Path) -> None:
         ]
 
 
-def test_s4_23_nothing_stays_open(work: Path) -> None:
+@pytest.mark.row("S4-23")
+def test_nothing_stays_open(work: Path) -> None:
     """Whatever came of the call."""
     (work / "a/b").mkdir(parents=True)
     (work / "a/b/file").write_text("x\n" * 500)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gateway.running import MODELS, chat
 from tests.real.test_llama import MODEL, QUESTION
 from tests.real.test_neutral import get_forecast
+from tests.serving.running import MODELS, chat
 from wire import AsyncChat, Message, Reply, ToolResult
 from wire.gateway import Gateway, GatewayServer, serve
 from wire.neutral.messages import TextDelta

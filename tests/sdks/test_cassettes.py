@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.cassette.test_serving import served
 from tests.sdks.test_sdks import AGES, VENVS, WANTED
+from tests.testing.cassette.test_serving import served
 from wire.testing import Record
 from wire.testing.emulator import Emulator, EmulatorTransport, serve
 
@@ -48,12 +48,11 @@ def recorded(path: Path, age: str, vendor: str) -> None:
         assert client.post(url, json=sent["body"], headers=headers | key).status_code == 200
 
 
+@pytest.mark.row("C-36")
 @pytest.mark.sdks
 @pytest.mark.parametrize("vendor", WANTED)
 @pytest.mark.parametrize("age", AGES)
-def test_c36_a_vendors_client_reads_a_served_cassette(
-    age: str, vendor: str, tmp_path: Path
-) -> None:
+def test_a_vendors_client_reads_a_served_cassette(age: str, vendor: str, tmp_path: Path) -> None:
     path = tmp_path / "tide.json"
     recorded(path, age, vendor)
     with served(tmp_path, "--chunks", "bytes:5", "--repeats") as url:

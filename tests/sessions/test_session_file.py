@@ -136,14 +136,16 @@ EVERY_PART = Message(
 )
 
 
-def test_s1_62_every_part_comes_back_as_it_was():
+@pytest.mark.row("S1-62")
+def test_every_part_comes_back_as_it_was():
     assert deserialize_message(json.loads(json.dumps(serialize_message(EVERY_PART)))) == EVERY_PART
     assert [type(part) for part in through_a_file(EVERY_PART).parts] == [
         type(part) for part in EVERY_PART.parts
     ]
 
 
-def test_s1_62_what_is_serialized_is_plain_json():
+@pytest.mark.row("S1-62")
+def test_what_is_serialized_is_plain_json():
     made = serialize_message(EVERY_PART)
     assert json.loads(json.dumps(made)) == made
     assert made["parts"][3] == {
@@ -231,8 +233,9 @@ def messages(draw: Any) -> Message:
     )
 
 
+@pytest.mark.row("S1-62", "S1-63", "S2-01")
 @given(messages())
-def test_s1_62_s1_63_s2_01_any_message_comes_back_with_its_bytes(message: Message):
+def test_any_message_comes_back_with_its_bytes(message: Message):
     loaded = through_a_file(message)
     assert loaded == message
     assert repr(loaded) == repr(message)  # which tells 1 from 1.0 and True
@@ -250,7 +253,8 @@ def test_law3_s1_63_what_came_from_a_wire_keeps_its_bytes_in_a_file(message: Mes
     assert origins(through_a_file(loaded)) == origins(message)
 
 
-def test_s2_01_a_part_that_is_a_signature_only_comes_back():
+@pytest.mark.row("S2-01")
+def test_a_part_that_is_a_signature_only_comes_back():
     loaded = through_a_file(from_gemini())
     assert loaded.parts[-1] == Text("", "ZW1wdHk=")
     assert [part.signature for part in loaded.tool_calls] == ["c2ln/+==", ""]
@@ -258,7 +262,8 @@ def test_s2_01_a_part_that_is_a_signature_only_comes_back():
     assert loaded.parts[-1].origin.raw == b'{"text": "", "thoughtSignature": "ZW1wdHk="}'
 
 
-def test_s1_63_s2_01_the_next_request_carries_signatures_and_bytes():
+@pytest.mark.row("S1-63", "S2-01")
+def test_the_next_request_carries_signatures_and_bytes():
     told = from_gemini()
     history = [
         Message.user("Hi"),
@@ -513,8 +518,9 @@ REFUSED: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.row("S1-63")
 @pytest.mark.parametrize("name", REFUSED)
-def test_s1_63_a_file_that_is_none_of_ours_is_refused_in_one_sentence_and_left_as_it_is(
+def test_a_file_that_is_none_of_ours_is_refused_in_one_sentence_and_left_as_it_is(
     name: str, tmp_path: Path
 ):
     data, told = REFUSED[name]
@@ -540,7 +546,8 @@ def test_a_file_that_is_not_there(tmp_path: Path):
 # --- files that are written -----------------------------------------------------------------------
 
 
-def test_s1_63_a_file_is_written_and_read(tmp_path: Path):
+@pytest.mark.row("S1-63")
+def test_a_file_is_written_and_read(tmp_path: Path):
     path = tmp_path / "sessions" / "talk.json"
     save_session(path, [Message.user("Hi"), from_gemini()])
     save_session(str(path), Session((Message.user("Hi"), from_gemini()), {"title": "t"}))
@@ -584,8 +591,9 @@ UNSAYABLE: dict[str, tuple[Message, str]] = {
 }
 
 
+@pytest.mark.row("S1-63")
 @pytest.mark.parametrize("name", UNSAYABLE)
-def test_s1_63_what_json_cannot_say_is_refused_and_the_old_file_stays(name: str, tmp_path: Path):
+def test_what_json_cannot_say_is_refused_and_the_old_file_stays(name: str, tmp_path: Path):
     message, told = UNSAYABLE[name]
     path = tmp_path / "talk.json"
     save_session(path, [Message.user("old")])
@@ -612,8 +620,9 @@ def test_metadata_that_json_cannot_say_is_refused():
         dump_session(["Hi"])  # type: ignore[list-item]
 
 
+@pytest.mark.row("S1-63")
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_s1_63_a_write_that_fails_leaves_the_old_file(
+def test_a_write_that_fails_leaves_the_old_file(
     step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     path = tmp_path / "talk.json"
@@ -644,7 +653,8 @@ def test_a_private_file_stays_private_and_a_link_a_link(tmp_path: Path):
 # --- sessions from before there was a version -----------------------------------------------------
 
 
-def test_s1_48_s1_62_old_names_of_roles_are_read():
+@pytest.mark.row("S1-48", "S1-62")
+def test_old_names_of_roles_are_read():
     called = serialize_message(Message.assistant_tool_calls([ToolCall(id="c", name="f")]))
     told = deserialize_message({**called, "role": "model"})
     assert told == Message.assistant_tool_calls([ToolCall(id="c", name="f")])
@@ -657,7 +667,8 @@ def test_s1_48_s1_62_old_names_of_roles_are_read():
     )
 
 
-def test_s1_48_s1_62_old_names_of_roles_are_read_in_a_file_of_today():
+@pytest.mark.row("S1-48", "S1-62")
+def test_old_names_of_roles_are_read_in_a_file_of_today():
     document = json.loads(dump_session([Message.user("Hi"), Message.assistant("Hello")]))
     document["messages"][1]["role"] = "model"
     session = load_session(document)
@@ -733,15 +744,17 @@ OLD_PARTS: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
+@pytest.mark.row("S1-62", "S2-01")
 @joined("name", OLD_PARTS)
-def test_s1_62_s2_01_old_parts_are_read(name: str):
+def test_old_parts_are_read(name: str):
     old, part = OLD_PARTS[name]
     before = json.dumps(old)
     assert deserialize_message({"role": "assistant", "parts": [old]}).parts == (part,)
     assert json.dumps(old) == before
 
 
-def test_s1_62_a_text_for_an_answer_goes_to_the_model_as_a_result():
+@pytest.mark.row("S1-62")
+def test_a_text_for_an_answer_goes_to_the_model_as_a_result():
     told = deserialize_message({"role": "user", "parts": [OLD_PARTS["answer as text"][0]]})
     assert told.role == "tool"
     assert told.tool_results[0].answer == {"result": "21"}
@@ -801,6 +814,7 @@ def old_session() -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.row("S1-62")
 @pytest.mark.parametrize(
     "wrap",
     [
@@ -809,7 +823,7 @@ def old_session() -> list[dict[str, Any]]:
         lambda each: {"conversation": {"messages": each}},
     ],
 )
-def test_s1_62_calls_without_ids_get_one_that_stays_and_their_answers_too(wrap: Any):
+def test_calls_without_ids_get_one_that_stays_and_their_answers_too(wrap: Any):
     session = load_session(wrap(old_session()))
     calls = [call for message in session.messages for call in message.tool_calls]
     results = [result for message in session.messages for result in message.tool_results]
@@ -898,7 +912,8 @@ def test_law3_s1_63_the_fixture_of_today_is_what_would_be_written():
     SCHEMA.validate(json.loads(data))
 
 
-def test_s1_62_an_old_fixture_is_read():
+@pytest.mark.row("S1-62")
+def test_an_old_fixture_is_read():
     session = read_session(FIXTURES / "old_flat.json")
     assert [(message.role, message.text) for message in session.messages] == [
         ("user", "Read my notes."),

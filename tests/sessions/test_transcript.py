@@ -63,7 +63,8 @@ HISTORY = [
 FORMATS = get_args(Format)
 
 
-def test_s1_67_markdown():
+@pytest.mark.row("S1-67")
+def test_markdown():
     assert (
         export(HISTORY)
         == """## System
@@ -126,7 +127,8 @@ Let me look.
     )
 
 
-def test_s1_67_text():
+@pytest.mark.row("S1-67")
+def test_text():
     assert (
         export(HISTORY, "text")
         == """system:
@@ -155,7 +157,8 @@ assistant:
     )
 
 
-def test_s1_67_json():
+@pytest.mark.row("S1-67")
+def test_json():
     assert json.loads(export(HISTORY, "json")) == [
         {"role": "system", "parts": [{"type": "text", "text": "Be terse."}]},
         {
@@ -211,9 +214,10 @@ def test_s1_67_json():
     ]
 
 
+@pytest.mark.row("S1-67")
 @joined("format", FORMATS)
 @joined("thoughts", [False, True])
-def test_s1_67_signatures_and_origins_are_not_shown(format: Any, thoughts: bool):
+def test_signatures_and_origins_are_not_shown(format: Any, thoughts: bool):
     told = export(HISTORY, format, thoughts=thoughts)
     assert re.findall("c2ln[A-Za-z0-9=]*|gemini-3", told) == []
     assert ("Hm, a cat." in told) is thoughts
@@ -239,7 +243,8 @@ def test_nothing_to_show():
     assert export([Message.assistant(Text("", "c2ln"))]) == ""
 
 
-def test_s1_67_an_unknown_format_is_named_with_those_there_are():
+@pytest.mark.row("S1-67")
+def test_an_unknown_format_is_named_with_those_there_are():
     with pytest.raises(
         ConfigurationError, match="format: 'html' is unknown; there are markdown, json, text"
     ):
@@ -363,8 +368,9 @@ def structure(told: str) -> list[str]:
     return [*found, fence]
 
 
+@pytest.mark.row("S1-67")
 @given(HOSTILE.map("".join), HOSTILE.map("".join))
-def test_s1_67_whatever_is_said_markdown_has_the_headings_of_the_turns(said: str, answer: str):
+def test_whatever_is_said_markdown_has_the_headings_of_the_turns(said: str, answer: str):
     call = ToolCall(id="c", name=said or "f", arguments={"a": said})
     history = [
         Message.assistant(said, call),
@@ -374,8 +380,9 @@ def test_s1_67_whatever_is_said_markdown_has_the_headings_of_the_turns(said: str
     assert structure(export(history)) == ["## Assistant", "## Tool", "## User", ""]
 
 
+@pytest.mark.row("S1-67")
 @given(HOSTILE.map("".join))
-def test_s1_67_whatever_is_said_plain_text_has_one_line_for_each_turn(said: str):
+def test_whatever_is_said_plain_text_has_one_line_for_each_turn(said: str):
     history = [
         Message.assistant(said, ToolCall(id="c", name="f", arguments=None, text=said)),
         Message.user("user:\nassistant:", said),
@@ -385,8 +392,9 @@ def test_s1_67_whatever_is_said_plain_text_has_one_line_for_each_turn(said: str)
     ] == ["assistant:", "user:"]
 
 
+@pytest.mark.row("S1-67")
 @given(st.text(max_size=20))
-def test_s1_67_json_gives_back_what_was_said(said: str):
+def test_json_gives_back_what_was_said(said: str):
     assert json.loads(export([Message.user(Text(said or "a"))], "json"))[0]["parts"][0]["text"] == (
         said or "a"
     )

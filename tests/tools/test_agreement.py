@@ -171,12 +171,11 @@ def fitting(kind: Any, schema: dict[str, Any], drawn: Any) -> Any:
     return next((value for value in drawn if check.is_valid(value)), drawn[0])
 
 
+@pytest.mark.row("S3-02", "S3-04")
 @pytest.mark.parametrize("count", [0, 1, 2, 3])
 @given(data=st.data())
 @settings(max_examples=examples(150))
-def test_s3_02_s3_04_a_function_takes_what_its_schema_accepts(
-    count: int, data: st.DataObject
-) -> None:
+def test_a_function_takes_what_its_schema_accepts(count: int, data: st.DataObject) -> None:
     parameter = st.tuples(TYPES, st.booleans())
     kinds = data.draw(st.lists(parameter, min_size=count, max_size=count))
     made = tool(signature(kinds), name="f")

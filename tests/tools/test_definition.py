@@ -113,7 +113,8 @@ def bound(function: Any, arguments: dict[str, Any], **options: Any) -> Any:
     return ready.run() if isinstance(ready, Ready) else ready.answer
 
 
-def test_s1_06_s3_01_a_typed_function() -> None:
+@pytest.mark.row("S1-06", "S3-01")
+def test_a_typed_function() -> None:
     made = tool(get_weather)
     assert isinstance(made, Tool)
     assert (made.name, made.description, made.response, made.function) == (
@@ -185,6 +186,7 @@ def test_arguments_are_converted_to_the_types() -> None:
     assert [type(got[4]), type(got[6].value)] == [float, int]
 
 
+@pytest.mark.row("S3-12")
 @joined(
     ("arguments", "told"),
     [
@@ -199,13 +201,12 @@ def test_arguments_are_converted_to_the_types() -> None:
         ({"city": "Oslo", "colour": "red"}, "$: Object contains unknown field `colour`"),
     ],
 )
-def test_s3_12_wrong_arguments_are_told_with_their_path(
-    arguments: dict[str, Any], told: str
-) -> None:
+def test_wrong_arguments_are_told_with_their_path(arguments: dict[str, Any], told: str) -> None:
     assert bound(get_weather, arguments) == {"error": f"invalid parameters: {told}"}
 
 
-def test_s3_04_a_default_is_the_functions_own_object() -> None:
+@pytest.mark.row("S3-04")
+def test_a_default_is_the_functions_own_object() -> None:
     marker = [1]
 
     def count(items: list[int] = marker, limit: int = None, kind: Place = Place("Oslo")) -> Any:  # type: ignore[assignment]  # noqa: B008, RUF013
@@ -222,7 +223,8 @@ def test_s3_04_a_default_is_the_functions_own_object() -> None:
     assert (limit, kind) == (None, Place("Oslo"))
 
 
-def test_s0_01_a_function_without_parameters() -> None:
+@pytest.mark.row("S0-01")
+def test_a_function_without_parameters() -> None:
     made = tool(lambda: 5, name="five")
     assert made.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
     assert (
@@ -413,6 +415,7 @@ def wrapped(*args: Any, **kwargs: Any) -> Any:
     return cached(*args, **kwargs)
 
 
+@pytest.mark.row("S1-54", "U-103")
 @joined(
     ("function", "name", "is_async"),
     [
@@ -425,7 +428,7 @@ def wrapped(*args: Any, **kwargs: Any) -> Any:
         (wrapped, "cached", False),
     ],
 )
-def test_s1_54_u_103_whatever_can_be_called(function: Any, name: str, is_async: bool) -> None:
+def test_whatever_can_be_called(function: Any, name: str, is_async: bool) -> None:
     made = tool(function)
     assert made.name == name
     (parameter,) = made.parameters["required"]
@@ -466,7 +469,8 @@ def test_what_a_partial_has_filled_in_is_neither_told_nor_taken() -> None:
         tool(functools.partial(loose, query="a"), parameters=schema, name="loose")
 
 
-def test_s3_25_the_context_is_given_and_not_told() -> None:
+@pytest.mark.row("S3-25")
+def test_the_context_is_given_and_not_told() -> None:
     seen: list[ToolContext] = []
 
     def late(city: str, context: ToolContext) -> None:
@@ -511,6 +515,7 @@ def test_without_a_context_the_call_is_known() -> None:
     assert ready.run() == ("c9", "", ())
 
 
+@pytest.mark.row("S3-01")
 @joined(
     ("kind", "arguments", "value"),
     [
@@ -527,7 +532,7 @@ def test_without_a_context_the_call_is_known() -> None:
         (dict[str, int], {"a": 1}, {"a": 1}),
     ],
 )
-def test_s3_01_a_type_as_the_parameters(kind: Any, arguments: dict[str, Any], value: Any) -> None:
+def test_a_type_as_the_parameters(kind: Any, arguments: dict[str, Any], value: Any) -> None:
     made = tool(lambda it: it, name="take", parameters=kind)
     assert made.parameters["type"] == "object"
     assert "$ref" not in made.parameters
@@ -569,6 +574,7 @@ def pieces(a: int) -> Any:
     yield a
 
 
+@pytest.mark.row("S3-02")
 @joined(
     ("define", "told"),
     [
@@ -622,15 +628,16 @@ def pieces(a: int) -> Any:
         (lambda: tool(get_weather, response=Path), "tool get_weather: invalid response schema: "),
     ],
 )
-def test_s3_02_what_cannot_be_a_tool(define: Any, told: str) -> None:
+def test_what_cannot_be_a_tool(define: Any, told: str) -> None:
     with pytest.raises(ToolError) as caught:
         define()
     assert caught.value.message.startswith(told)
     assert caught.value.__cause__ is None
 
 
+@pytest.mark.row("S1-06", "U-101")
 @joined("name", ["", "two words", "a" * 65, "1st", "tâche", "a.b", None])
-def test_s1_06_u_101_names(name: str | None) -> None:
+def test_names(name: str | None) -> None:
     """`None` is the name of a lambda."""
     with pytest.raises(RuleError) as caught:
         tool(lambda: 1, name=name)
@@ -639,7 +646,8 @@ def test_s1_06_u_101_names(name: str | None) -> None:
     assert tool(lambda: 1, name="a" * 64).name == "a" * 64
 
 
-def test_u_109_u_110_literals_and_a_call_with_text() -> None:
+@pytest.mark.row("U-109", "U-110")
+def test_literals_and_a_call_with_text() -> None:
     def pick(kind: Literal["a", 1]) -> Any:
         return kind
 

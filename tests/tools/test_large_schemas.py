@@ -133,6 +133,7 @@ def asked(wire: Any, model: str, schema: Any, *, strict: bool) -> Any:
     return wire.call(Request(messages=messages, output=output), model)
 
 
+@pytest.mark.row("R-38")
 @pytest.mark.parametrize("wire", MODELS)
 @pytest.mark.parametrize(
     ("kind", "strict"),
@@ -143,14 +144,13 @@ def asked(wire: Any, model: str, schema: Any, *, strict: bool) -> Any:
         for strict in (False, True)
     ],
 )
-def test_r_38_each_wire_gives_a_bounded_answer_to_a_schema(
-    kind: str, strict: bool, wire: str
-) -> None:
+def test_each_wire_gives_a_bounded_answer_to_a_schema(kind: str, strict: bool, wire: str) -> None:
     module, model = MODELS[wire]
     error = raised(functools.partial(asked, module, model, SCHEMAS[kind](), strict=strict))
     assert error is None or error.violations[0].path
 
 
+@pytest.mark.row("R-38")
 @pytest.mark.parametrize(
     "kind",
     [
@@ -158,7 +158,7 @@ def test_r_38_each_wire_gives_a_bounded_answer_to_a_schema(
         for place, each in enumerate(SCHEMAS)
     ],
 )
-def test_r_38_each_builder_gives_a_bounded_answer_to_a_schema(kind: str) -> None:
+def test_each_builder_gives_a_bounded_answer_to_a_schema(kind: str) -> None:
     made = SCHEMAS[kind]()
     for build in (
         gemini.schema,
@@ -201,9 +201,10 @@ LARGE: dict[str, Callable[[int], Any]] = {
 }
 
 
+@pytest.mark.row("R-38")
 @joined("wire", MODELS)
 @joined("kind", LARGE)
-def test_r_38_the_work_is_linear_in_the_size_of_a_schema(kind: str, wire: str) -> None:
+def test_the_work_is_linear_in_the_size_of_a_schema(kind: str, wire: str) -> None:
     module, model = MODELS[wire]
     one, two = (
         calls_of(lambda size=size: asked(module, model, LARGE[kind](size), strict=True))  # type: ignore[misc]
@@ -212,7 +213,8 @@ def test_r_38_the_work_is_linear_in_the_size_of_a_schema(kind: str, wire: str) -
     assert two < 2.2 * one + 100
 
 
-def test_r_38_a_schema_that_is_too_large_names_the_limit() -> None:
+@pytest.mark.row("R-38")
+def test_a_schema_that_is_too_large_names_the_limit() -> None:
     remedy = "a list or object that occurs several times counts each time"
     with pytest.raises(RuleError) as caught:
         Tool("f", parameters=shared(40))
@@ -321,9 +323,10 @@ TYPES: dict[str, Callable[[], Any]] = {
 
 
 # Python 3.13 warns of an exception of `__getattr__` that is no AttributeError where C asks for one.
+@pytest.mark.row("R-38")
 @pytest.mark.filterwarnings("ignore:Exception ignored in PyObject_HasAttr")
 @pytest.mark.parametrize("kind", TYPES)
-def test_r_38_a_type_of_tools_and_outputs_gets_a_bounded_answer(kind: str) -> None:
+def test_a_type_of_tools_and_outputs_gets_a_bounded_answer(kind: str) -> None:
     made = TYPES[kind]()
 
     def function(x: Any) -> int:

@@ -47,10 +47,11 @@ def finished(made: Tool, arguments: Any) -> ToolResult:
     return toolbox.finish(ready, ready.run()).result
 
 
+@pytest.mark.row("S3-04", "S3-32")
 @pytest.mark.parametrize(
     "form", [dict, json.dumps, lambda schema: json.dumps(schema).encode(), FrozenDict]
 )
-def test_s3_04_s3_32_forms_of_a_schema(form: Any, tmp_path: Path) -> None:
+def test_forms_of_a_schema(form: Any, tmp_path: Path) -> None:
     made = tool(
         lambda arguments: arguments,
         name="get_weather",
@@ -61,7 +62,8 @@ def test_s3_04_s3_32_forms_of_a_schema(form: Any, tmp_path: Path) -> None:
     assert bound(made, {"location": "Oslo"}) == {"location": "Oslo"}
 
 
-def test_s3_32_schemas_in_files(tmp_path: Path) -> None:
+@pytest.mark.row("S3-32")
+def test_schemas_in_files(tmp_path: Path) -> None:
     (tmp_path / "parameters.json").write_text(json.dumps(PARAMETERS), "utf-8")
     made = tool(
         lambda arguments: arguments, name="get_weather", parameters=tmp_path / "parameters.json"
@@ -93,8 +95,9 @@ BAD: list[Any] = [
 ]
 
 
+@pytest.mark.row("S3-02")
 @joined("schema", BAD)
-def test_s3_02_a_bad_schema_is_an_error_when_it_is_defined(schema: Any) -> None:
+def test_a_bad_schema_is_an_error_when_it_is_defined(schema: Any) -> None:
     with pytest.raises(ToolError) as caught:
         tool(lambda arguments: 1, name="get_weather", parameters=schema)
     assert caught.value.message.startswith("tool get_weather: invalid parameters schema: ")
@@ -103,7 +106,8 @@ def test_s3_02_a_bad_schema_is_an_error_when_it_is_defined(schema: Any) -> None:
     assert caught.value.message.startswith("tool get_weather: invalid response schema: ")
 
 
-def test_s3_02_the_reason_names_the_place() -> None:
+@pytest.mark.row("S3-02")
+def test_the_reason_names_the_place() -> None:
     with pytest.raises(
         ToolError,
         match=r'invalid parameters schema: \$\.properties\.a\.type: "int" is not valid under any',
@@ -111,7 +115,8 @@ def test_s3_02_the_reason_names_the_place() -> None:
         tool(lambda arguments: 1, name="f", parameters=BAD[1])
 
 
-def test_u_102_parameters_are_an_object() -> None:
+@pytest.mark.row("U-102")
+def test_parameters_are_an_object() -> None:
     with pytest.raises(RuleError, match="expected the type object, not 'array'"):
         tool(lambda arguments: 1, name="f", parameters={"type": "array"})
     assert bound(lambda arguments: arguments, {"a": 1}, name="f", parameters={}) == {"a": 1}
@@ -132,7 +137,8 @@ def test_a_schema_is_never_fetched() -> None:
             server.accept()
 
 
-def test_s0_01_the_schema_stays_as_it_is() -> None:
+@pytest.mark.row("S0-01")
+def test_the_schema_stays_as_it_is() -> None:
     schema = copy.deepcopy(PARAMETERS)
     made = tool(lambda arguments: arguments, name="f", parameters=schema)
     assert made.parameters is schema
@@ -140,6 +146,7 @@ def test_s0_01_the_schema_stays_as_it_is() -> None:
     assert schema == PARAMETERS
 
 
+@pytest.mark.row("S3-03", "S3-12")
 @joined(
     ("arguments", "told"),
     [
@@ -153,9 +160,7 @@ def test_s0_01_the_schema_stays_as_it_is() -> None:
         ),
     ],
 )
-def test_s3_03_s3_12_the_function_is_not_run_on_invalid_arguments(
-    arguments: Any, told: str
-) -> None:
+def test_the_function_is_not_run_on_invalid_arguments(arguments: Any, told: str) -> None:
     ran: list[Any] = []
     assert bound(ran.append, arguments, name="f", parameters=PARAMETERS) == {
         "error": f"invalid parameters: {told}"
@@ -170,7 +175,8 @@ def test_a_long_reason_is_cut() -> None:
     assert len(told) < 600
 
 
-def test_s3_04_drafts() -> None:
+@pytest.mark.row("S3-04")
+def test_drafts() -> None:
     """Of `items` as a list draft-07 says what 2020-12 says by `prefixItems`."""
     items = {"type": "object", "properties": {"a": {"items": [{"type": "integer"}]}}}
     old = {"$schema": "http://json-schema.org/draft-07/schema#", **items}
@@ -184,6 +190,7 @@ def test_s3_04_drafts() -> None:
         tool(lambda a: a, name="f", parameters=items)
 
 
+@pytest.mark.row("S3-04")
 @joined(
     ("schema", "good", "bad"),
     [
@@ -224,9 +231,7 @@ def test_s3_04_drafts() -> None:
     "draft",
     ["https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#"],
 )
-def test_s3_04_keywords(
-    schema: dict[str, Any], good: list[Any], bad: list[Any], draft: str
-) -> None:
+def test_keywords(schema: dict[str, Any], good: list[Any], bad: list[Any], draft: str) -> None:
     whole = {
         "$schema": draft,
         "type": "object",
@@ -239,13 +244,15 @@ def test_s3_04_keywords(
         assert bound(made, {"it": value})["error"].startswith("invalid parameters: $.it")  # type: ignore[index]
 
 
-def test_s3_04_a_default_is_not_put_in() -> None:
+@pytest.mark.row("S3-04")
+def test_a_default_is_not_put_in() -> None:
     schema = {"type": "object", "properties": {"a": {"default": 5}, "b": {}}}
     assert bound(lambda arguments: arguments, {}, name="f", parameters=schema) == {}
     assert bound(lambda a=1, b=2: (a, b), {"b": 3}, name="f", parameters=schema) == (1, 3)
 
 
-def test_s3_03_absent_arguments_are_none() -> None:
+@pytest.mark.row("S3-03")
+def test_absent_arguments_are_none() -> None:
     toolbox = Toolbox([tool(lambda arguments: arguments, name="f", parameters={"type": "object"})])
     for call in (
         ToolCall(name="f"),
@@ -257,8 +264,9 @@ def test_s3_03_absent_arguments_are_none() -> None:
         assert ready.run() == {}
 
 
+@pytest.mark.row("S3-03")
 @pytest.mark.parametrize("freezing", [False, True])
-def test_s3_03_a_function_cannot_change_what_the_history_has(freezing: bool) -> None:
+def test_a_function_cannot_change_what_the_history_has(freezing: bool) -> None:
     def spoil(arguments: Any, context: ToolContext) -> Any:
         arguments["a"]["b"].append(1)
         context.call.arguments["a"]["b"].append(2)  # type: ignore[index]
@@ -316,6 +324,7 @@ def of_dict_and_more(arguments, retries=3):
     return arguments, retries
 
 
+@pytest.mark.row("U-103")
 @joined(
     ("function", "result"),
     [
@@ -328,7 +337,7 @@ def of_dict_and_more(arguments, retries=3):
         (dict, None),
     ],
 )
-def test_u_103_keywords_or_one_dict(function: Any, result: Any) -> None:
+def test_keywords_or_one_dict(function: Any, result: Any) -> None:
     if function is dict:
         with pytest.raises(ToolError, match="tool dict: parameters: only a tool with a function"):
             tool(dict, parameters=PARAMETERS)  # type: ignore[call-overload]
@@ -395,8 +404,9 @@ def test_a_parameter_for_the_context_that_is_a_property_as_well() -> None:
 # --- results --------------------------------------------------------------------------------------
 
 
+@pytest.mark.row("S3-01", "S3-03")
 @pytest.mark.parametrize("response", [RESPONSE, json.dumps(RESPONSE)])
-def test_s3_01_s3_03_a_result_is_held_to_the_response(response: Any) -> None:
+def test_a_result_is_held_to_the_response(response: Any) -> None:
     def made(value: Any) -> Tool:
         return tool(lambda: value, name="f", response=response)
 
@@ -450,7 +460,8 @@ def test_importing_loads_neither_validator_nor_http() -> None:
     )
 
 
-def test_s3_01_one_tool_in_many_threads() -> None:
+@pytest.mark.row("S3-01")
+def test_one_tool_in_many_threads() -> None:
     toolbox = Toolbox(
         [
             tool(

@@ -47,7 +47,8 @@ def told(value: Any, **options: Any) -> ToolRun:
 # --- the box --------------------------------------------------------------------------------------
 
 
-def test_u_111_functions_types_and_tools() -> None:
+@pytest.mark.row("U-111")
+def test_functions_types_and_tools() -> None:
     class City(msgspec.Struct):
         """A city."""
 
@@ -70,7 +71,8 @@ def test_u_111_functions_types_and_tools() -> None:
     ] == [False, True, True, False]
 
 
-def test_s1_50_s3_05_duplicates() -> None:
+@pytest.mark.row("S1-50", "S3-05")
+def test_duplicates() -> None:
     with pytest.raises(RuleError, match="two tools are called get_weather") as caught:
         Toolbox([get_weather, Tool("get_weather")])
     assert caught.value.violations[0].rule == "G29"
@@ -106,14 +108,16 @@ def test_what_is_no_tool() -> None:
 # --- before the call ------------------------------------------------------------------------------
 
 
-def test_s3_11_u_120_an_unknown_tool() -> None:
+@pytest.mark.row("S3-11", "U-120")
+def test_an_unknown_tool() -> None:
     result = Toolbox([get_weather]).prepare(call("get_time", city="Oslo"))
     assert result == ToolResult("call_7", "get_time", "unknown tool: get_time", error=True)
     assert isinstance(result, ToolResult)
     assert result.answer == {"error": "unknown tool: get_time"}
 
 
-def test_s1_54_u_119_a_call_that_fits() -> None:
+@pytest.mark.row("S1-54", "U-119")
+def test_a_call_that_fits() -> None:
     ready = ready_of(Toolbox([tool(get_weather, timeout=2.5)]), call(city="Oslo"))
     assert (ready.call, ready.tool.name, ready.is_async, ready.timeout) == (
         call(city="Oslo"),
@@ -124,6 +128,7 @@ def test_s1_54_u_119_a_call_that_fits() -> None:
     assert ready.run() == "It rains in Oslo."
 
 
+@pytest.mark.row("S3-12", "U-119")
 @joined(
     ("wanted", "message"),
     [
@@ -139,7 +144,7 @@ def test_s1_54_u_119_a_call_that_fits() -> None:
         ),
     ],
 )
-def test_s3_12_u_119_arguments_that_do_not_fit(wanted: ToolCall, message: str) -> None:
+def test_arguments_that_do_not_fit(wanted: ToolCall, message: str) -> None:
     result = Toolbox([get_weather]).prepare(wanted)
     assert result == ToolResult(
         "call_7", "get_weather", f"invalid parameters: {message}", error=True
@@ -156,7 +161,8 @@ def test_what_is_quoted_of_arguments_is_short() -> None:
     assert 200 < len(result.content) < 400
 
 
-def test_u_112_a_passive_tool_is_not_ours_to_run() -> None:
+@pytest.mark.row("U-112")
+def test_a_passive_tool_is_not_ours_to_run() -> None:
     with pytest.raises(
         ToolError, match="tool ask_user: it has no function, so the caller must give the result"
     ):
@@ -184,7 +190,8 @@ def test_what_a_struct_raises_of_its_own_is_told() -> None:
     assert result.answer == {"error": "invalid parameters: $: KeyError"}
 
 
-def test_s3_25_the_call_in_the_context_keeps_its_origin() -> None:
+@pytest.mark.row("S3-25")
+def test_the_call_in_the_context_keeps_its_origin() -> None:
     def who(context: ToolContext, n: int) -> Any:
         return context.call
 
@@ -195,7 +202,8 @@ def test_s3_25_the_call_in_the_context_keeps_its_origin() -> None:
     assert given.arguments is not wanted.arguments
 
 
-def test_s3_25_what_is_done_to_no_arguments_is_not_seen_in_the_history() -> None:
+@pytest.mark.row("S3-25")
+def test_what_is_done_to_no_arguments_is_not_seen_in_the_history() -> None:
     def adds(context: ToolContext) -> None:
         assert context.call.arguments is not None
         context.call.arguments["n"] = 1
@@ -235,6 +243,7 @@ class Model(pydantic.BaseModel):
     day: datetime.date
 
 
+@pytest.mark.row("S1-55", "U-123")
 @joined(
     ("value", "answer"),
     [
@@ -267,7 +276,7 @@ class Model(pydantic.BaseModel):
         ({"a\ud800": ["\ud83d\ude00"]}, {"a�": ["😀"]}),
     ],
 )
-def test_s1_55_u_123_what_the_model_is_told(value: Any, answer: Any) -> None:
+def test_what_the_model_is_told(value: Any, answer: Any) -> None:
     run = told(value)
     assert (run.result.id, run.result.name, run.result.error, run.error) == (
         "call_7",
@@ -292,6 +301,7 @@ loop: list[Any] = []
 loop.append(loop)
 
 
+@pytest.mark.row("S3-12")
 @joined(
     ("value", "message"),
     [
@@ -307,7 +317,7 @@ loop.append(loop)
         (iter([1]), "$: JSON cannot represent this: list_iterator has no JSON form"),
     ],
 )
-def test_s3_12_a_result_that_is_no_json(value: Any, message: str) -> None:
+def test_a_result_that_is_no_json(value: Any, message: str) -> None:
     run = told(value)
     assert run.result.error
     assert run.result.answer["error"].startswith(f"invalid response: {message}")
@@ -323,7 +333,8 @@ def test_a_result_made_by_the_function() -> None:
     assert run.result == ToolResult("call_7", "f", {"x": 1, "at": None})
 
 
-def test_s1_54_success_is_a_flag_and_no_word_in_the_text() -> None:
+@pytest.mark.row("S1-54")
+def test_success_is_a_flag_and_no_word_in_the_text() -> None:
     class Outcome:
         def __init__(self, text: str, success: bool) -> None:
             self.text, self.success = text, success
@@ -364,6 +375,7 @@ class Mute(Exception):
         raise RuntimeError
 
 
+@pytest.mark.row("S3-12", "U-104")
 @joined(
     ("error", "message"),
     [
@@ -377,7 +389,7 @@ class Mute(Exception):
         (ValueError("caf\udce9"), "caf�"),
     ],
 )
-def test_s3_12_u_104_an_exception_is_told_by_its_message(error: Exception, message: str) -> None:
+def test_an_exception_is_told_by_its_message(error: Exception, message: str) -> None:
     toolbox = Toolbox([get_weather])
     run = toolbox.finish(ready_of(toolbox, call(city="Oslo")), error=error)
     assert run == ToolRun(
@@ -387,7 +399,8 @@ def test_s3_12_u_104_an_exception_is_told_by_its_message(error: Exception, messa
     assert Message.tool_response(run.result).tool_results == (run.result,)
 
 
-def test_s3_12_a_result_that_cannot_say_itself_is_a_failed_call() -> None:
+@pytest.mark.row("S3-12")
+def test_a_result_that_cannot_say_itself_is_a_failed_call() -> None:
     class Torn:
         def to_message(self) -> str:
             raise KeyError("city")
@@ -402,7 +415,8 @@ def test_s3_12_a_result_that_cannot_say_itself_is_a_failed_call() -> None:
     assert (run.result.answer, type(run.error)) == ({"error": "gone"}, AttributeError)
 
 
-def test_s3_12_internals_are_told_to_the_user_alone() -> None:
+@pytest.mark.row("S3-12")
+def test_internals_are_told_to_the_user_alone() -> None:
     seen: list[Any] = []
 
     def soften(error: Exception, wanted: ToolCall) -> str:
@@ -432,8 +446,9 @@ def test_s3_12_internals_are_told_to_the_user_alone() -> None:
     assert len(seen) == 2
 
 
+@pytest.mark.row("S3-15")
 @pytest.mark.parametrize(("seconds", "shown"), [(3, "3 s"), (0.25, "0.25 s")])
-def test_s3_15_a_timeout(seconds: float, shown: str) -> None:
+def test_a_timeout(seconds: float, shown: str) -> None:
     toolbox = Toolbox([tool(get_weather, timeout=seconds, final=True)])
     run = toolbox.timed_out(ready_of(toolbox, call(city="Oslo")))
     assert run.result == ToolResult(
@@ -444,6 +459,7 @@ def test_s3_15_a_timeout(seconds: float, shown: str) -> None:
     assert not toolbox.is_final(run.result)
 
 
+@pytest.mark.row("S1-54", "S3-15")
 @joined(
     "error",
     [
@@ -453,7 +469,7 @@ def test_s3_15_a_timeout(seconds: float, shown: str) -> None:
         BaseExceptionGroup("", [asyncio.CancelledError()]),
     ],
 )
-def test_s1_54_s3_15_a_cancellation_is_no_answer(error: BaseException) -> None:
+def test_a_cancellation_is_no_answer(error: BaseException) -> None:
     toolbox = Toolbox([get_weather], on_error=lambda error, call: "swallowed")
     ready = ready_of(toolbox, call(city="Oslo"))
     with pytest.raises(type(error)) as caught:
@@ -461,6 +477,7 @@ def test_s1_54_s3_15_a_cancellation_is_no_answer(error: BaseException) -> None:
     assert caught.value is error
 
 
+@pytest.mark.row("S3-24")
 @joined(
     ("final", "content", "ends"),
     [
@@ -470,7 +487,7 @@ def test_s1_54_s3_15_a_cancellation_is_no_answer(error: BaseException) -> None:
         (lambda content: content["done"], {"done": []}, False),
     ],
 )
-def test_s3_24_final_tools(final: Any, content: Any, ends: bool) -> None:
+def test_final_tools(final: Any, content: Any, ends: bool) -> None:
     toolbox = Toolbox([tool(get_weather, final=final), Tool("passive")])
     ready = ready_of(toolbox, call(city="Oslo"))
     assert toolbox.is_final(toolbox.finish(ready, content).result) is ends
@@ -479,7 +496,8 @@ def test_s3_24_final_tools(final: Any, content: Any, ends: bool) -> None:
     assert toolbox.is_final(ToolResult("1", "nothing", "x")) is False
 
 
-def test_u_118_results_of_one_turn() -> None:
+@pytest.mark.row("U-118")
+def test_results_of_one_turn() -> None:
     toolbox = Toolbox([get_weather])
     good, bad = call(city="Oslo"), msgspec.structs.replace(call("nothing"), id="call_8")
     ready = ready_of(toolbox, good)

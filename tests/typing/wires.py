@@ -4,8 +4,8 @@
 
 from typing import assert_type
 
-from tests import fourth_wire
 from tests.typing import wire_without_check
+from tests.wires import fourth_wire
 from wire import anthropic, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.neutral.messages import Event, Reply

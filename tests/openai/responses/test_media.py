@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.chat.test_chat import Door
 from tests.joined import joined
-from tests.test_chat import Door
 from wire import Chat, notes
 from wire.neutral.messages import Media, MediaDelta, Message, Other, Part
 from wire.openai.responses.parse import parse_reply

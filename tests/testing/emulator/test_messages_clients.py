@@ -218,7 +218,8 @@ def test_a_streamed_chat() -> None:
     assert (isinstance(events[-1], Done), reply.tool_calls[0].arguments) == (True, {"city": "Rome"})
 
 
-def test_s4_22_three_vendors_one_after_the_other() -> None:
+@pytest.mark.row("S4-22")
+def test_three_vendors_one_after_the_other() -> None:
     emulator = Emulator()
     turns = [Message.user(QUESTION)]
     for model in (
@@ -242,7 +243,8 @@ def test_s4_22_three_vendors_one_after_the_other() -> None:
     assert [each["status"] for each in emulator.requests] == [200] * 8
 
 
-def test_s4_22_a_pipeline_asks_three_vendors(
+@pytest.mark.row("S4-22")
+def test_a_pipeline_asks_three_vendors(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     server: Server,

@@ -189,7 +189,8 @@ def test_the_address_is_the_one_that_is_asked_for() -> None:
         connection.close()
 
 
-def test_r_34_what_a_client_or_a_path_says_is_no_control_character_on_the_terminal(
+@pytest.mark.row("R-34")
+def test_what_a_client_or_a_path_says_is_no_control_character_on_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     lines: list[str] = []

@@ -1,0 +1,396 @@
+"""Requests of each API as neutral requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.joined import joined
+from tests.serving.running import MODELS
+from wire import Media, Message, Tool, ToolCall, ToolResult, anthropic, gemini, openai
+from wire.anthropic.parse_request import parse_request as of_messages
+from wire.core.memory import encode
+from wire.errors import RuleError
+from wire.gemini.parse_request import json_schema
+from wire.gemini.parse_request import parse_request as of_gemini
+from wire.gemini.types import Schema
+from wire.neutral.request import Output, Request
+from wire.neutral.serving import JSON_WORDS, ReceivedRequest
+from wire.openai import responses
+from wire.openai.chat.parse_request import parse_request as of_chat
+from wire.openai.responses.parse_request import parse_request as of_responses
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+PARSERS: dict[str, Callable[..., ReceivedRequest]] = {
+    "gemini": of_gemini,
+    "chat": of_chat,
+    "responses": of_responses,
+    "anthropic": of_messages,
+}
+RENDERERS: dict[str, Callable[..., Any]] = {
+    "gemini": gemini.render_request,
+    "chat": openai.render_request,
+    "responses": responses.render_request,
+    "anthropic": anthropic.render_request,
+}
+CLIENTS = pytest.mark.parametrize("client", MODELS)
+TIDE = Tool(
+    "tide",
+    "When the tide is high.",
+    {"type": "object", "properties": {"port": {"type": "string"}}, "required": ["port"]},
+)
+FACT = {"type": "object", "properties": {"fact": {"type": "string"}}, "required": ["fact"]}
+FACT["additionalProperties"] = False
+CALLS = [
+    ToolCall(id="call_000000001", name="tide", arguments={"port": "Brest"}),
+    ToolCall(id="call_000000002", name="tide", arguments={"port": "Oslo"}),
+]
+CONVERSATION = (
+    Message.user("What is it?", Media(data=PNG, media_type="image/png")),
+    Message.assistant("A pier. I look.", *CALLS),
+    Message.tool_response(
+        ToolResult(CALLS[0].id, "tide", "at five"), ToolResult(CALLS[1].id, "tide", "at six")
+    ),
+    Message.user("Thanks.", "Bye."),
+)
+
+
+def rendered(client: str, request: Request) -> bytes:
+    """The body of the request as the API's own client sends it."""
+    provider, _, model = MODELS[client].partition(":")
+    return encode(RENDERERS[client](request, model, provider))
+
+
+def plain(messages: tuple[Message, ...], *, ids: bool) -> list[Any]:
+    """Role and parts of messages, without what the wires write differently."""
+
+    def part_of(part: Any) -> Any:
+        if isinstance(part, ToolCall):
+            return (part.id if ids else "", part.name, part.arguments)
+        if isinstance(part, ToolResult):
+            return (part.id if ids else "", part.name, part.content, part.error, part.media)
+        return part
+
+    return [
+        (message.role, [part_of(part) for part in message.parts if part != ""])
+        for message in messages
+    ]
+
+
+@CLIENTS
+def test_a_conversation_comes_through(client: str) -> None:
+    request = Request(messages=CONVERSATION, system="Be brief.", tools=(TIDE,), max_tokens=300)
+    parsed = PARSERS[client](rendered(client, request))
+    found = parsed.request
+    messages = tuple(each for each in found.messages if not each.instructs)
+    # Google's API gives ids to its own calls only.
+    ids = client != "gemini"
+    assert plain(messages, ids=ids) == plain(CONVERSATION, ids=ids)
+    [first, second] = messages[2].tool_results
+    assert [first.id, second.id] == [call.id for call in messages[1].tool_calls]
+    instructions = [each.text for each in found.messages if each.instructs]
+    assert "".join([found.system, *instructions]) == "Be brief."
+    assert (found.tools, found.max_tokens) == ((TIDE,), 300)
+    assert parsed.notes == ()
+
+
+@CLIENTS
+def test_settings_come_through(client: str) -> None:
+    stop = () if client == "responses" else ("END",)
+    warm = {} if client == "anthropic" else {"temperature": 0.5, "top_p": 0.25}
+    request = Request(
+        messages=(Message.user("Hi"),),
+        tools=(TIDE,),
+        tool_choice=("tide",),
+        stop=stop,
+        **warm,  # type: ignore[arg-type]
+    )
+    body = msgspec.json.decode(rendered(client, request))
+    parsed = PARSERS[client](msgspec.json.encode(body))
+    found = parsed.request
+    assert found.stop == stop
+    assert (found.temperature, found.top_p) == (warm.get("temperature"), warm.get("top_p"))
+    assert (found.tool_choice, found.tools) == (("tide",), (TIDE,))
+    for choice in ("auto", "required", "none"):
+        chosen = msgspec.structs.replace(request, tool_choice=choice)
+        assert PARSERS[client](rendered(client, chosen)).request.tool_choice == choice
+
+
+@CLIENTS
+def test_schemas_of_answers_come_through(client: str) -> None:
+    request = Request(messages=(Message.user("Hi"),), output=Output(FACT, "fact", strict=True))
+    found = PARSERS[client](rendered(client, request)).request.output
+    assert found is not None
+    # Google's dialect has no `additionalProperties`.
+    expected = {**FACT} if client != "gemini" else {**FACT, "additionalProperties": None}
+    assert {"additionalProperties": None, **found.schema} == expected
+
+
+@joined(
+    ("client", "body", "effort", "thoughts"),
+    [
+        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 2048}}, "low", True),
+        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 9000}}, "high", True),
+        ("anthropic", {"thinking": {"type": "adaptive"}}, "high", True),
+        (
+            "anthropic",
+            {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}},
+            "low",
+            True,
+        ),
+        (
+            "anthropic",
+            {"thinking": {"type": "adaptive", "display": "omitted"}},
+            "high",
+            False,
+        ),
+        ("anthropic", {"thinking": {"type": "disabled"}}, None, False),
+        ("anthropic", {}, None, False),
+        ("gemini", {"thinkingConfig": {"thinkingLevel": "LOW"}}, "low", False),
+        ("gemini", {"thinkingConfig": {"includeThoughts": True}}, None, True),
+        ("gemini", {"thinkingConfig": {"thinkingBudget": 0}}, "none", False),
+        ("gemini", {"thinkingConfig": {"thinkingBudget": -1}}, None, False),
+        ("gemini", {"thinking_config": {"thinking_budget": 9000}}, "medium", False),
+        ("chat", {"reasoning_effort": "low"}, "low", True),
+        ("chat", {}, None, True),
+        ("responses", {"reasoning": {"effort": "high", "summary": "auto"}}, "high", True),
+        ("responses", {"reasoning": {"effort": "high"}}, "high", False),
+    ],
+)
+def test_thinking(client: str, body: dict[str, Any], effort: str | None, thoughts: bool) -> None:
+    parsed = PARSERS[client](full(client, body, config=True))
+    assert (parsed.request.effort, parsed.thoughts) == (effort, thoughts)
+
+
+def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes:
+    """A body with changes; with `config`, those of Gemini's generationConfig."""
+    if client == "gemini":
+        changes = {"generationConfig": changes} if config else changes
+        return msgspec.json.encode({"contents": [{"parts": [{"text": "Hi"}]}], **changes})
+    if client == "responses":
+        return msgspec.json.encode({"model": "any", "input": "Hi", **changes})
+    messages = [{"role": "user", "content": "Hi"}]
+    return msgspec.json.encode({"model": "any", "max_tokens": 9, "messages": messages, **changes})
+
+
+def user(*content: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": list(content)}]}
+
+
+REFUSED = [
+    ("anthropic", {"model": 5}, "model: expected `str`, got `int`"),
+    ("anthropic", {"thread": {"type": "create"}}, "thread: threads are not supported here"),
+    ("anthropic", {"messages": [{"role": "robot", "content": "Hi"}]}, "messages[0].role: expected"),
+    ("anthropic", user({"type": "search_result"}), "messages[0].content[0].type: 'search_result'"),
+    (
+        "anthropic",
+        user({"type": "image", "source": {"type": "file", "file_id": "file_1"}}),
+        "messages[0].content[0].source.type: 'file' has no neutral form",
+    ),
+    (
+        "anthropic",
+        user({"type": "image", "source": {"type": "base64", "data": "*"}}),
+        "messages[0].content[0].source.data: expected base64",
+    ),
+    ("chat", {"n": 2}, "n: expected 1"),
+    ("chat", {"functions": [{"name": "f"}]}, "functions: deprecated"),
+    ("chat", {"modalities": ["text", "audio"]}, "modalities: spoken answers"),
+    ("chat", {"messages": "Hi"}, "messages: expected `array`, got `str`"),
+    ("chat", {"messages": [{"role": "robot"}]}, "messages[0].role: expected system"),
+    ("chat", user({"type": "video_url"}), "messages[0].content[0].type: 'video_url' has no"),
+    ("chat", {"response_format": {"type": "json_schema"}}, "response_format: expected text"),
+    (
+        "chat",
+        {"tools": [{"type": "function", "function": {"name": "a b"}}]},
+        "tool.name: 'a b' is not a tool name",
+    ),
+    ("responses", {"conversation": "conv_1"}, "conversation: the gateway stores nothing"),
+    ("responses", {"background": True}, "background: the gateway stores nothing"),
+    (
+        "responses",
+        {"input": [{"type": "item_reference", "id": "msg_1"}]},
+        "input[0]: the gateway stores no items",
+    ),
+    (
+        "responses",
+        {"input": [{"role": "user", "content": [{"type": "input_audio"}]}]},
+        "input[0].content[0].type: 'input_audio' has no neutral form",
+    ),
+    ("gemini", {"cachedContent": "cachedContents/a"}, "cachedContent: the backend has no such"),
+    ("gemini", {"contents": [{"role": "robot", "parts": []}]}, "contents[0].role: expected user"),
+    (
+        "gemini",
+        {"contents": [{"parts": [{"executableCode": {"code": "1"}}]}]},
+        "contents[0].parts[0]: expected a text",
+    ),
+    (
+        "gemini",
+        {"generationConfig": {"candidateCount": 2}},
+        "generationConfig.candidateCount: expected 1",
+    ),
+    (
+        "gemini",
+        {"generationConfig": {"responseModalities": ["IMAGE"]}},
+        "generationConfig.responseModalities: expected TEXT",
+    ),
+    (
+        "gemini",
+        {"generationConfig": {"responseMimeType": "text/x.enum"}},
+        "generationConfig.responseMimeType: 'text/x.enum' has no neutral form",
+    ),
+]
+
+
+@joined(("client", "changes", "message"), REFUSED)
+def test_what_has_no_neutral_form_is_refused(
+    client: str, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(RuleError) as caught:
+        PARSERS[client](full(client, changes))
+    assert caught.value.message.startswith(message)
+
+
+@joined(
+    ("client", "changes", "path"),
+    [
+        ("anthropic", {"top_k": 5}, "top_k"),
+        ("anthropic", {"an_unknown_key": 1}, "an_unknown_key"),
+        ("anthropic", {"tools": [{"type": "bash_20250124", "name": "bash"}]}, "tools[0]"),
+        ("chat", {"logprobs": True}, "logprobs"),
+        ("chat", {"parallel_tool_calls": False}, "parallel_tool_calls"),
+        ("chat", {"tools": [{"type": "mcp"}]}, "tools[0]"),
+        ("responses", {"truncation": "auto"}, "truncation"),
+        ("responses", {"tools": [{"type": "image_generation"}]}, "tools[0]"),
+        ("gemini", {"safetySettings": [{"category": "X"}]}, "safetySettings"),
+        ("gemini", {"generationConfig": {"top_k": 5}}, "generationConfig.topK"),
+        ("gemini", {"tools": [{"googleMaps": {}}]}, "tools[0].googleMaps"),
+    ],
+)
+def test_what_is_left_out_is_noted(client: str, changes: dict[str, Any], path: str) -> None:
+    parsed = PARSERS[client](full(client, changes))
+    assert [note.path for note in parsed.notes] == [path]
+    assert parsed.notes[0].message.startswith("left out: ")
+    assert parsed.request.tools == ()
+
+
+@joined(
+    ("client", "changes"),
+    [
+        ("chat", {"response_format": {"type": "json_object"}}),
+        ("responses", {"text": {"format": {"type": "json_object"}}}),
+        ("gemini", {"generationConfig": {"responseMimeType": "application/json"}}),
+    ],
+)
+def test_json_without_a_schema_is_asked_for_in_words(client: str, changes: dict[str, Any]) -> None:
+    found = PARSERS[client](full(client, changes)).request
+    assert (found.system, found.output) == (JSON_WORDS, None)
+
+
+def test_contents_of_one_turn_are_one_message() -> None:
+    """Google's SDKs keep a Content for each chunk of a stream."""
+    call = {"functionCall": {"name": "tide", "args": {}, "id": "c1"}}
+    contents = [
+        {"role": "user", "parts": [{"text": "When?"}]},
+        {"role": "model", "parts": [{"text": "I "}]},
+        {"role": "model", "parts": [{"text": "look."}, call]},
+        {"role": "model", "parts": [{"text": ""}]},
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "tide", "response": {"output": "five"}}}],
+        },
+    ]
+    _, own, results = of_gemini(msgspec.json.encode({"contents": contents})).request.messages
+    assert (own.role, own.text) == ("assistant", "I look.")
+    assert results == Message.tool_response(ToolResult("c1", "tide", "five"))
+
+
+def test_items_of_one_turn_are_one_message() -> None:
+    items = [
+        {"role": "user", "content": "When?"},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "abc"},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "c1", "name": "tide", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "c2", "name": "sql", "input": "SELECT 1"},
+        {"type": "function_call_output", "call_id": "c1", "output": "five"},
+        {
+            "type": "custom_tool_call_output",
+            "call_id": "c2",
+            "output": [{"type": "input_text", "text": "1"}],
+        },
+        {"role": "user", "content": "And then?"},
+    ]
+    body = msgspec.json.encode({"model": "any", "input": items, "store": False})
+    parsed = of_responses(body)
+    assert [message.role for message in parsed.request.messages] == [
+        "user",
+        "assistant",
+        "tool",
+        "user",
+    ]
+    own, results = parsed.request.messages[1:3]
+    assert [type(part).__name__ for part in own.parts] == [
+        "Thought",
+        "Text",
+        "ToolCall",
+        "ToolCall",
+    ]
+    assert own.tool_calls[1].kind == "custom"
+    assert results.tool_results == (
+        ToolResult("c1", "tide", "five"),
+        ToolResult("c2", "sql", "1"),
+    )
+    assert not parsed.stores
+
+
+def test_blocks_of_results_and_documents() -> None:
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    image = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "is_error": True}
+    text = {"type": "text", "source": {"type": "text", "data": "Ebb."}}
+    messages = [
+        {"role": "assistant", "content": [call]},
+        {
+            "role": "user",
+            "content": [
+                {**result, "content": [{"type": "text", "text": "no"}, image]},
+                {**text, "type": "document", "title": "Tides"},
+                {"type": "text", "text": "Why?", "cache_control": {"type": "ephemeral"}},
+            ],
+        },
+    ]
+    _, results, asked = of_messages(full("anthropic", {"messages": messages})).request.messages
+    picture = Media(url="https://example.com/a.png")
+    assert results.tool_results == (ToolResult("c1", "look", "no", True, (picture,)),)
+    document = Media(data=b"Ebb.", media_type="text/plain", name="Tides")
+    assert (asked.parts[0], asked.text, asked.cache) == (document, "Why?", True)
+
+
+@joined(
+    ("schema", "expected"),
+    [
+        ({"type": "STRING", "nullable": True}, {"type": ["string", "null"]}),
+        (
+            {"type": "ARRAY", "items": {"type": "INTEGER"}, "minItems": "2"},
+            {"type": "array", "items": {"type": "integer"}, "minItems": 2},
+        ),
+        (
+            {
+                "type": "OBJECT",
+                "properties": {"type": {"type": "STRING", "enum": ["a"]}},
+                "propertyOrdering": ["type"],
+            },
+            {"type": "object", "properties": {"type": {"type": "string", "enum": ["a"]}}},
+        ),
+        (
+            {"anyOf": [{"type": "NUMBER"}, {"type": "BOOLEAN"}], "nullable": True},
+            {"anyOf": [{"type": "number"}, {"type": "boolean"}, {"type": "null"}]},
+        ),
+    ],
+)
+def test_schemas_of_google_become_json_schema(
+    schema: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert json_schema(msgspec.convert(schema, Schema)) == expected

@@ -1,0 +1,485 @@
+"""Each field that a row sets changes something that a user sees: no row holds dead data."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+import pytest
+
+from wire import Account, Chat, Chats, Limits, Media, Message, Request, Tool, notes
+from wire.anthropic import rows as anthropic_rows
+from wire.core.call import Call
+from wire.core.incoming import Incoming
+from wire.core.provider import with_regions
+from wire.errors import WireError
+from wire.gemini import rows as gemini_rows
+from wire.http.target import Target, target
+from wire.neutral.embeddings import EmbedRequest
+from wire.neutral.messages import Reply, Text, Thought, ToolCall
+from wire.neutral.request import Output
+from wire.neutral.server_tools import code, file_search, url_context, web_search
+from wire.openai.common import rows as chat_rows
+from wire.openai.responses import rows as responses_rows
+from wire.providers import PROVIDERS, Provider, owner_of
+from wire.testing.emulator import Emulator, EmulatorTransport
+from wire.wires.contract import WIRES, Wire
+from wire.wires.providers import row_of_model
+
+PORT = {"type": "object", "properties": {"port": {"type": "string"}}}
+OPEN = {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}}
+NO_SCHEMA = {"type": "nothing"}
+HI = Message.user("Hi")
+SPOKEN = Media(data=b"RIFF", media_type="audio/wav", extra={"id": "audio_1"})
+PNG = Media(data=b"\x89PNG", media_type="image/png")
+ODD_CALL = ToolCall(id="call:odd!" * 8, name="get_tide", arguments={"port": "Brest"})
+ANY_CALL = ToolCall(id="a", name="get_tide", arguments={})
+LONG = "The tide is high at ten. " * 1000
+
+MODELS = {
+    "openai": "gpt-4o gpt-5.6 gpt-5 o3 o1-mini gpt-4o-search-preview tts-1 gpt-5.4 gpt-5.2-chat",
+    "gemini": "gemini-3.8-flash",
+    "anthropic": "claude-sonnet-5 claude-unknown-9",
+    "deepseek": "deepseek-v4-pro deepseek-chat",
+    "kimi": "kimi-k2.6 kimi-k3",
+    "minimax": "MiniMax-M3",
+    "qwen": "qwen3-32b",
+    "mistral": "mistral-large-latest",
+    "groq": "openai/gpt-oss-120b groq/compound",
+    "xai": "grok-4",
+    "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
+    "azure": "gpt-5",
+    "chatgpt": "gpt-5.6 gpt-4o gpt-5",
+}
+"""Names of models that the patterns of a family's rows match; `m` for all others."""
+
+
+def asked(*messages: Message, **settings: Any) -> Request:
+    return Request(messages=messages or (HI,), system="Be brief.", **settings)
+
+
+TIDE = Tool("get_tide", "When the tide is high", PORT)
+NEUTRAL = {
+    "system": asked(Message.system("A"), HI, Message.system("B"), Message.developer("C"), HI),
+    "continued": asked(HI, Message.assistant("At")),
+    "odd call": asked(
+        HI,
+        Message("assistant", (ODD_CALL,)),
+        Message.tool_result(ODD_CALL, "17:42"),
+        tools=(TIDE,),
+    ),
+    "text between": asked(
+        HI,
+        Message("assistant", (ANY_CALL, Text("Wait."))),
+        Message.tool_result(ANY_CALL, "17:42"),
+        tools=(TIDE,),
+    ),
+    "refusal": asked(HI, Message("assistant", (Text("No.", refusal=True),)), HI),
+    "thought": asked(HI, Message("assistant", (Thought("Hm."), Text("Yes."))), HI),
+    "speech": asked(HI, Message.assistant(SPOKEN), HI),
+    "drawn": asked(HI, Message.assistant(PNG), HI),
+    "image": asked(Message("user", (Text("What?"), PNG))),
+    "custom": asked(tools=(Tool("run", "Run it", kind="custom"),)),
+    "no parameters": asked(tools=(Tool("now", "The time", {}),)),
+    "output": asked(output=Output(OPEN)),
+    "effort": asked(effort="high", max_tokens=5000),
+    "no effort": asked(effort="none"),
+    "plain": asked(max_tokens=9, temperature=0.5),
+    "cache": asked(Message.user("Hi", cache=True), HI, caching="long"),
+    "cache off": asked(caching="off"),
+    **{
+        tool.kind: asked(tools=(tool,))
+        for tool in (web_search(), code(), url_context(), file_search("store"))
+    },
+}
+"""Requests that the rows render each in its own way."""
+
+PART = {"type": "text", "text": ""}
+IMAGE = {"type": "image_url", "image_url": {"url": "beach.png"}}
+SPEECH = {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}
+CALL = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+FUNCTION = {"name": "f", "parameters": {"type": "object", "properties": {}}}
+USER = {"role": "user", "content": "Hi"}
+THOUGHTFUL = {"role": "assistant", "content": "At", "reasoning_content": "Hm.", "tool_calls": []}
+
+
+def said(*messages: Any) -> dict[str, Any]:
+    return {"messages": [USER, *messages]}
+
+
+def tool(**function: Any) -> dict[str, Any]:
+    return {"tools": [{"type": "function", "function": {**FUNCTION, **function}}]}
+
+
+def schema(**beside: Any) -> dict[str, Any]:
+    return {"response_format": {"type": "json_schema", "json_schema": beside}}
+
+
+CHAT_BODIES: list[dict[str, Any]] = [
+    {"temperature": 0, "n": 2, "top_logprobs": 99, "logprobs": True, "seed": 1, "stop": ["a"] * 9},
+    {"max_tokens": 5, "logit_bias": {"1": 1}, "prompt_cache_key": "k", "presence_penalty": 0.1},
+    {"max_completion_tokens": 5, "thinking": {"type": "enabled", "keep": "all"}},
+    {"reasoning_effort": "minimal"},
+    {"reasoning_effort": "none", "store": True},
+    said({"role": "system", "content": "A"}, {"role": "system", "content": "B"}),
+    said({"role": "assistant", "content": "At"}),
+    said({"role": "developer", "content": [PART, IMAGE, SPEECH]}),
+    said({"role": "user", "content": [PART, IMAGE, SPEECH]}),
+    said(
+        {"role": "assistant", "content": "At", "reasoning_content": "Hm.", "tool_calls": []}, USER
+    ),
+    said(
+        {"role": "assistant", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "a", "content": [IMAGE]},
+    ),
+    {"tools": [{"type": "function", "function": {"name": "f"}}]},
+    {"tools": [{"type": "custom", "custom": {"name": "f"}}, {"type": "web_search"}]},
+    {"tools": [{"type": "browser_search"}, {"type": "visit_website"}]},
+    tool(strict=True, parameters=OPEN),
+    tool(parameters=NO_SCHEMA),
+    {**tool(), "tool_choice": "required"},
+    {**tool(), "tool_choice": {"type": "function", "function": {"name": "f"}}},
+    {**tool(), "reasoning_effort": "low"},
+    schema(),
+    schema(name="a", schema=OPEN, strict=True),
+    schema(name="a", schema=NO_SCHEMA),
+    {"response_format": {"type": "json_object"}, "web_search_options": {}},
+]
+"""Bodies that the rules of some host refuse, or warn of."""
+
+
+def items(*items: Any) -> dict[str, Any]:
+    return {"input": [{"type": "message", "role": "user", "content": "Hi"}, *items]}
+
+
+def in_parts(role: str, *parts: Any) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": parts}
+
+
+RESPONSES_CALL = {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}
+RESPONSES_BODIES: list[dict[str, Any]] = [
+    {"n": 1, "stop": "a", "store": True, "background": True, "prompt_cache_retention": "in_memory"},
+    {"max_output_tokens": 1, "temperature": 9, "top_p": 2},
+    {"previous_response_id": "resp_1", "store": True},
+    {"reasoning": {"effort": "minimal"}},
+    {"reasoning": {"effort": "none"}, "temperature": 0.5},
+    {"temperature": 0.5, "top_p": 0.5},
+    {"reasoning": {"effort": "xhigh", "generate_summary": "auto"}},
+    {"include": ["reasoning.encrypted_content"]},
+    {"text": {"format": {"type": "json_object"}}, "tool_choice": "required"},
+    {"tools": [{"type": "custom", "name": "f"}]},
+    {"tools": [{"type": "local_shell"}]},
+    items({"role": "assistant", "content": [{"type": "output_text", "text": "a"}]}),
+    items({"type": "message", "role": "developer", "content": "a"}),
+    items({"type": "message", "role": "user", "content": [{"type": "input_file", "file_id": "f"}]}),
+    items(
+        {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": ""}]}
+    ),
+    items({"type": "reasoning", "id": "rs_1", "summary": []}),
+    items({"type": "item_reference", "id": "rs_1"}, {"type": "compaction", "id": "c"}),
+    items(
+        RESPONSES_CALL,
+        {"type": "message", "role": "user", "content": "Wait."},
+        {"type": "function_call_output", "call_id": "a", "output": "17:42"},
+    ),
+]
+BODIES = {
+    "openai": [{"messages": [USER], **each} for each in CHAT_BODIES],
+    "openai.responses": [{"input": "Hi", **each} for each in RESPONSES_BODIES],
+    "anthropic": [
+        {"max_tokens": 9, "messages": [USER], **each}
+        for each in (
+            {"temperature": 0.5, "top_p": 0.5},
+            {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        )
+    ],
+    "gemini": [
+        {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **each}
+        for each in ({"labels": {"a": "b"}}, {"generationConfig": {"logprobs": 99}})
+    ],
+}
+
+
+def message(message: Any, usage: Any = None) -> bytes:
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+THOUGHTS = [
+    {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "AA=="},
+    {
+        "type": "reasoning",
+        "id": "rs_2",
+        "summary": [],
+        "content": [{"type": "reasoning_text", "text": "Hm."}],
+    },
+]
+SAID = in_parts("assistant", {"type": "output_text", "text": "Yes.", "annotations": []})
+RESPONSES_REPLIES = [
+    {"id": "resp_1", "status": "completed", "output": [*each, {**SAID, "id": "msg_1"}]}
+    for each in ([], THOUGHTS[:1], THOUGHTS[1:])
+]
+CHAT_REPLIES = [
+    message({"role": "assistant", "content": "<think>Hm.</think>Yes."}),
+    message(
+        {"role": "assistant", "content": "Yes.", "reasoning_content": "Hm.", "refusal": "No."},
+        {"prompt_tokens": 9, "completion_tokens": 5, "reasoning_tokens": 3},
+    ),
+    message(
+        {
+            "role": "assistant",
+            "content": None,
+            "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}],
+            "tool_calls": [CALL | {"function": {"name": "get_tide", "arguments": "[1"}}],
+            "extra_content": {"google": {"thought_signature": "AA=="}},
+            "audio": {"id": "audio_1", "transcript": "Yes."},
+            "context": "Brest",
+            "images": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}],
+        }
+    ),
+    message(
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]},
+                {"type": "text", "text": "Yes."},
+            ],
+        }
+    ),
+]
+
+
+def of_stream(*deltas: Any, damaged: bytes = b"") -> bytes:
+    chunks = [{"choices": [{"index": 0, "delta": each}]} for each in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    data = b"".join(b"data: " + json.dumps(each).encode() + b"\n\n" for each in chunks)
+    return damaged + data + b"data: [DONE]\n\n"
+
+
+STREAMS = [
+    of_stream(*({"reasoning_details": [{"index": 0, "text": text}]} for text in ("H", "Hm."))),
+    of_stream({"content": "Yes."}, damaged=b'data: {"choices": [{"ind\n\n'),
+    of_stream({"content": "Hm.</think>"}, {"content": "Yes."}),
+]
+REPLIES = {
+    "openai": CHAT_REPLIES + STREAMS,
+    "openai.responses": [
+        b"data: " + json.dumps({"type": "response.completed", "response": each}).encode() + b"\n\n"
+        for each in RESPONSES_REPLIES
+    ],
+}
+"""Replies, whole and as streams; each is sent back in the next request too."""
+
+
+# --- outcomes -------------------------------------------------------------------------------------
+
+
+Probe: TypeAlias = Callable[[Provider], Iterator[str]]
+NAMES: dict[str, Any] = {
+    "gemini": gemini_rows.provider_row,
+    "openai": chat_rows.provider_row,
+    "openai.responses": responses_rows._row,
+    "anthropic": anthropic_rows.provider_row,
+}
+
+
+def in_place(probe: Probe) -> Probe:
+    """With the row in the table of providers, and in the one that its wire looks names up in."""
+
+    def placed(row: Provider) -> Iterator[str]:
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setitem(PROVIDERS, row.name, row)
+            patched.setitem(NAMES[row.wire].__self__._rows, row.name, row)
+            found = list(probe(row))
+        yield from found
+
+    return placed
+
+
+def shown(outcome: Callable[[], Any]) -> str:
+    try:
+        return repr(outcome())
+    except Exception as error:  # a row without the field may fail anyhow
+        return f"{type(error).__name__}: {error}"
+
+
+def models_of(row: Provider) -> list[str]:
+    return MODELS.get(row.family, "m").split()
+
+
+def rendered(row: Provider) -> Iterator[str]:
+    """Violations of raw requests; bytes, headers and notes of neutral ones."""
+    wire = WIRES[row.wire]
+    for model in models_of(row):
+        for body in BODIES[row.wire]:
+            yield shown(lambda m=model, b=body: wire.check({"model": m, **b}, m, row))
+    for model in models_of(row):
+        for request in NEUTRAL.values():
+            yield shown(lambda m=model, r=request: call_of(wire.stream_call(r, m, row)))
+    for text in ("a", "a " * 900):
+        many = EmbedRequest([text] * 3000, 8)
+        yield shown(lambda r=many: call_of(next(wire.embed_flow(r, "m", row))))
+
+
+def call_of(call: Call[Any]) -> Any:
+    return call.path, call.body, dict(call.headers), notes(call)
+
+
+def replies(row: Provider) -> Iterator[str]:
+    """What comes of replies, and what goes back of them."""
+    wire = WIRES[row.wire]
+    for model in models_of(row)[:1]:
+        for body in REPLIES.get(row.wire, ()):
+            yield shown(lambda m=model, b=body: back(wire, row, m, b))
+
+
+def back(wire: Wire, row: Provider, model: str, body: bytes) -> Any:
+    reply = received(wire, row, model, body)
+    follows = [Message.tool_result(each, "17:42") for each in reply.tool_calls] or [HI]
+    tools = (TIDE,) if reply.tool_calls else ()
+    again = wire.stream_call(asked(HI, reply.message, *follows, tools=tools), model, row)
+    return parts_of(reply), reply.usage, notes(reply), call_of(again)
+
+
+def received(wire: Wire, row: Provider, model: str, body: bytes) -> Reply:
+    if not body.startswith(b"data:"):
+        return wire.call(asked(), model, row).parse(body)
+    call = wire.stream_call(asked(), model, row)
+    incoming: Incoming[Any, Any] = Incoming(call, "", Limits(), Account(), lambda error: error)
+    incoming.feed(body)
+    incoming.end()
+    reply: Reply = incoming.result()
+    return reply
+
+
+def parts_of(reply: Reply) -> Any:
+    return [msgspec.structs.asdict(part) for part in reply.message.parts]
+
+
+@in_place
+def connected(row: Provider) -> Iterator[str]:
+    """Where calls go, with which key and headers; the table of names."""
+    yield shown(lambda: [(each.name, each.base_url) for each in with_regions(row)])
+    yield shown(lambda: [getattr(owner_of(each), "name", "") for each in HOSTS])
+    yield shown(lambda: [row_of_model(row, model).name for model in models_of(row)])
+    with_key = {"api_key": "fake-key"}
+    place = {"project": "p", "location": "l"} if row.options else {}
+    urls = [{**with_key, "base_url": f"https://{host}"} for host in HOSTS]
+    for given in (with_key | place, place, with_key, {**with_key, "version": "v9"}, *urls):
+        yield shown(lambda given=given: described(target(row.name, given)))
+    for variables in VARIABLES[row.name]:
+        with pytest.MonkeyPatch.context() as patched:
+            for name in filter(None, variables):
+                value = "https://host.example/v1" if "URL" in name else "fake-key"
+                patched.setenv(name, value)
+            found = shown(lambda: described(target(row.name, place)))
+            chats = shown(lambda: from_environment(row, place))
+        yield found
+        yield chats
+
+
+def from_environment(row: Provider, place: Any) -> Any:
+    with Chats.from_env(row.name, **place) as chats:
+        with chats.chat(f"{row.name}:m") as chat:
+            return chat.client.preview(chat.call("Hi")).headers
+
+
+def described(found: Target) -> Any:
+    calls = [
+        Call(row_wire, "POST", path, b"{}", parse=bytes, read_error=lambda *_: WireError())
+        for row_wire in (found.provider.wire,)
+        for path in ("/models/m", "/projects/p", "/publishers/p", "/cachedContents/c")
+    ]
+    return found.describe(), [
+        (found.url(each), dict(found.send_headers(each, None))) for each in calls
+    ]
+
+
+@in_place
+def emulated(row: Provider) -> Iterator[str]:
+    """What the emulated host answers to a request that it has had before."""
+    url = row.base_url or "https://me.openai.azure.com/openai/v1"
+    yield shown(lambda: asked_twice(f"{row.name}:{models_of(row)[0]}", url))
+
+
+def asked_twice(model: str, url: str) -> Any:
+    transport = EmulatorTransport(Emulator())
+    with Chat(model, api_key="fake-key", base_url=url, http=transport) as chat:
+        return [chat.ask(LONG).usage for _ in range(2)]
+
+
+HOSTS = sorted({each.replace("*", "x") for row in PROVIDERS.values() for each in row.hosts})
+VARIABLES = {
+    row.name: (
+        (row.key_variable,),
+        (row.other_key_variable,),
+        (row.key_variable, row.other_base_url_variable),
+        (row.key_variable, *row.header_variables),
+    )
+    for row in PROVIDERS.values()
+}
+"""Environments of each row, by the names of their variables."""
+# --- the rows -------------------------------------------------------------------------------------
+
+
+def set_fields(record: Any) -> list[tuple[str, Any]]:
+    """The fields that have another value than the default, with the default."""
+    return [
+        (field.name, default)
+        for field in msgspec.structs.fields(record)
+        if (default := default_of(field)) is not msgspec.NODEFAULT
+        and getattr(record, field.name) != default
+    ]
+
+
+def default_of(field: Any) -> Any:
+    made = field.default_factory
+    return field.default if made is msgspec.NODEFAULT else made()
+
+
+class Outcomes:
+    """What probes see of a row; each is computed when it is asked for, and once."""
+
+    def __init__(self, row: Provider, *probes: Probe) -> None:
+        self._found = itertools.chain.from_iterable(probe(row) for probe in probes)
+        self._kept: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._kept
+        for each in self._found:
+            self._kept.append(each)
+            yield each
+
+    def same(self, other: Outcomes) -> bool:
+        return all(one == another for one, another in zip(self, other, strict=True))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_each_field_that_a_row_sets_changes_an_outcome(wire: str):
+    unseen = []
+    for row in [each for each in PROVIDERS.values() if each.wire == wire]:
+        places = Outcomes(row, connected)
+        for field, default in set_fields(row):
+            other = msgspec.structs.replace(row, **{field: default})
+            if field != "dialect" and places.same(Outcomes(other, connected)):
+                unseen.append(f"{row.name}: {field}")
+    assert unseen == []
+
+
+DIALECTS = {id(row.dialect): row for row in reversed(list(PROVIDERS.values()))}
+"""One row for each dialect, which regions share."""
+
+
+@pytest.mark.parametrize("row", DIALECTS.values(), ids=lambda row: row.name)
+def test_each_field_that_a_dialect_sets_changes_an_outcome(row: Provider):
+    unseen = []
+    rules = Outcomes(row, rendered, replies, emulated)
+    for field, default in set_fields(row.dialect):
+        dialect = msgspec.structs.replace(row.dialect, **{field: default})
+        other = msgspec.structs.replace(row, dialect=dialect)
+        if rules.same(Outcomes(other, rendered, replies, emulated)):
+            unseen.append(field)
+    assert unseen == []
