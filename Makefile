@@ -57,7 +57,9 @@ test-python:
 	.venv-python/bin/python -m pytest -q -n 2 --dist worksteal
 
 # Builds the sdist and the wheel in dist/, and checks them as users get them.
-release-check: .venv/.dev
+release-# The walls come first: they say in a sentence what to do, where ruff would only refuse a file.
+check: .venv/.dev
+	@$(BIN)/python -m tests.house
 	@$(PIP) -e '.[release]'
 	$(BIN)/python -m tests.release
 
@@ -98,13 +100,14 @@ faults: .venv/.dev
 soak: .venv/.dev
 	$(BIN)/python -m tests.faults.soak
 
+# The walls come first: they say in a sentence what to do, where ruff would only refuse a file.
 check: .venv/.dev
+	@$(BIN)/python -m tests.house
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/pyright
-	@$(BIN)/python -m tests.house
 
 # Warnings are errors, and so is a link to nothing (-n). All pages are read anew (-E), since their text
 # comes from docstrings and conf.py too.

@@ -58,7 +58,9 @@ class File:
         self.repeated_decorators: list[tuple[int, str]] = []
         """Line and name of each decorator that a definition has twice."""
         self.computed_imports: list[int] = []
-        """Lines that import a module whose name is no text."""
+        """Lines that import a module whose name is computed, or run a text as code."""
+        self.compared: list[tuple[int, str]] = []
+        """Line and value of each text that the code compares with something."""
         self._functions: list[tuple[str, Function]] = []
         self._docs: set[int] = set()
         self._inside: set[int] = set()
@@ -79,10 +81,15 @@ class File:
                 inner = "type-only"
             elif isinstance(child, ast.Import | ast.ImportFrom):
                 self.imports.append((child, kind))
+                if any(each.asname and each.name in _IMPORTERS for each in child.names):
+                    self.computed_imports.append(child.lineno)  # the calls would not be seen
             elif isinstance(child, ast.Call) and ast.unparse(child.func).endswith("ogger"):
                 continue  # the name of a logger may be that of a module
             elif isinstance(child, ast.Call) and _last(child.func) in _IMPORTERS:
                 self._read_import_call(child)
+            elif isinstance(child, ast.Compare | ast.MatchValue):
+                inside = (each for each in ast.walk(child) if _is_text(each))
+                self.compared += [(each.lineno, str(each.value)) for each in inside]
             elif isinstance(child, ast.Expr) and _is_text(child.value):
                 self._docs.update(_lines_of(child))
                 continue
@@ -137,7 +144,7 @@ class File:
             yield from ((name, node.lineno, kind) for name in names)
 
 
-_IMPORTERS = ("import_module", "__import__", "run_module", "find_spec", "import_string")
+_IMPORTERS = ("import_module", "__import__", "run_module", "find_spec", "exec", "eval")
 
 
 def _last(node: ast.expr) -> str:
@@ -186,9 +193,8 @@ class House:
 
     def _arrows_of(self, file: File) -> Iterator[Arrow]:
         for name, line, kind in file.imported():
-            package = name.partition(".")[0]
-            if package != PACKAGE:
-                yield Arrow(file.module, package, line, "outside")
+            if name.partition(".")[0] != PACKAGE:
+                yield Arrow(file.module, name, line, "outside")
             elif (target := self._defining(name)) != file.module:
                 yield Arrow(file.module, target, line, kind)
         for text in file.texts:
@@ -400,13 +406,30 @@ class Walls:
                 "of a vendor know it; ask the wire of `wire.wires.contract.WIRES` instead"
             ),
         )
+        named = {
+            (each.module, line): value
+            for each in self.house.files
+            if not any(is_in(home, each.module) for home in [*vendors, *homes[1:]])
+            for line, value in each.compared
+            if re.split("[@:.]", value)[0] in self.plan.table["vendors"]["names"]
+        }
+        lines = dict(reversed(named))
+        yield from self._over(
+            "vendor_names",
+            Counter(module for module, _ in named),
+            lambda key: (
+                f"{key}:{lines[key]} compares with the name {named[key, lines[key]]!r}: make what "
+                "differs a field of the provider's row or of its dialect, and read that"
+            ),
+        )
 
     def _packages(self) -> Iterator[str]:
         """Sockets and event loops stay where they are declared; every other room is without."""
         for rule in self.plan.table["packages"]:
             for arrow in self.house.arrows:
                 is_home = any(is_in(each, arrow.source) for each in rule["homes"])
-                if arrow.kind == "outside" and arrow.target in rule["names"] and not is_home:
+                named = any(is_in(each, arrow.target) for each in rule["names"])
+                if arrow.kind == "outside" and named and not is_home:
                     yield f"{_place(arrow)} imports {arrow.target}: {rule['remedy']}"
         rooms = set(self.plan.table["ring"]["rooms"])
         outer = set(self.plan.table["ring"]["outside"])
@@ -416,8 +439,9 @@ class Walls:
                 yield f"{_place(arrow)} names {arrow.target}: a client does without wire.{target}"
 
     def _budgets(self) -> Iterator[str]:
-        budgets, figures = self.plan.table["budgets"], self.figures
-        for name in ("rooms", "floors", "top_level_modules", "code_lines"):
+        budgets, figures = self.plan.table["budgets"], {**self.figures}
+        figures["standing"] = sum(map(len, self.plan.table["standing"].values()))
+        for name in ("rooms", "floors", "top_level_modules", "code_lines", "standing"):
             if figures[name] > budgets[name]:
                 yield (
                     f"{name}: {figures[name]}, the budget is {budgets[name]}: find a room that "

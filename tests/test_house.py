@@ -117,6 +117,22 @@ EROSIONS = {
         {"wire/tools/mcp.py": 'import importlib\nimportlib.import_module("httpx")'},
         "imports httpx: only wire.http",
     ),
+    "another library for HTTP": (
+        {"wire/sessions/transcript.py": "from urllib.request import urlopen"},
+        "imports urllib.request.urlopen: only wire.http",
+    ),
+    "a vendor's SDK": (
+        {"wire/gemini/files.py": "def f():\n    from google import genai"},
+        "imports google.genai: the library speaks to vendors over HTTP itself",
+    ),
+    "the name of a vendor in a condition": (
+        {"wire/chat/embedding.py": 'def f(name):\n    return name == "anthropic"'},
+        "compares with the name 'anthropic': make what differs a field of the provider's row",
+    ),
+    "an import under another name": (
+        {"wire/core/flow.py": "from importlib import import_module as load"},
+        " imports a module whose name is computed: write the name as a text",
+    ),
     "a socket in a rule": (
         {"wire/gemini/rules/tools.py": "import socket"},
         "imports socket: only wire.http opens sockets",
@@ -172,9 +188,15 @@ def test_a_circle_is_seen():
 def test_what_has_become_better_leaves_the_list():
     walls = Walls(House(list(sources().values())), plan())
     walls.plan.table["standing"]["file"]["wire/core/lazy.py"] = 500
-    assert walls.broken() == [
-        "house.toml, standing.file: wire/core/lazy.py breaks nothing any more; remove the line"
-    ]
+    sentence = "house.toml, standing.file: wire/core/lazy.py breaks nothing any more"
+    assert f"{sentence}; remove the line" in walls.broken()
+
+
+def test_the_list_of_today_does_not_get_longer():
+    walls = Walls(House(list(sources().values())), plan())
+    path = "wire/history/tokens.py"
+    walls.plan.table["standing"]["twins"][f"{path} ~ {path}"] = 1
+    assert any(each.startswith("standing: 102, the budget is 101") for each in walls.broken())
 
 
 def test_names_of_loggers_and_docstrings_are_no_arrows():
