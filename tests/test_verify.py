@@ -30,7 +30,7 @@ SKIPPED = """\
 SKIPPED [4] tests/clis/test_clis.py:293: node is not there
 SKIPPED [2] tests/clis/test_gateway.py:63: node is not there
 SKIPPED [1] tests/clis/test_gateway.py:75: npm has no such version: 1.0
-7 skipped in 0.20s
+7 skipped, 1565 deselected in 0.20s
 """
 FAULTS = """\
 | family | runs | as it should | silent |
@@ -65,7 +65,7 @@ missed  length  cpu     wire  1.02        1.10
         (0, PYTEST, "passed", "11156 passed, 35 skipped"),
         (2, TWICE, "failed", "5 passed; 1 failed, 4 passed, 2 warnings"),
         (0, SKIPPED, "skipped: node is not there; npm has no such version: 1.0", "7 skipped"),
-        (0, "3 passed\n" + SKIPPED.replace("7 skipped", "3 passed, 4 skipped"), "passed",
+        (0, "3 passed\n" + SKIPPED.replace("7 skipped,", "3 passed, 4 skipped,"), "passed",
          "3 passed, 4 skipped (node is not there; npm has no such version: 1.0)"),
         (1, FAULTS, "failed",
          "18598 runs against the hostile server, 18597 as they should be; 16 passed, 1 skipped"),

@@ -160,7 +160,8 @@ def printed(output: str) -> str:
     for word, name in (("ok: ", "checks"), ("met ", "goals met"), ("missed ", "missed")):
         if count := sum(line.startswith(word) for line in output.splitlines()):
             found.append(f"{count} {name}")
-    return "; ".join([*found, *_CLOSING.findall(output)])
+    closings = [re.sub(r", \d+ deselected", "", each) for each in _CLOSING.findall(output)]
+    return "; ".join([*found, *closings])
 
 
 def outcome(status: int, output: str) -> tuple[str, str]:
