@@ -16,13 +16,10 @@ ROOT = Path(__file__).parent.parent
 NAMES = ("wire", "a b")
 """The name of the package, and one that a shell splits."""
 MODULES = (
-    "tests/test_request_headers.py",
-    "tests/http/test_promises.py",
-    "tests/core/test_secret.py",
-    "tests/test_chat.py",
-    "tests/test_config.py",
-    "tests/http/test_without_around.py",
+    *("test_request_headers.py", "test_promises.py", "test_secret.py", "test_chat.py"),
+    *("test_config.py", "test_without_around.py"),
 )
+"""Files that look at paths and frames, or start programs that do, in whichever folder of tests."""
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -42,7 +39,9 @@ def passes(name: str, parent: Path) -> bool:
     folder = parent.resolve() / name
     subprocess.run(["git", "clone", "--quiet", ROOT, folder], check=True)
     print(f"== in a folder named {name!r}", flush=True)
-    command = [sys.executable, "-c", PROGRAM, "-q", "-p", "no:cacheprovider", *MODULES]
+    paths = [path for each in MODULES for path in sorted((folder / "tests").rglob(each))]
+    assert {path.name for path in paths} == set(MODULES)
+    command = [sys.executable, "-c", PROGRAM, "-q", "-p", "no:cacheprovider", *paths]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode == 0
 

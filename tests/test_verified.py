@@ -99,8 +99,8 @@ def test_all_runs_of_the_faults_were_as_they_should_be() -> None:
 
 def test_promises_name_the_numbers_of_their_tests() -> None:
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    assert PROMISES["R-40"].startswith(f"{soak.CALLS:,} calls ")
-    assert PROMISES["R-44"].startswith(f"{test_mutated.ALL:,} mutated answers ")
+    for begin in (f"{soak.CALLS:,} calls ", f"{test_mutated.ALL:,} mutated answers "):
+        assert len([each for each in PROMISES.values() if each.startswith(begin)]) == 1
     assert f"makes {soak.CALLS:,} calls" in contributing
     assert f"storms of {test_storms.STORM:,} cancellations" in contributing
 

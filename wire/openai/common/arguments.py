@@ -45,7 +45,7 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
 
 
 def compact_json(value: Any) -> str:
-    """Arguments that came as an object instead of text, as compact JSON."""
+    """Encode arguments that came as an object instead of text as compact JSON."""
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
