@@ -41,7 +41,7 @@ def passes(name: str, parent: Path) -> bool:
     print(f"== in a folder named {name!r}", flush=True)
     paths = [path for each in MODULES for path in sorted((folder / "tests").rglob(each))]
     assert {path.name for path in paths} == set(MODULES)
-    command = [sys.executable, "-c", PROGRAM, "-q", "-p", "no:cacheprovider", *paths]
+    command = [sys.executable, "-c", PROGRAM, "-q", "-p", "no:cacheprovider", *map(str, paths)]
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode == 0
 
