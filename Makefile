@@ -78,7 +78,7 @@ test-browser: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m browser tests/cassette
 
 test-integrations: .venv-integrations/.ready
-	.venv-integrations/bin/python -m pytest -q -c examples/integrations/pytest.ini --benchmark-disable examples/integrations
+	.venv-integrations/bin/python -m pytest -q -rs -c examples/integrations/pytest.ini --benchmark-disable examples/integrations
 
 test-otlp: .venv-otlp/.ready .venv-phoenix/.ready
 	.venv-otlp/bin/python -m pytest -q -rs -m otlp tests/otlp
