@@ -7,6 +7,7 @@ import re
 import sys
 import typing
 from importlib.metadata import version as version_of
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.addnodes import pending_xref
@@ -57,7 +58,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
     ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
-    ("py:class", r"Abstract(Async)?ContextManager|Parts|Readable|RequestOptions|T"),
+    ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts|Readable|RequestOptions|T"),
     ("py:class", r"Histogram|Kind|Names|Path|Random|Spans|Token|Tracer|types\.Annotated"),
 ]
 
@@ -177,7 +178,12 @@ def full_name(node: pending_xref) -> str:
 def links_to_the_root(app: Sphinx, page: str, source: list[str]) -> None:
     """Lead links to a page of the repository's root to the site's copy of it."""
     for name, copy in ROOT_PAGES.items():
-        source[0] = re.sub(rf"\]\((\.\./)+{re.escape(name)}", f"]({copy}", source[0])
+        source[0] = re.sub(rf"\]\((\.\./)*{re.escape(name)}", f"]({copy}", source[0])
+
+
+def links_of_the_root(app: Sphinx, path: Path, page: str, source: list[str]) -> None:
+    """Lead the links of such a page, which another one includes, too."""
+    links_to_the_root(app, page, source)
 
 
 def setup(app: Sphinx) -> None:
@@ -188,3 +194,4 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", full_names)
     app.connect("source-read", links_to_the_root)
+    app.connect("include-read", links_of_the_root)

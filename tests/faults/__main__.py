@@ -1,7 +1,7 @@
 """`python -m tests.faults`: run the faults, print the table and write `docs/reliability.md`.
 
-`--only`, `--cell` and `--wire` choose faults, clients and a wire, and write nothing. `--page` runs
-nothing, and writes the page with the table of the last run.
+`--only`, `--cell` and `--wire` choose faults, clients and a wire, `--one-in` takes a sample; they
+write nothing. `--page` runs nothing, and writes the page with the table of the last run.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.faults.clients import STYLES, TRANSPORTS, WAYS, Cell
-from tests.faults.families import FAULTS
 from tests.faults.page import PAGE, last_measured, measured, written
 from tests.faults.pieces import WIRES
-from tests.faults.verdicts import applies, judged, served, table
+from tests.faults.verdicts import judged, matrix, served, table
+from tests.property import sample
 
 
 def main() -> int:
@@ -24,21 +23,17 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.faults")
     options.add_argument("--only", default="", help="faults whose name contains this text")
     options.add_argument("--cell", default="", help="clients whose name contains this text")
-    options.add_argument("--wire", default="", help="one wire")
+    options.add_argument("--wire", default="", choices=["", *WIRES], help="one wire")
+    options.add_argument("--one-in", type=int, default=1, help="one in so many runs")
     options.add_argument("--page", action="store_true", help="only write the page anew")
     given = options.parse_args()
     if given.page:
         PAGE.write_text(written(last_measured()), encoding="utf-8")
         return 0
-    cells = [Cell(*each) for each in ((s, t, w) for w in WAYS for t in TRANSPORTS for s in STYLES)]
     runs = [
         (fault, pieces, cell)
-        for cell in cells
-        if given.cell in str(cell)
-        for fault in FAULTS.values()
-        if given.only in fault.name
-        for pieces in WIRES.values()
-        if applies(fault, pieces, cell) and given.wire in pieces.wire
+        for fault, pieces, cell in sample(matrix(), given.one_in)
+        if given.cell in str(cell) and given.only in fault.name and given.wire in ("", pieces.wire)
     ]
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as ports:
         # As on machines of users; the lanes read it before their first connection.
@@ -46,7 +41,7 @@ def main() -> int:
         os.environ["HTTPS_PROXY"] = f"http://127.0.0.1:{ports.proxy}"
         verdicts = judged(ports, runs)
     print(table(verdicts))
-    if not (given.only or given.cell or given.wire):
+    if len(runs) == len(matrix()):
         PAGE.write_text(written(measured(verdicts)), encoding="utf-8")
     for each in verdicts:
         if each.kind:

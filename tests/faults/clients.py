@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 import httpx
+import trio  # noqa: F401  before any thread: two that import it at once may get half of it
 
 from tests.faults.families import LEFT_AFTER, Fault, canary
 from tests.faults.pieces import Pieces

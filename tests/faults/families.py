@@ -706,9 +706,13 @@ def surrogate_pair_over_two_events(pieces: Pieces, ask: Ask) -> Iterable[Step]:
 
 @fault("malformed", "StreamInvalid Hello.")
 def events_of_wrong_types(pieces: Pieces, ask: Ask) -> Iterable[Step]:
-    wrong = {"gemini": b'{"candidates": 7}', "openai": b'{"choices": "none"}'}
-    body = wrong.get(pieces.wire, b'{"type": "content_block_delta", "index": "a", "delta": 5}')
-    return _with(pieces, b"data: " + body + b"\n\n")
+    wrong = {
+        "gemini": b'{"candidates": 7}',
+        "openai": b'{"choices": "none"}',
+        "openai.responses": b'{"type": "response.output_text.delta", "output_index": "a"}',
+        "anthropic": b'{"type": "content_block_delta", "index": "a", "delta": 5}',
+    }
+    return _with(pieces, b"data: " + wrong[pieces.wire] + b"\n\n")
 
 
 @fault("malformed", "Hello.", streamed=False)
@@ -796,7 +800,12 @@ def deep_json(pieces: Pieces, ask: Ask) -> Iterable[Step]:
 
 @fault("resource", "LimitError StreamInvalid", streamed=False)
 def many_small_values(pieces: Pieces, ask: Ask) -> Iterable[Step]:
-    names = {"gemini": b"candidates", "openai": b"choices", "anthropic": b"content"}
+    names = {
+        "gemini": b"candidates",
+        "openai": b"choices",
+        "openai.responses": b"output",
+        "anthropic": b"content",
+    }
     return sized(b'{"%s": [' % names[pieces.wire] + b"{}," * 500_000 + b"{}]}")
 
 

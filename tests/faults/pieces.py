@@ -1,4 +1,4 @@
-"""How each wire spells one small answer, "Hello.", and one error."""
+"""How each of the four wires spells one small answer, "Hello.", and one error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pieces:
     terminator: tuple[bytes, ...]
     """What follows the finish reason; Gemini has nothing."""
     names: bool = False
-    """An event has the name of its type, as Messages writes it."""
+    """An event has the name of its type, as Messages and Responses write it."""
 
     def event(self, data: bytes, end: bytes = b"\n") -> bytes:
         """One event of SSE."""
@@ -69,6 +69,10 @@ def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
     return {"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
 
 
+def _response(status: str, *output: Any) -> dict[str, Any]:
+    return {"id": "r1", "object": "response", "model": "m", "status": status, "output": output}
+
+
 def _answer(wire: str, text: str) -> dict[str, Any]:
     if wire == "gemini":
         return _gemini(text, "STOP")
@@ -76,6 +80,10 @@ def _answer(wire: str, text: str) -> dict[str, Any]:
         message = {"role": "assistant", "content": text}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         return {"id": "c1", "object": "chat.completion", "model": "m", "choices": [choice]}
+    if wire == "openai.responses":
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item = {"id": "msg_1", "type": "message", "role": "assistant", "content": content}
+        return _response("completed", item | {"status": "completed"})
     return {
         "id": "msg_1",
         "type": "message",
@@ -91,6 +99,8 @@ _GOOGLE = {400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 404: "NOT_FOUND"}
 _GOOGLE |= {429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE"}
 _ANTHROPIC = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
 _ANTHROPIC |= {429: "rate_limit_error", 500: "api_error", 503: "overloaded_error"}
+_RESPONSES = {400: "invalid_prompt", 401: "invalid_api_key", 404: "model_not_found"}
+_RESPONSES |= {429: "rate_limit_exceeded", 500: "server_error", 503: "overloaded"}
 
 
 def _error(wire: str, status: int, message: str) -> dict[str, Any]:
@@ -99,6 +109,9 @@ def _error(wire: str, status: int, message: str) -> dict[str, Any]:
         return {"error": {"code": status, "message": message, "status": name}}
     if wire == "openai":
         return {"error": {"message": message, "type": "error", "code": status, "param": None}}
+    if wire == "openai.responses":
+        code = _RESPONSES.get(status, "unknown")
+        return {"type": "error", "error": {"type": "error", "code": code, "message": message}}
     name = _ANTHROPIC.get(status, "api_error")
     return {"type": "error", "error": {"type": name, "message": message}}
 
@@ -129,6 +142,29 @@ CHAT = Pieces(
     ending=(_json(_chunk({"content": "lo."})), _json(_chunk({}, "stop"))),
     terminator=(b"[DONE]",),
 )
+
+
+def _output(kind: str, **more: Any) -> bytes:
+    """An event of the only item of the output, and of its only part."""
+    event = {"type": f"response.{kind}", "output_index": 0, "content_index": 0, "item_id": "msg_1"}
+    return _json(event | more)
+
+
+_ITEM = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+RESPONSES = Pieces(
+    "openai.responses",
+    "openai@responses:gpt-5.2",
+    opening=(
+        _json({"type": "response.created", "response": _response("in_progress")}),
+        _output("output_item.added", item=_ITEM),
+        _output("output_text.delta", delta="Hel"),
+    ),
+    # No event repeats the text, as where ChatGPT's login answers: faults add to the text, and what
+    # `output_item.done` says would count in place of the deltas.
+    ending=(_output("output_text.delta", delta="lo."),),
+    terminator=(_json({"type": "response.completed", "response": _response("completed")}),),
+    names=True,
+)
 MESSAGES = Pieces(
     "anthropic",
     "anthropic:claude-sonnet-5",
@@ -148,4 +184,4 @@ MESSAGES = Pieces(
     terminator=(_json({"type": "message_stop"}),),
     names=True,
 )
-WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, MESSAGES)}
+WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES)}

@@ -28,11 +28,13 @@ from wire.core.retry import NONE
 from wire.errors import RuleError, WireError
 from wire.gemini.uploads import start_upload
 from wire.neutral.messages import Message, Reply, ToolResult
+from wire.openai import responses
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 MODELS = {
     "gemini": "gemini-3.8-flash",
     "openai": "gpt-4.1",
+    "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
 }
 AnyCall = Call[Any] | StreamCall[Any, Any]
@@ -71,6 +73,9 @@ def _calls(name: str) -> tuple[AnyCall, ...]:
     if name == "openai":
         request = openai.ChatCompletionRequest(model=model, messages=openai.messages("Hi"))
         return (openai.chat_completions(request), openai.stream_chat_completions(request), *neutral)
+    if name == "openai@responses":
+        asking = responses.ResponseRequest(model=model, input="Hi")
+        return (responses.create_response(asking), responses.stream_response(asking), *neutral)
     message = anthropic.MessageRequest(
         model=model, max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")]
     )
@@ -84,8 +89,13 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
     for line in (FIXTURES / "openai" / "streams.jsonl").read_text().splitlines():
         record = json.loads(line)
         yield f"openai/{record['id']}", "openai", 200, record["sse"].encode()
-    wires = {"sample": "gemini", "openai": "openai", "anthropic": "anthropic"}
-    vendors = {"gemini": "gemini", "anthropic": "anthropic"}
+    wires = {
+        "sample": "gemini",
+        "openai": "openai",
+        "responses": "openai@responses",
+        "anthropic": "anthropic",
+    }
+    vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
         for line in (FIXTURES / "corpus" / f"{file}.jsonl").read_text().splitlines():
             record = json.loads(line)
@@ -95,7 +105,13 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
                 yield f"{file}/{record['id']}", name, record["status"], body
 
 
-_GENERATING = ("generateContent", "streamGenerateContent", "chat.completions", "messages")
+_GENERATING = (
+    "generateContent",
+    "streamGenerateContent",
+    "chat.completions",
+    "responses",
+    "messages",
+)
 
 
 def _plain() -> Iterator[tuple[str, str, Call[Any], Any]]:
@@ -293,9 +309,10 @@ def use(name: str, got: Any) -> None:
 
 
 _PARSE_REPLY: dict[str, Callable[[Any], Reply]] = {
-    "gemini": gemini.parse_reply,
-    "openai": openai.parse_reply,
-    "anthropic": anthropic.parse_reply,
+    "GenerateContentResponse": gemini.parse_reply,
+    "ChatCompletion": openai.parse_reply,
+    "Response": responses.parse_reply,
+    "MessageResponse": anthropic.parse_reply,
 }
 
 
@@ -305,8 +322,8 @@ def use_struct(name: str, got: WireStruct) -> None:
     got.raw  # noqa: B018
     hash(id(got))
     msgspec.to_builtins(got)
-    if type(got).__name__ in ("GenerateContentResponse", "ChatCompletion", "MessageResponse"):
-        use_reply(name, _PARSE_REPLY[name](got))
+    if parse := _PARSE_REPLY.get(type(got).__name__):
+        use_reply(name, parse(got))
 
 
 def use_reply(name: str, reply: Reply, *, continues: bool = False) -> None:

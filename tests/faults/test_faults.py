@@ -13,7 +13,10 @@ from tests.faults.families import FAMILIES, FAULTS
 from tests.faults.page import PAGE, last_measured, written
 from tests.faults.pieces import WIRES
 from tests.faults.promises import NO_TEST, PROMISES, files
-from tests.faults.verdicts import applies, judged, served
+from tests.faults.received import MODELS, seeds
+from tests.faults.verdicts import applies, judged, matrix, served
+from tests.property import sample
+from wire.providers import PROVIDERS
 
 SLOW = ("giant_line", "header_bomb", "gzip_bomb", "endless_error_body", "byte_by_byte")
 """Faults that cost a second each, for `make faults` alone."""
@@ -41,6 +44,21 @@ def test_each_fault_once(tmp_path: Path) -> None:
         verdicts = judged(ports, runs)
     assert len(verdicts) == len(runs) > 100
     assert [str(each) for each in verdicts if each.kind] == []
+
+
+def test_the_faults_go_to_every_wire() -> None:
+    assert set(WIRES) == {row.wire for row in PROVIDERS.values()}
+    assert {PROVIDERS[name].wire for name in MODELS} == set(WIRES)
+    assert {each.wire for each in seeds()} == set(MODELS)
+
+
+def test_a_sample_has_every_wire_family_and_client() -> None:
+    """`make faults-sample` takes it."""
+    runs = matrix()
+    for part in (runs, sample(runs, 16)):
+        assert {pieces.wire for _, pieces, _ in part} == set(WIRES)
+        assert {fault.family for fault, _, _ in part} == set(FAMILIES)
+        assert {str(cell) for _, _, cell in part} == {str(cell) for _, _, cell in runs}
 
 
 def test_every_fault_is_of_a_known_family() -> None:

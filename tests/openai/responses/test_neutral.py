@@ -120,6 +120,19 @@ def test_arguments_are_kept_as_text_and_parsed_beside_it(
     assert (call.text, call.arguments) == (text, arguments)
 
 
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+def test_arguments_that_came_as_an_object_are_its_text(status: str) -> None:
+    item = function_call(1, "tide", "", status=status) | {"arguments": {"port": "Brest"}}
+    [call] = reply_of(item).tool_calls
+    [end] = [
+        each
+        for each in read(sse(CREATED, done(0, item), completed())).neutral
+        if isinstance(each, ToolCallEnd)
+    ]
+    for each in (call, end.call):
+        assert (each.text, each.arguments) == ('{"port":"Brest"}', {"port": "Brest"})
+
+
 def test_the_input_of_a_cut_custom_call_is_its_text_alone() -> None:
     [call] = reply_of(custom_call("li", status="incomplete")).tool_calls
     assert (call.text, call.arguments, call.kind) == ("li", None, "custom")

@@ -7,17 +7,13 @@ arguments that are not valid JSON are kept as text: the caller decides what to d
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
-import msgspec
-
 from wire.core.jsonstream import Cutter
 from wire.core.lenient import Halves, well_formed
-from wire.core.memory import well_formed_utf8
 from wire.openai.chat.types import CustomCall, FunctionCall, ToolCall
-from wire.openai.common.arguments import arguments_of
+from wire.openai.common.arguments import arguments_of, compact_json
 
 
 def present(text: str | None) -> str | None:
@@ -126,7 +122,7 @@ class OpenCall:
             return
         if not isinstance(arguments, str):
             if arguments != {} or not self._pieces:
-                self.snapshot = _compact_json(arguments)
+                self.snapshot = compact_json(arguments)
             return
         if self.snapshot not in ("", "{}"):
             return
@@ -241,13 +237,3 @@ class Calls:
         if index is not None:
             self._by_index[index] = call
         return call
-
-
-def _compact_json(value: Any) -> str:
-    """Encode a value as compact JSON."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except UnicodeEncodeError:
-        return well_formed_utf8(
-            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        ).decode()

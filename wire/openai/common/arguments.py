@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.core.lenient import portable
+from wire.core.memory import well_formed_utf8
 from wire.neutral.messages import ToolCall
 from wire.neutral.request import TEXT_PARAMETER
 
@@ -41,6 +42,16 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
         return None
     value = portable(value)  # a text if it is nested too deeply
     return value if isinstance(value, dict) else None
+
+
+def compact_json(value: Any) -> str:
+    """Encode arguments that came as an object instead of text as compact JSON."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return well_formed_utf8(
+            json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        ).decode()
 
 
 def custom_input(call: ToolCall, custom_tools: Container[str] = ()) -> str | None:

@@ -51,7 +51,7 @@ from wire.neutral.messages import (
     with_answer,
     with_origin,
 )
-from wire.openai.common.arguments import arguments_of
+from wire.openai.common.arguments import arguments_of, compact_json
 from wire.openai.responses.finish import reason_of
 from wire.openai.responses.fold import PIECES, TERMINAL_EVENTS, ItemPositions
 from wire.openai.responses.types import ContentPart, Item, Response, ResponseUsage, StreamEvent
@@ -239,7 +239,8 @@ def _texts_of(item: Item) -> dict[tuple[str, int], str]:
 
 
 def _call(item: Item, id: str, cut: bool) -> ToolCall:
-    text = well_formed(getattr(item, CALLS[item.type or ""]) or "")
+    sent = getattr(item, CALLS[item.type or ""]) or ""
+    text = well_formed(sent) if isinstance(sent, str) else compact_json(sent)
     cut = item.status == "incomplete" or (cut and item.status != "completed")
     name, extra = well_formed(item.name or ""), _extra(item, _KEYS_OF_CALLS)
     arguments: dict[str, Any] | None
