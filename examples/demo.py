@@ -52,7 +52,7 @@ def main() -> None:
                 Client("gemini", api_key="fake-key", base_url=url, http=watched)
             )
             print(
-                "--- a script on loopback that plays Gemini 3; it is no model, and needs "
+                "--- a script on loopback that plays Gemini 3; it is not a model, and needs "
                 "no key and no network"
             )
         print(f"you  {question}")

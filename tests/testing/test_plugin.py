@@ -70,8 +70,8 @@ def site(tmp_path: Path) -> Path:
     made = tmp_path / "site"
     metadata = made / "wire_llm-0.dist-info"
     metadata.mkdir(parents=True)
-    for source, target in included.items():
-        shutil.copy(ROOT / source, made / target)
+    plugin = "wire/testing/plugin.py"
+    shutil.copy(ROOT / plugin, made / included[plugin])
     rows = project["project"]["entry-points"]["pytest11"]
     lines = ["[pytest11]", *(f"{name} = {module}" for name, module in rows.items())]
     (metadata / "entry_points.txt").write_text("\n".join(lines) + "\n", "utf-8")
