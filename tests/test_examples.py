@@ -33,7 +33,7 @@ def run(example: str, **environment: str) -> str:
 
 def test_demo_runs_the_tools_and_ends_with_the_servers_refusal() -> None:
     said = run("demo.py")
-    assert "it is no model" in said
+    assert "it is not a model" in said
     assert "call get_weather({'city': 'Paris'})\ncall get_weather({'city': 'Oslo'})\n" in said
     assert '"temp_c": 15, "sky": "light rain"' in said.split("Your tool")[1]
     second = said.split("--- the second request")[1]
