@@ -25,8 +25,8 @@ import httpx
 from msgspec import UNSET
 
 from wire import Chat, Lanes
+from wire.core.errors import CassetteError
 from wire.core.files import read_whole
-from wire.errors import CassetteError
 from wire.testing import Record, sweep
 from wire.testing.cassette.format.bodies import body_bytes, read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load

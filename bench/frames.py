@@ -29,7 +29,7 @@ from wire.gemini.reader import parse_response
 from wire.neutral.messages import ToolCall
 from wire.neutral.request import Tool
 from wire.pipeline import Engine, parse
-from wire.providers import PROVIDERS
+from wire.wires.providers import PROVIDERS
 
 PACKAGE = str(Path(wire.__file__).parent)
 GEMINI, OPENAI, CLAUDE = "gemini-3.8-flash", "gpt-4.1", "claude-opus-4-8"

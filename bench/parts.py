@@ -71,7 +71,7 @@ def _sse_raw() -> Work:
 
 
 def _sse_wire() -> Work:
-    from wire.sse import Decoder
+    from wire.core.sse import Decoder
 
     def decoded(packets: Iterable[bytes]) -> Iterator[object]:
         decoder = Decoder()

@@ -21,6 +21,12 @@ PACKAGES = sorted(
     if "lazy_names(" in path.read_text("utf-8")
 )
 _HEAD = "# Written by `python -m tests.faces`.\n"
+_FACE = '''"""The public name of `{home}`: `import wire.{name}` imports that module.
+
+`PUBLIC_MODULES` in `wire/__init__.py` says so, hence this file is never run. Editors need it as the
+source of the stub beside it. `python -m tests.faces` writes both.
+"""
+'''
 
 
 def names_of(section: str) -> list[str]:
@@ -35,14 +41,16 @@ def module_of(folder: Path) -> str:
 
 
 def stubs() -> dict[Path, str]:
-    """Each stub and its text."""
+    """Each stub, and each file beside one, with its text."""
     import wire
 
     written = {folder / "__init__.pyi": _of_package(module_of(folder)) for folder in PACKAGES}
     for name, home in wire.PUBLIC_MODULES.items():
         public = sorted(importlib.import_module(home).__all__)
         lines = [f"from {home} import {each} as {each}\n" for each in public]
-        written[ROOT / "wire" / f"{name}.pyi"] = _HEAD + "".join(lines)
+        written[ROOT / "wire" / name / "__init__.pyi"] = _HEAD + "".join(lines)
+        # Without a source beside the stub, editors warn at each import of the module.
+        written[ROOT / "wire" / name / "__init__.py"] = _FACE.format(name=name, home=home)
     return written
 
 
@@ -59,4 +67,5 @@ def _of_package(name: str) -> str:
 
 if __name__ == "__main__":
     for path, text in stubs().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text, "utf-8")

@@ -550,10 +550,16 @@ def equal_runs(files: Iterable[File]) -> dict[str, int]:
 
 
 def read(root: Path = ROOT) -> list[File]:
-    """The files of the library."""
-    return [
+    """Return the files of the library, without those that are only the public name of another."""
+    files = [
         File(path.relative_to(root).as_posix(), path.read_text("utf-8"))
         for path in sorted((root / PACKAGE).rglob("*.py"))
+    ]
+    folders = Counter(each.path.rpartition("/")[0] for each in files)
+    return [
+        each
+        for each in files
+        if each.code_lines or not each.is_package or folders[each.path.rpartition("/")[0]] > 1
     ]
 
 
