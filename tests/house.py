@@ -525,6 +525,7 @@ def equal_runs(files: Iterable[File]) -> dict[str, int]:
     return dict(pairs)
 
 
+@functools.cache
 def read(root: Path = ROOT) -> list[File]:
     """The files of the library."""
     return [

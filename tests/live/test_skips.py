@@ -58,6 +58,7 @@ def test_without_a_variable_all_of_them_are_replayed_and_say_so() -> None:
 
 
 @pytest.mark.row("S2-33")
+@pytest.mark.slow
 def test_with_a_variable_and_no_key_they_are_skipped() -> None:
     output = run("--block-network", RUN_LIVE="1")
     assert re.search(rf"^{ALL} skipped, \d+ deselected", output, re.MULTILINE), output
