@@ -1,7 +1,9 @@
 """What holds for every test: Hypothesis has no deadline (the machines are shared), no key of the
 environment is seen, and no thread is left at the end of the run."""
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
 import threading
@@ -83,15 +85,37 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 # Collecting makes objects and hardly any garbage. Afterwards the collected tests are most of what a
 # full garbage collection would walk, hundreds of times: without this a run takes a tenth longer.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection() -> Iterator[None]:
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
     """Leaves the collected tests, which live until the end, out of garbage collection."""
     gc.disable()
+    if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        _import_share(session.config.rootpath)
     try:
         return (yield)
     finally:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+def _import_share(root: Path) -> None:
+    """Import the modules of tests that no other worker imports first.
+
+    pytest rewrites and compiles each module that has no bytecode yet, which is most of the time of
+    collecting on a new checkout. Workers that import all of them in one order do it at the same
+    time, each for itself.
+    """
+    worker, count = (
+        os.environ.get(f"PYTEST_XDIST_WORKER{end}", "").removeprefix("gw") for end in ("", "_COUNT")
+    )
+    if not worker:
+        return
+    paths = sorted((root / "tests").rglob("test_*.py"))
+    for path in paths[int(worker) :: int(count)]:
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        # A module that is skipped or broken is told when it is collected.
+        with contextlib.suppress(Exception, pytest.skip.Exception):
+            importlib.import_module(name)
 
 
 @pytest.fixture(params=EVERY)

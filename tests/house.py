@@ -549,6 +549,7 @@ def equal_runs(files: Iterable[File]) -> dict[str, int]:
     return dict(pairs)
 
 
+@functools.cache
 def read(root: Path = ROOT) -> list[File]:
     """Return the files of the library, without those that are only the public name of another."""
     files = [

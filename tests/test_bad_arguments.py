@@ -79,7 +79,6 @@ def test_every_public_callable_is_walked_or_excluded_with_a_reason() -> None:
         "wire.Message.text",
     ):
         assert name in walked
-    assert len(modules()) == 27
 
 
 def decorated() -> Iterator[tuple[str, Any]]:

@@ -19,6 +19,7 @@ import pytest
 import wire
 import wire.http.aio
 import wire.http.client
+from tests.joined import joined
 from wire.cli import main
 from wire.testing.emulator import AsyncEmulatorTransport, EmulatorTransport
 
@@ -142,7 +143,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@joined("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for path, anchor in LINK.findall(FENCE.sub("", page.read_text("utf-8"))):
         target = page.parent / path if path else page

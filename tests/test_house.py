@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.house import File, House, Walls, circles, equal_runs, main, plan, read
+from tests.joined import joined
 
 
 @functools.cache
@@ -172,16 +173,16 @@ EROSIONS = {
 }
 
 
-@pytest.mark.parametrize("name", EROSIONS)
+@joined("name", EROSIONS)  # in one worker, since each would read the library
 def test_an_erosion_is_seen(name: str):
     _, sentence = EROSIONS[name]
     assert sentence in broken()
 
 
 def test_a_circle_is_seen():
-    path = "wire/history/order.py"
-    files = {**sources(), path: File(path, "from wire.history.repair import repair")}
-    told = Walls(House(list(files.values())), plan()).broken()
+    one = File("wire/history/order.py", "from wire.history.repair import repair")
+    other = File("wire/history/repair.py", "from wire.history.order import turns")
+    told = Walls(House([one, other]), plan()).broken()
     assert any(each.startswith("circle: wire.history.order, wire.history.repair") for each in told)
 
 

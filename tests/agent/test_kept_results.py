@@ -219,7 +219,7 @@ def test_a_run_cancelled_at_any_await_keeps_all(how: str, stream: bool, approved
 
     points = on(backend, undisturbed)
     assert points >= 11
-    for at in sample(range(1, points + 1), 3):
+    for at in sample(range(1, points + 1), 6):
         on(backend, main, at)
 
 

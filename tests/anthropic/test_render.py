@@ -913,7 +913,7 @@ def errors(request: Request, model: str, provider: str = "anthropic") -> list[st
 
 
 @pytest.mark.sampled
-@joined("seed", sample(range(150), 3))
+@joined("seed", sample(range(150), 6))
 def test_any_history_is_sent_in_order(seed: int):
     messages = tuple(conversation(random.Random(seed)))
     if seed % 3 == 0:

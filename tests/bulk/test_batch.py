@@ -280,7 +280,7 @@ def test_a_run_is_killed_at_each_request(model: str, tmp_path: Path, three_rows:
     whole = Faulty(Emulator(), lambda *_: None, creates=False)
     finish(rows, model, tmp_path / "whole", whole)
     places = [(number, answered) for number in range(whole.count) for answered in (False, True)]
-    for index, place in enumerate(sample(places, 4)):
+    for index, place in enumerate(sample(places, 8)):
         style = ("asyncio", "trio")[index % 2]
 
         def kill(number: int, answered: bool, place: tuple[int, bool] = place) -> None:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,10 @@ ROOT = Path(__file__).parent.parent.parent
 TOLD = ("S0", "S1", "S2", "S3", "S4", "P", "U")
 
 _ROW = re.compile(r"^\| ((?:S\d|P|U)-\d+) \| (.+?) \| ?(.*?) ?\|$", re.MULTILINE)
+# The markers of a test stand above it, one below the other: the next `def` is that of the test.
+_MARKED = re.compile(
+    r"^ *@pytest\.mark\.row\(([^)]*)\)\n(?:.*\n)*? *(?:async )?def (\w+)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -33,26 +36,12 @@ def rows(page: str) -> list[Row]:
     return [Row(*found) for found in _ROW.findall(page)]
 
 
-def ids_of(test: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
-    """The rows whose ids the marker of a test carries."""
-    return [
-        ast.literal_eval(id)
-        for each in test.decorator_list
-        if isinstance(each, ast.Call) and ast.unparse(each.func) == "pytest.mark.row"
-        for id in each.args
-    ]
-
-
 def carried_by(folder: Path) -> Iterator[tuple[str, str]]:
-    """Row and test, for every test below a folder that carries an id."""
+    """Row and test, for every test below a folder whose marker carries an id."""
     for path in sorted(folder.rglob("test_*.py")):
-        source = path.read_text("utf-8")
-        if "@pytest.mark.row(" not in source:
-            continue  # parsing all files takes seconds
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                for id in ids_of(node):
-                    yield id, f"{path.relative_to(folder.parent).as_posix()}::{node.name}"
+        for ids, name in _MARKED.findall(path.read_text("utf-8")):
+            for id in re.findall("[\"'](.+?)[\"']", ids):
+                yield id, f"{path.relative_to(folder.parent).as_posix()}::{name}"
 
 
 def held(page: Iterable[Row], carried: Iterable[tuple[str, str]], systems: Sequence[str]) -> Result:

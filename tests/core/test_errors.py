@@ -7,7 +7,6 @@ import pickle
 import re
 import traceback
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -32,7 +31,7 @@ KEY = "fake-key-4711"
 CLASSES = [
     each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, WireError)
 ]
-every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+every_class = joined("cls", CLASSES, ids=lambda cls: cls.__name__)
 
 
 def drawn_tree(text: str) -> dict[str, str]:

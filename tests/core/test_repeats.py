@@ -13,7 +13,7 @@ import pytest
 
 import wire
 from tests.joined import joined
-from tests.property import sample
+from tests.property import ALL, sample
 from wire import Chat, anthropic, gemini, openai
 from wire.core.account import Account
 from wire.core.call import StreamCall
@@ -24,7 +24,7 @@ from wire.core.memory import encode
 from wire.errors import WireError
 from wire.neutral.messages import Done
 
-SEEDS = range(40)
+SEEDS = range(40 if ALL else 8)
 
 TEXTS = (
     b'"Hi"',
@@ -304,6 +304,7 @@ def taken(call: StreamCall[Any, Any], pieces: list[bytes], limits: Limits) -> li
     return [chunks, outcome, incoming.events, account.events, number, reply]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("limits", [Limits(), Limits(events=9, event=900)], ids=["usual", "low"])
 @pytest.mark.parametrize("neutral", [False, True], ids=["raw", "neutral"])
 @pytest.mark.parametrize("name", WIRES)

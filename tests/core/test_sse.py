@@ -119,9 +119,7 @@ STREAMS: list[tuple[str, bytes, list[Event]]] = [
     ("space-before-name", b" data: a\n\n", [outside(b" data: a")]),
     ("wrapped-keepalive", b"data: : keepalive\n\n", [ev(b": keepalive")]),
 ]
-table = pytest.mark.parametrize(
-    ("stream", "events"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS]
-)
+table = joined(("stream", "events"), [row[1:] for row in STREAMS], ids=[row[0] for row in STREAMS])
 ALL = b"".join(
     stream if stream.endswith((b"\n\n", b"\r\r", b"\r\n\r\n")) else stream + b"\n\n"
     for _, stream, _ in STREAMS

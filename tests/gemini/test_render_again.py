@@ -581,7 +581,7 @@ def conversation(dice: random.Random) -> tuple[Message, ...]:
 
 @pytest.mark.row("S0-04", "S2-02", "S2-11")
 @pytest.mark.sampled
-@joined("seed", sample(range(150), 3))
+@joined("seed", sample(range(150), 6))
 def test_any_history_is_sent_in_order_and_twice_the_same(seed):
     messages = conversation(random.Random(seed))
     before = pickle.dumps(messages)

@@ -280,7 +280,7 @@ def without_its_oldest_turn(said: list[Message]) -> list[Message]:
 @in_parts
 @pytest.mark.parametrize("keep_first", [False, True])
 def test_random_conversations_at_every_limit(keep_first, begin):
-    for seed in sample(range(begin, begin + PART, 4 if keep_first else 1), 3):
+    for seed in sample(range(begin, begin + PART, 4 if keep_first else 1), 6):
         case = Case(seed)
         sent = set()
         for limit in case.limits:

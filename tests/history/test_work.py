@@ -186,7 +186,7 @@ def work(function: Callable[[Any], object], messages: Sequence[Message]) -> int:
 def test_four_times_the_conversation_is_four_times_the_work(
     name: str, shape: Callable[[int], list[Message]]
 ) -> None:
-    small, large = (work(FUNCTIONS[name], shape(n)) for n in (100, 400))
+    small, large = (work(FUNCTIONS[name], shape(n)) for n in (50, 200))
     assert large <= 5 * small + 200
 
 
@@ -203,5 +203,5 @@ def test_a_message_more_costs_the_same_in_a_longer_conversation(
         for message in messages:
             manager.add_message(message)
 
-    small, large = (work(add_all, shape(n)) for n in (100, 400))
+    small, large = (work(add_all, shape(n)) for n in (50, 200))
     assert large <= 5 * small + 200

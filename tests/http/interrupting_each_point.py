@@ -1,6 +1,6 @@
 """Interrupts one call at each point where CPython handles a signal, one point a call.
 
-    python -m tests.http.interrupting_each_point BASE_URL direct|httpx send|stream|leave
+    python -m tests.http.interrupting_each_point BASE_URL direct|httpx send|stream|leave STEP
 
 A signal is handled where a function begins, after a call, and at the end of a loop's turn. A trace
 function raises KeyboardInterrupt there: the first call at its first point, the second call at its
@@ -78,17 +78,16 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def main(base_url: str, connections: Any, kind: str) -> None:
+def main(base_url: str, connections: Any, kind: str, step: str) -> None:
     lanes = Lanes(limit=1, connections=connections)
     timeouts = Timeouts(first_byte=5, idle=5)
-    lost, others, number, entries = [], [], 0, 0
+    lost, others, tried, entries = [], [], 0, 0
     gc.disable()  # a slot must be free at once
     with Client(
         "gemini", api_key="fake-key", base_url=base_url, http=lanes, retry=None, timeouts=timeouts
     ) as client:
         client.send(CALL)
-        while True:
-            number += 1
+        for number in itertools.count(1, int(step)):
             interrupt = Interrupt(number)
             try:
                 sys.settrace(interrupt)
@@ -107,11 +106,12 @@ def main(base_url: str, connections: Any, kind: str) -> None:
                 sys.settrace(None)
             if not interrupt.place:
                 break
+            tried += 1
             entries += interrupt.at_entry
             if lanes._slots._taken:
                 lost.append(interrupt.place)
                 lanes._slots._taken.clear()
-    counted = {"points": number - 1, "entries": entries, "lost": lost, "others": others}
+    counted = {"points": tried, "entries": entries, "lost": lost, "others": others}
     print(json.dumps(counted))
 
 

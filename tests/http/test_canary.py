@@ -391,7 +391,7 @@ RANDOM_MODELS = {
 
 def refusals() -> Iterator[tuple[str, dict[str, str]]]:
     """Each refusal, and what people see of it."""
-    for door, shape, kind in sample(list(itertools.product(DOORS, SHAPES, CANARIES)), 4):
+    for door, shape, kind in sample(list(itertools.product(DOORS, SHAPES, CANARIES)), 8):
         if kind == "random" and door in RANDOM_MODELS:
             continue
         value: Any = None
@@ -415,7 +415,7 @@ def test_what_is_refused_shows_no_key() -> None:  # R-28
         looked += len(sinks)
         found += [f"{name}: {sink}" for sink in hits(sinks)]
     print(f"{refused} refusals, {looked} sinks, {len(found)} hits")
-    assert refused > (4000 if ALL else 1000)
+    assert refused > (4000 if ALL else 500)
     assert found == []
 
 

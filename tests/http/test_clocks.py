@@ -356,7 +356,7 @@ def test_a_server_that_does_not_read_the_request(drive: Drive, reads: int) -> No
             if reads:
                 peer.recv(65536)
 
-    call = CALL.replace(body_extra={"labels": {"filler": "x" * 40_000_000}})
+    call = CALL.replace(body_extra={"labels": {"filler": "x" * 16_000_000}})
     with raw_server(serve) as port, pytest.raises(errors.ClockError) as caught:
         drive.send(call, base_url=f"http://127.0.0.1:{port}", timeouts=HEAD, retry=None)
     check(caught.value, errors.FirstByteClock, HEAD)

@@ -317,7 +317,8 @@ def test_any_bytes_survive(data):
 
 
 @pytest.mark.row("C-02")
-def test_ten_thousand_random_streams():
+@pytest.mark.sampled
+def test_random_streams():
     dice = random.Random(7)
     alphabet = [
         b"data: ",
@@ -347,5 +348,5 @@ def test_ten_thousand_random_streams():
         b'{"b":1.0   }',
         b"[DONE]",
     ]
-    for _ in range(10_000):
+    for _ in range(examples(10_000)):
         through_a_file(b"".join(dice.choices(alphabet, k=dice.randrange(12))), SSE)

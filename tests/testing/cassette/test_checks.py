@@ -189,7 +189,7 @@ def test_notes_are_no_faults():
         "equal to that of interactions[0]: only the order tells them apart",
     ]
     assert [each.is_fault for each in found] == [False, False]
-    assert FAULTS == ("format", "secret", "drift", "orphan")
+    assert {each.kind for each in found}.isdisjoint(FAULTS)
 
 
 @pytest.mark.row("C-29")

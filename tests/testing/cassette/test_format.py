@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from tests.joined import joined
-from tests.property import sample
+from tests.property import ALL, sample
 from tests.testing.cassette.json_schema import faults
 from tests.testing.cassette.samples import BODIES, STREAMS
 from tests.testing.cassette.ways import Way
@@ -361,7 +361,7 @@ def _mutants(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any
 def test_each_field_of_another_type_is_refused_by_structs_and_schema(path: Path):
     whole = json.loads(path.read_text("utf-8"))
     count = 0
-    for place, wrong in sample(list(_mutants(whole)), 3):
+    for place, wrong in sample(list(_mutants(whole)), 6):
         mutant = copy.deepcopy(whole)
         inside = mutant
         for step in place[:-1]:
@@ -379,7 +379,7 @@ def test_each_field_of_another_type_is_refused_by_structs_and_schema(path: Path)
             str(caught.value),
         )
         count += 1
-    assert count > 15
+    assert count > (15 if ALL else 5)
 
 
 @pytest.mark.row("C-29")
