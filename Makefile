@@ -58,9 +58,7 @@ test-python:
 	.venv-python/bin/python -m pytest -q -n 2 --dist worksteal
 
 # Builds the sdist and the wheel in dist/, and checks them as users get them.
-release-# The walls come first: they say in a sentence what to do, where ruff would only refuse a file.
-check: .venv/.dev
-	@$(BIN)/python -m tests.house
+release-check: .venv/.dev
 	@$(PIP) -e '.[release]'
 	$(BIN)/python -m tests.release
 
