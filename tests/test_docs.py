@@ -24,7 +24,11 @@ from wire.cli import main
 from wire.testing.emulator import AsyncEmulatorTransport, EmulatorTransport
 
 ROOT = Path(__file__).parent.parent
-MODULES = sorted(module.name for module in pkgutil.walk_packages(wire.__path__, "wire."))
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(wire.__path__, "wire.")
+    if module.name.split(".")[1] not in wire.PUBLIC_MODULES  # other names of modules
+)
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

@@ -364,13 +364,18 @@ def test_another_model_is_asked_where_the_first_fails(style: str) -> None:
 def test_no_more_rows_than_concurrent_run_at_the_same_time() -> None:
     running: list[int] = []
     most = 0
+    full = anyio.Event()
 
     class Counted(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             nonlocal most
             running.append(1)
             most = max(most, len(running))
-            await anyio.sleep(0.001)
+            if len(running) == 3:
+                full.set()
+            with anyio.fail_after(60):  # the first ones wait until as many run as may
+                await full.wait()
+            await anyio.lowlevel.checkpoint()  # lets a fourth begin, if it may
             running.pop()
             return await AsyncEmulatorTransport().handle_async_request(request)
 

@@ -296,7 +296,7 @@ MUTANTS = {
     "the message counts too": Mutant(
         parse, "_has_content", lambda _: lambda said: False, "perplexity-message-beside-delta"
     ),
-    "arguments are texts": Mutant(calls, "_compact_json", lambda _: str, "arguments-as-object"),
+    "arguments are texts": Mutant(calls, "compact_json", lambda _: str, "arguments-as-object"),
 }
 
 
