@@ -79,7 +79,7 @@ class File:
                 inner = "type-only"
             elif isinstance(child, ast.Import | ast.ImportFrom):
                 self.imports.append((child, kind))
-            elif isinstance(child, ast.Call) and ast.unparse(child.func).endswith("ogger"):
+            elif isinstance(child, ast.Call) and _last(child.func).endswith("ogger"):
                 continue  # the name of a logger may be that of a module
             elif isinstance(child, ast.Call) and _last(child.func) in _IMPORTERS:
                 self._read_import_call(child)
@@ -141,7 +141,8 @@ _IMPORTERS = ("import_module", "__import__", "run_module", "find_spec", "import_
 
 
 def _last(node: ast.expr) -> str:
-    return ast.unparse(node).rpartition(".")[2]
+    """The last name of `a.b.c`."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
