@@ -83,7 +83,7 @@ class File:
                 self.imports.append((child, kind))
                 if any(each.asname and each.name in _IMPORTERS for each in child.names):
                     self.computed_imports.append(child.lineno)  # the calls would not be seen
-            elif isinstance(child, ast.Call) and ast.unparse(child.func).endswith("ogger"):
+            elif isinstance(child, ast.Call) and _last(child.func).endswith("ogger"):
                 continue  # the name of a logger may be that of a module
             elif isinstance(child, ast.Call) and _last(child.func) in _IMPORTERS:
                 self._read_import_call(child)
@@ -148,7 +148,8 @@ _IMPORTERS = ("import_module", "__import__", "run_module", "find_spec", "exec", 
 
 
 def _last(node: ast.expr) -> str:
-    return ast.unparse(node).rpartition(".")[2]
+    """The last name of `a.b.c`."""
+    return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
@@ -549,6 +550,7 @@ def equal_runs(files: Iterable[File]) -> dict[str, int]:
     return dict(pairs)
 
 
+@functools.cache
 @functools.cache
 def read(root: Path = ROOT) -> list[File]:
     """Return the files of the library, without those that are only the public name of another."""

@@ -151,16 +151,21 @@ def field_texts(kind: type) -> dict[str, str]:
     """Name of each public field of a struct or dataclass to its docstring, or to an empty text."""
     file = inspect.getsourcefile(kind)
     assert file is not None
-    nodes = {node.name: node for node in ast.walk(_tree(file)) if isinstance(node, ast.ClassDef)}
-    if kind.__name__ not in nodes:
+    classes = _classes(file)
+    if kind.__name__ not in classes:
         return {}  # made by a function
-    body = nodes[kind.__name__].body
+    body = classes[kind.__name__].body
     found = {}
     for field, text in zip(body, [*body[1:], ast.Pass()], strict=True):
         if isinstance(field, ast.AnnAssign) and not ast.unparse(field.target).startswith("_"):
             is_text = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
             found[ast.unparse(field.target)] = ast.unparse(text) if is_text else ""
     return found
+
+
+@functools.cache
+def _classes(file: str) -> dict[str, ast.ClassDef]:
+    return {node.name: node for node in ast.walk(_tree(file)) if isinstance(node, ast.ClassDef)}
 
 
 @functools.cache
@@ -209,6 +214,7 @@ def write() -> None:
         lines[first : last + 1] = "\n".join(new).split("\n")
         (ROOT / file).write_text("\n".join(lines), "utf-8")
         _tree.cache_clear()
+        _classes.cache_clear()
 
 
 if __name__ == "__main__":

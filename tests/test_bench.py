@@ -273,7 +273,14 @@ def test_the_limit_reads_all_that_the_server_plays(of_the_limit):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, each in IMPLEMENTATIONS.items() if each.environment == "wire"][1:]
+    "name",
+    [
+        # A quick run has every second one.
+        pytest.param(name, marks=[pytest.mark.slow] * (number % 2))
+        for number, name in enumerate(
+            [name for name, each in IMPLEMENTATIONS.items() if each.environment == "wire"][1:]
+        )
+    ],
 )
 def test_each_client_does_the_same_work(name, base_url, of_the_limit):
     found = counted(name, base_url)

@@ -56,7 +56,7 @@ def has_examples(name: str) -> bool:
     return bool(EXAMPLE.search(source.read_text("utf-8")))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if has_examples(name)])
+@joined("name", [name for name in MODULES if has_examples(name)])
 def test_docstrings(name: str) -> None:
     # For each example doctest looks whether any file has changed that a traceback has ever shown.
     linecache.clearcache()

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.joined import joined
 from tests.property import sample
 from wire.core.jsonstream import Cutter
 from wire.errors import LimitError
@@ -57,7 +58,7 @@ STREAMS: list[tuple[str, bytes, list[bytes], bytes, bytes]] = [
     ("stray-bracket", b"{}]", [b"{}"], b"]", b""),
     ("scalars", b"[1, null]", [], b"1, null", b""),
 ]
-table = pytest.mark.parametrize(
+table = joined(
     ("stream", "values", "stray", "rest"),
     [row[1:] for row in STREAMS],
     ids=[name for name, *_ in STREAMS],

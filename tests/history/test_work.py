@@ -181,7 +181,7 @@ def work(function: Callable[[Any], object], messages: Sequence[Message]) -> int:
 
 
 @pytest.mark.row("R-11")
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+@joined("shape", SHAPES, ids=lambda shape: shape.__name__)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_four_times_the_conversation_is_four_times_the_work(
     name: str, shape: Callable[[int], list[Message]]

@@ -343,9 +343,9 @@ def storm(backend: str, calls: int, seed: int) -> collections.Counter[str]:
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_cancelled_calls_lose_no_lane(backend: str) -> None:
-    tally = storm(backend, 400, seed=1)
-    assert tally["cancelled"] > 50
-    assert tally["done"] + tally["cancelled"] == 400
+    tally = storm(backend, 200, seed=1)
+    assert tally["cancelled"] > 25
+    assert tally["done"] + tally["cancelled"] == 200
 
 
 @pytest.mark.slow

@@ -102,7 +102,7 @@ def check(tools: list[FunctionTool], results: list[RunResult]) -> None:
     assert sinking.runs[0].error.code == "session_lost"
 
 
-@pytest.mark.parametrize("style", ["asyncio", "trio"])
+@pytest.mark.parametrize("style", ["asyncio", pytest.param("trio", marks=pytest.mark.slow)])
 def test_an_agent_with_the_tools_of_a_server(style: str) -> None:
     async def main() -> None:
         changed = anyio.Event()
