@@ -364,18 +364,14 @@ def test_another_model_is_asked_where_the_first_fails(style: str) -> None:
 def test_no_more_rows_than_concurrent_run_at_the_same_time() -> None:
     running: list[int] = []
     most = 0
-    several = anyio.Event()
 
     class Counted(httpx.AsyncBaseTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             nonlocal most
             running.append(1)
             most = max(most, len(running))
-            if len(running) == 2:
-                several.set()
-            with anyio.fail_after(60):  # the first one waits until another runs beside it
-                await several.wait()
-            await anyio.lowlevel.checkpoint()  # lets a fourth begin, if it may
+            # Others begin meanwhile. How many depends on the machine, for a run begins with one.
+            await anyio.sleep(0.01)
             running.pop()
             return await AsyncEmulatorTransport().handle_async_request(request)
 
