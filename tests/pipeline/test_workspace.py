@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import shlex
 import signal
 import stat
 import sys
@@ -923,7 +924,7 @@ def test_one_that_left_the_group_is_not_waited_for(work: Path, alive: Path) -> N
     """It holds the output open: whoever waits for its end waits for as long as it lives."""
     with ThreadPoolExecutor(1) as pool:
         left = (
-            f"setsid {sys.executable} -c 'import os; print(os.getpid(), flush=True); "
+            f"setsid {shlex.quote(sys.executable)} -c 'import os; print(os.getpid(), flush=True); "
             'open("alive", "w").close(); os.read(0, 1)\' '
         )
         # stdin of what runs in the background is /dev/null, so that it gets a pipe of its own to
