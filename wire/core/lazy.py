@@ -82,7 +82,7 @@ def public_modules(package: str, modules: Mapping[str, str]) -> None:
 
     `modules` maps the last part of a public name to the module: with `{"sse": "wire.core.sse"}` for
     the package `wire`, `import wire.sse` imports `wire.core.sse`. Both names are one module. Type
-    checkers do not run this; for them a stub such as `wire/sse.pyi` has the names.
+    checkers do not run this; for them a stub such as `wire/sse/__init__.pyi` has the names.
     """
     homes = {f"{package}.{name}": home for name, home in modules.items()}
     # First, since the finder of files would find the modules inside such a package a second time.
