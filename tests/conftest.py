@@ -137,5 +137,5 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 def _is_idle(name: str) -> bool:
-    """Whether trio keeps the thread, for ten seconds, to use it again."""
-    return name.startswith("Trio thread ")
+    """Whether the thread waits some seconds for its next use, as those of trio and the watchdog."""
+    return name.startswith("Trio thread ") or name == "wire watchdog"

@@ -41,6 +41,8 @@ class Arrow(NamedTuple):
 
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_LEAVES = (ast.expr_context, ast.Name, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+"""Nodes in which nothing is looked for: more than half of all."""
 
 
 class File:
@@ -68,6 +70,8 @@ class File:
 
     def _read(self, node: ast.AST, owner: str, kind: str) -> None:
         for child in ast.iter_child_nodes(node):
+            if isinstance(child, _LEAVES):
+                continue
             name, inner = owner, kind
             if isinstance(child, Function | ast.ClassDef):
                 name = f"{owner}.{child.name}".strip(".")

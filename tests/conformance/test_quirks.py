@@ -15,10 +15,11 @@ import msgspec
 import pytest
 
 from tests.conformance.__main__ import main
-from tests.conformance.quirks import Case, check, compare, cuts, read
+from tests.conformance.quirks import Case, check, compare, read
 from tests.conformance.records import lines
 from tests.conformance.result import Mismatch
 from tests.joined import joined
+from tests.property import sample
 from wire.core import reading
 from wire.core.error_words import ErrorReader
 from wire.core.lenient import Halves
@@ -49,9 +50,10 @@ def test_stream(name: str) -> None:
 
 
 @needs_others
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", OTHERS)
 def test_streams_that_others_wrote_down(name: str) -> None:
-    check(OTHERS[name])
+    check(OTHERS[name], sample)
 
 
 @needs_others
@@ -138,10 +140,6 @@ def test_a_wrong_expectation_fails(name: str, wrong: Case) -> None:  # Q17 to Q2
 def test_what_is_accepted(right: Case) -> None:
     case = CASES["no-last-blank-line"]
     compare(read(case, [case["sse"].encode()]), {**case["expect"], **right})
-
-
-def test_every_position_is_cut() -> None:
-    assert list(cuts(b"abc")) == [[b"a", b"bc"], [b"ab", b"c"]]
 
 
 def test_a_reader_that_depends_on_cuts_fails(monkeypatch: pytest.MonkeyPatch) -> None:
