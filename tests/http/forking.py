@@ -45,6 +45,12 @@ from wire.http.lanes import Lanes
 from wire.pipeline import environment
 from wire.pipeline.context import Context
 from wire.pipeline.workspace import Workspace
+from wire.testing.cassette.format.sent import Sent
+from wire.testing.cassette.instrument import Instrument
+from wire.testing.cassette.matching import Match
+from wire.testing.cassette.player import Player
+from wire.testing.cassette.recorder import Recorder
+from wire.testing.cassette.transports import _Clock
 from wire.testing.emulator import Emulator
 
 CALLS = 30
@@ -181,6 +187,8 @@ def locks(url: str) -> Any:
     emulator = Emulator()
     context = Context({"port": "child"})
     signal = Signal()
+    clock, instrument = _Clock(), Instrument(faults="500")
+    sent = Sent("GET", url, [], b"")
     budget = retry.RetryBudget(100)
 
     def send() -> Any:
@@ -193,6 +201,7 @@ def locks(url: str) -> Any:
 
     with tempfile.TemporaryDirectory() as folder:
         workspace = Workspace(Path(folder))
+        player, recorder = Player([], Match(), "x", ""), Recorder(Path(folder, "x.json"))
         held: dict[str, tuple[Any, Callable[[], Any]]] = {
             "lanes": (lanes._lock, send),
             "slots": (lanes._slots._lock, send),
@@ -203,6 +212,10 @@ def locks(url: str) -> Any:
             "emulator": (emulator._lock, lambda: ["child"][len(emulator.requests)]),
             "context": (context._lock, lambda: context["port"]),
             "signal": (signal._lock, set_and_wait),
+            "player": (player._lock, lambda: player.rewind() or "child"),
+            "recorder": (recorder._lock, lambda: "child" if recorder.send(sent) == 1 else ""),
+            "clock": (clock._lock, lambda: clock.start() and "child"),
+            "instrument": (instrument._lock, lambda: instrument.fault(0) and "child"),
             "workspace": (workspace._writing, lambda: written(workspace)),
             "environment": (
                 environment._lock,

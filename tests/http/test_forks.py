@@ -148,7 +148,7 @@ def test_locks_that_are_held_when_a_child_is_forked_and_the_waits_of_a_child() -
     held, after = seen["locks"][0]
     assert held == dict.fromkeys(held, "child")
     assert after == "parent"
-    assert len(held) == 11
+    assert len(held) == 15
     assert seen["jitter"][0] is True  # parent and child draw other waits
 
 
