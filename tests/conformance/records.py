@@ -27,7 +27,9 @@ def lines(path: Path, needed: Sequence[str]) -> Iterator[Record]:
     """
     with open(path, "rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    with (gzip.open if packed else open)(path, "rt", encoding="utf-8", newline="\n") as file:
+    with (gzip.open if packed else open)(
+        path, "rt", encoding="utf-8", errors="surrogatepass", newline="\n"
+    ) as file:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line)

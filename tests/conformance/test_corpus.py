@@ -42,7 +42,7 @@ RECORDED = {
     "openai-chat": (1058, 0, 3),
     "openai-chat-compatible": (2438, 0, 129),
     "openai-other": (165, 81, 66),
-    "openai-responses": (658, 0, 2),
+    "openai-responses": (658, 0, 3),
     "openai-responses-compatible": (164, 0, 3),
     "anthropic": (868, 3, 2),
     "anthropic-compatible": (10, 0, 1),
