@@ -14,6 +14,7 @@ import pytest
 from msgspec import UNSET
 
 from tests.conformance.records import body_of, lines
+from wire.core.secret_fields import masked_body
 from wire.testing import Record, Replay
 from wire.testing.cassette.format.file import load
 
@@ -55,7 +56,8 @@ def test_recorded_traffic_is_replayed_byte_for_byte_and_readable(tmp_path: Path)
         }
         answer = httpx.Response(int(record["status"]), headers=headers, content=body)
         live = _exchange(Record(httpx.MockTransport(lambda _, made=answer: made), path), record)
-        if not _exchange(Replay(path), record) == live == body:
+        # A cassette has all bytes but credentials; two answers repeat those of their requests.
+        if live != body or _exchange(Replay(path), record) != masked_body(body):
             different.append(record["id"])
         [interaction] = load(path.read_bytes(), str(path)).interactions
         stored = interaction.response.body
