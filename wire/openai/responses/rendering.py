@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation, WireError
@@ -23,7 +24,6 @@ from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
-from wire.openai.common.dialect import matches_model
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.endpoints import create_response, stream_response
@@ -359,8 +359,11 @@ def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
 
     A request with an effort says so of a deployment, whose name says nothing.
     """
-    if dialect.reasons:
-        return matches_model(dialect.reasons, model)
+    if dialect.encrypts:
+        return True
+    if dialect.models_of:
+        known = facts(model)
+        return known.vendor == dialect.models_of and known.efforts != ()
     return dialect.vendor_rules and request.effort not in (None, "none")
 
 

@@ -34,7 +34,7 @@ _GPT_56 = r"gpt-5\.6(-sol|-terra|-luna)?"
 _TOOLS = (("web_search", ""), ("code_interpreter", ""), ("file_search", ""))
 _OPENAI = Dialect(
     server_tools=_TOOLS,
-    reasons=r"o[134](-.*)?|gpt-5(?!.*-chat)([.-].*)?|codex-mini|computer-use-preview",
+    models_of="openai",
     reasoning="encrypted",
     vendor_rules=True,
     refuses=(
@@ -73,35 +73,12 @@ _OPENAI = Dialect(
         ("top_p", 0, 1),
         ("top_logprobs", 0, 20),
     ),
-    # Lists in recorded and reported refusals, as of November 2026; that of gpt-5.2 is documented.
-    efforts=(
-        (r"o[134](-mini|-pro)?", ("low", "medium", "high")),
-        (r"gpt-5(-mini|-nano)?", ("minimal", "low", "medium", "high")),
-        (r"gpt-5-pro", ("high",)),
-        (r"gpt-5\.1", ("none", "low", "medium", "high")),
-        (r"gpt-5\.[23]-chat", ("medium",)),
-        (r"gpt-5\.[245]-pro", ("medium", "high", "xhigh")),
-        (
-            r"gpt-5\.2|gpt-5\.3-codex|gpt-5\.4(-mini|-nano)?|gpt-5\.5",
-            ("none", "low", "medium", "high", "xhigh"),
-        ),
-        (_GPT_56, ("none", "low", "medium", "high", "xhigh", "max")),
-    ),
-    always_reasons=(
-        r"o[134](-mini|-pro)?|gpt-5(-mini|-nano)?|gpt-5(\.[245])?-pro|gpt-5\.[23]-chat"
-    ),
-    reasons_by_default=rf"gpt-5\.5|{_GPT_56}",
     caching=rows.OPENAI_CACHING,
-    never_reasons=r"gpt-(4|3\.5)(?!.*deep-research).*",
 )
 _AZURE = msgspec.structs.replace(
     # Names of models are those of the customer's deployments, so no rule can go by them.
     _OPENAI,
-    reasons="",
-    efforts=(),
-    always_reasons="",
-    reasons_by_default="",
-    never_reasons="",
+    models_of="",
     caching=Caching(unasked=True, key=True),
 )
 # The service behind a login of ChatGPT. Its words are reported, and stand in `detail`.
@@ -224,13 +201,13 @@ _OF_CHAT_HOSTS = tuple(
                 ("xai.code_interpreter", ""),
                 ("file_search", ""),
             ),
-            reasons=r"grok-.*",
+            models_of="xai",
             reasoning="encrypted",
             caching=Caching(unasked=True, key=True),
         ),
         "openrouter": Dialect(
             server_tools=rows.OPENROUTER_TOOLS,
-            reasons=".*",
+            encrypts=True,
             ids="messages",
             stores=False,
             chains="refused",

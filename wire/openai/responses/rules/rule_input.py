@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import msgspec
 
+from wire.catalogue.facts import ModelFacts, facts
 from wire.core.decoders import decoder
 from wire.core.errors import Violation
 from wire.core.memory import COMPLETE, WireStruct, kept_bytes, raw_of
-from wire.openai.common.dialect import matches_model
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.types import Item, ResponseRequest
 
@@ -201,23 +201,23 @@ class RuleInput:
         return effort if isinstance(effort, str) else None
 
     @property
-    def is_reasoning(self) -> bool:
-        """Whether the model reasons, by the request or by default."""
-        dialect = self.dialect
-        if _matches(dialect.always_reasons, self.model):
-            return True
-        if self.effort is not None:
-            return self.effort != "none" and _matches(dialect.reasons, self.model)
-        return _matches(dialect.reasons_by_default, self.model)
+    def facts(self) -> ModelFacts:
+        """What is known of the model."""
+        return facts(self.model)
 
     @property
-    def never_reasons(self) -> bool:
-        """Whether the model is known not to reason."""
-        return _matches(self.dialect.never_reasons, self.model)
+    def enforces_facts(self) -> bool:
+        """Whether the host has OpenAI's rules for its models, and the name is that of a model."""
+        return self.at_openai and bool(self.dialect.models_of)
 
+    def severity_of(self, figure: str) -> str:
+        """Severity of a breach of a fact that may be inherited or inferred."""
+        return "error" if self.facts.is_sure(figure) else "warning"
 
-def _matches(pattern: str, model: str) -> bool:
-    return bool(pattern) and matches_model(pattern, model)
+    @property
+    def is_reasoning(self) -> bool:
+        """Whether the model reasons, by the request or by default."""
+        return self.facts.sampling == "refused" or self.facts.thinks(self.effort)
 
 
 def as_object(value: Any) -> Plain:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wire.core.errors import Violation
-from wire.openai.common.dialect import matches_model
 from wire.openai.common.refusals import refused_fields
 from wire.openai.common.schemas import open_object
 from wire.openai.responses.rules.rule_input import (
@@ -163,64 +162,66 @@ def _metadata(metadata: Mapping[str, Any]) -> Violations:
 def sampling_supported(request: RuleInput) -> Violations:
     """P18: the model supports the effort; a model that reasons has no sampling parameters."""
     yield from _effort(request)
-    if not request.is_reasoning:
+    if not request.enforces_facts or not request.is_reasoning:
         return
+    severity = request.severity_of("sampling")
     for field in _DECIMALS:
         value = request.plain.get(field)
         # A temperature of 1 is answered, a top_p of 1 is not.
         if value is not None and (field, value) != ("temperature", 1):
-            yield _unsupported(field, "remove it")
+            yield _unsupported(field, "remove it", severity)
     if request.plain.get("top_logprobs") is not None:
-        yield _no_logprobs("top_logprobs")
+        yield _no_logprobs("top_logprobs", "P18", severity)
 
 
 def _effort(request: RuleInput) -> Violations:
     reasoning, path = as_object(request.plain.get("reasoning")), "reasoning.effort"
-    if request.never_reasons:
+    effort, accepted = request.effort, request.facts.efforts
+    if request.at_openai and effort is not None and effort not in EFFORTS:
+        yield invalid_value(path, effort, EFFORTS, "P18")
+    elif not request.enforces_facts:
+        return
+    elif accepted == ():
+        severity = request.severity_of("efforts")
         for key in ("effort", "summary"):
             if reasoning.get(key) is not None:
-                yield _unsupported(f"reasoning.{key}", "remove it", "unsupported_parameter")
-        return
-    effort = request.effort
-    if effort is None or not request.at_openai:
-        return
-    if effort not in EFFORTS:
-        yield invalid_value(path, effort, EFFORTS, "P18")
-        return
-    for models, efforts in request.dialect.efforts:
-        if matches_model(models, request.model):
-            if effort not in efforts:
-                message = (
-                    f"Unsupported value: '{effort}' is not supported with the '{request.model}' "
-                    f"model. {supported(efforts)}"
-                )
-                yield violation(path, message, "P18", code="unsupported_value")
-            return
+                field = f"reasoning.{key}"
+                yield _unsupported(field, "remove it", severity, "unsupported_parameter")
+    elif accepted and effort is not None and effort not in accepted:
+        message = (
+            f"Unsupported value: '{effort}' is not supported with the '{request.model}' "
+            f"model. {supported(accepted)}"
+        )
+        severity = request.severity_of("efforts")
+        yield violation(path, message, "P18", "", severity, code="unsupported_value")
 
 
-def _unsupported(field: str, remedy: str, code: str = "") -> Violation:
+def _unsupported(field: str, remedy: str, severity: str, code: str = "") -> Violation:
     message = f"Unsupported parameter: '{field}' is not supported with this model."
-    return violation(field, message, "P18", remedy, code=code)
+    return violation(field, message, "P18", remedy, severity, code=code)
 
 
-def _no_logprobs(field: str, rule: str = "P18") -> Violation:
+def _no_logprobs(field: str, rule: str, severity: str) -> Violation:
     message = "logprobs are not supported with reasoning models."
-    return violation(field, message, rule, "remove it", code="unsupported_parameter")
+    return violation(field, message, rule, "remove it", severity, code="unsupported_parameter")
 
 
 def include_supported(request: RuleInput) -> Violations:
     """P19: `include` has values of the API, which fit the model."""
     if not request.at_openai:
         return
+    can_reason = not request.enforces_facts or request.facts.efforts != ()
+    is_reasoning = request.enforces_facts and request.is_reasoning
     for index, value in enumerate(as_list(request.plain.get("include"))):
         path = f"include[{index}]"
         if value not in INCLUDES:
             yield invalid_value(path, str(value), INCLUDES, "P19")
-        elif value == "reasoning.encrypted_content" and request.never_reasons:
+        elif value == "reasoning.encrypted_content" and not can_reason:
             message = "Encrypted content is not supported with this model."
-            yield violation(path, message, "P19", "remove it", field="include")
-        elif value == "message.output_text.logprobs" and request.is_reasoning:
-            yield _no_logprobs("include", "P19")
+            severity = request.severity_of("efforts")
+            yield violation(path, message, "P19", "remove it", severity, field="include")
+        elif value == "message.output_text.logprobs" and is_reasoning:
+            yield _no_logprobs("include", "P19", request.severity_of("sampling"))
 
 
 # --- output format and tools ----------------------------------------------------------------------
