@@ -62,6 +62,9 @@ class Interrupt:
         if frame.f_lasti == entry(frame.f_code):
             self.reached(frame, at_entry=True)
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        # Python 3.13 reports the opcodes of frames that have a trace function when it is set.
+        frame.f_trace = self.step
+        sys.settrace(self)
         return self.step
 
     def step(self, frame: FrameType, event: str, _: object) -> Any:

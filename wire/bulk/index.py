@@ -19,12 +19,19 @@ from wire.core.secret import quoted
 _CACHE_KIB = 4096
 
 
+class _Private(sqlite3.Connection):
+    """Is closed with its last reference: nobody else sees what is in it."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 def private_database(*tables: str) -> sqlite3.Connection:
     """Open an SQLite database that no other process sees.
 
     A few MiB are in memory, the rest on disk.
     """
-    database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    database = sqlite3.connect("", isolation_level=None, check_same_thread=False, factory=_Private)
     for statement in (
         f"PRAGMA cache_size=-{_CACHE_KIB}",
         "PRAGMA journal_mode=OFF",
