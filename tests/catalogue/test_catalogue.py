@@ -179,7 +179,7 @@ def test_an_unknown_model_has_a_reason_and_no_figure(name: str, reason: str) -> 
         ("gemini:gemini-3.8-flash", {}),
         ("anthropic:claude-sonnet-5", {"temperature", "top_p", "audio"}),
         ("openai:gpt-5.6", {"temperature", "top_p", "stop", "audio"}),
-        ("openai@chat:gpt-5-mini", {"stop", "audio"}),
+        ("openai@chat:gpt-5-mini", {"temperature", "top_p", "effort=none", "stop", "audio"}),
         ("deepseek:deepseek-v4-pro", {"tool_choice=required", "image", "audio", "document"}),
         ("openai:o1-mini", {"model"}),
         ("kimi:kimi-k3", {"effort=none"}),

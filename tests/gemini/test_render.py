@@ -486,9 +486,12 @@ def test_effort(model, effort, value):
 
 @pytest.mark.row("S2-23")
 def test_other_efforts():
-    assert config(effort="xhigh") == {
-        "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "XHIGH"}
-    }
+    for effort in ("xhigh", "max"):  # no Gemini takes max
+        assert config(effort=effort) == {
+            "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "HIGH"}
+        }
+    hydrogen = config(effort="max", model="gemini-4-hydrogen")
+    assert hydrogen["thinkingConfig"]["thinkingLevel"] == "XHIGH"
     assert config(effort="HIGH")["thinkingConfig"]["thinkingLevel"] == "HIGH"
     assert refused(effort="xhigh", model="gemini-2.5-pro") == [
         ("generationConfig.thinkingConfig.thinkingLevel", "G59")

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from wire.catalogue.facts import Source as Source
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments, suggestion
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
@@ -26,21 +28,6 @@ _MOST_KEPT = 256
 """Number of models whose facts are kept after the first reply of each."""
 
 Tokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The source of figures.
-
-    >>> Source("models.dev", "2026-08-18").name
-    'models.dev'
-    """
-
-    name: str
-    """Name of a catalogue with its version; `vendor` if the response itself has the figure."""
-    date: str = ""
-    """The day, or the month, on which that catalogue had the figure: `2026-08-18`."""
-    license: str = ""
-    """The licence of the catalogue."""
 
 
 class Price(
@@ -461,6 +448,18 @@ def current() -> Catalogue:
         except ConfigurationError as error:
             raise ConfigurationError(f"{VARIABLE}: {error.message}") from None
     return _in_use[place]
+
+
+def has_model(provider: str, model: str) -> bool:
+    """Return whether the shipped catalogue or the facts have a model of a provider.
+
+    >>> has_model("openai", "gpt-6.1-sol"), has_model("openai", "gpt-6.1-sool")
+    (True, False)
+    """
+    known = facts(model)
+    return (bool(known.id) and known.vendor == provider) or shipped()._find(
+        provider, model
+    ) is not None
 
 
 @checked_arguments(ConfigurationError)

@@ -88,6 +88,8 @@ class _Traits(
     """How chat completions take `stop`."""
     prefill: bool | None = None
     """Whether the conversation may end with a message of the assistant, which is continued."""
+    schemas: bool | None = None
+    """Whether the host enforces a JSON Schema for the answer."""
     binds_thoughts: bool | None = None
     """Whether a thought is refused in another conversation than its own."""
     caches: bool | None = None
@@ -280,6 +282,17 @@ def facts(model: str) -> ModelFacts:
     ('refused', '')
     """
     return shipped().facts(model)
+
+
+def needs_responses(model: str) -> bool:
+    """Return whether chat completions do not serve a model, or not with tools while it thinks.
+
+    >>> needs_responses("gpt-6.1-sol"), needs_responses("gpt-4.1")
+    (True, False)
+    """
+    known = facts(model)
+    is_elsewhere = "responses" in known.wires and "chat" not in known.wires
+    return is_elsewhere or known.tools_on_chat in ("off", "refused")
 
 
 def nearest(effort: str, accepted: tuple[str, ...]) -> str:

@@ -68,7 +68,9 @@ class Provider(msgspec.Struct, frozen=True):
     providers name such a header, nor do the SDKs of OpenAI (3.54) and Anthropic (2.12) send one."""
     model_rows: tuple[tuple[str, str], ...] = ()
     """Regular expression of the names of models, and the row that `wire.Chat` uses for them. It is
-    another wire of the same API, so that one client sends the calls of both."""
+    another wire of the same API, so that one client sends the calls of both. An empty expression
+    stands for the models that chat completions do not serve, or not with tools
+    (`wire.catalogue.facts`)."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
+from wire.catalogue.facts import needs_responses
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider as Provider
@@ -92,7 +93,7 @@ def row_of_model(row: Provider, model: str) -> Provider:
     'openai@responses'
     """
     for pattern, name in row.model_rows:
-        if re.fullmatch(pattern, model, re.IGNORECASE):
+        if re.fullmatch(pattern, model, re.IGNORECASE) if pattern else needs_responses(model):
             return row.with_wire(PROVIDERS[name])
     return row
 

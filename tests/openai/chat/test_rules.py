@@ -356,24 +356,6 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "messages[0].content[1].input_audio",
         "Content blocks are expected to be either text or image_url type.",
     ),
-    "openai-logprobs": (
-        "openai",
-        asked(model="gpt-5.6-sol", logprobs=True),
-        "logprobs",
-        "Unsupported parameter: 'logprobs'",
-    ),
-    "openai-top-logprobs": (
-        "openai",
-        asked(model="gpt-5.6", top_logprobs=2),
-        "top_logprobs",
-        "Unsupported parameter: 'top_logprobs'",
-    ),
-    "openai-minimal": (
-        "openai",
-        asked(model="gpt-5.6", reasoning_effort="minimal"),
-        "reasoning_effort",
-        "does not support 'minimal'",
-    ),
     "openai-search": (
         "openai",
         asked(model="gpt-4o", web_search_options=WebSearchOptions()),
@@ -1432,3 +1414,63 @@ def test_a_body_that_is_no_json_is_a_violation():
         [violation] = openai.check(body)
         assert (violation.path, violation.severity) == ("", "error")
         assert violation.message.startswith("the body is not JSON: ")
+
+
+# --- facts about models ---------------------------------------------------------------------------
+
+
+@joined(
+    ("model", "fields", "refused"),
+    [
+        ("gpt-6-astra", {"reasoning_effort": "none"}, {"reasoning_effort": "O21"}),
+        ("gpt-6-sol", {"reasoning_effort": "none", "temperature": 0.5}, {}),
+        ("gpt-6.1-sol", {"reasoning_effort": "max"}, {"reasoning_effort": "O21"}),
+        ("gpt-6.1-sol", {"temperature": 0.2}, {"temperature": "O22"}),
+        ("gpt-6.1-sol", {"temperature": 1, "top_p": 1}, {}),
+        ("gpt-6.1-sol", {"stop": "x"}, {"stop": "O22"}),
+        ("gpt-6.1-sol", {"tools": [TOOL]}, {"reasoning_effort": "O13"}),
+        ("gpt-6-luna", {"tools": [TOOL], "reasoning_effort": "none"}, {}),
+        ("gpt-6-luna", {"tools": [TOOL]}, {"reasoning_effort": "O13"}),
+        ("gpt-5.6", {"reasoning_effort": "minimal"}, {"reasoning_effort": "O21"}),
+        ("gpt-5.6-sol", {"logprobs": True, "top_logprobs": 2}, dict.fromkeys(
+            ("logprobs", "top_logprobs"), "O22"
+        )),
+        ("gpt-5.5", {"temperature": 0}, {"temperature": "O22"}),
+        ("gpt-5.4", {"temperature": 0}, {}),
+        ("gpt-4.1", {"reasoning_effort": "low"}, {"reasoning_effort": "O21"}),
+        ("llama-5", {"reasoning_effort": "max", "temperature": 0.2, "tools": [TOOL]}, {}),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_a_model_is_enforced_at_openai(
+    model: str, fields: dict[str, Any], refused: dict[str, str]
+):
+    request = asked(model=model, **fields)
+    assert {each.path: each.rule for each in check(request, "openai")} == refused
+    assert {each.severity for each in check(request, "openai")} <= {"error"}
+    assert check(request, "azure") == check(request) == []
+
+
+def test_what_a_name_inherits_refuses_nothing():
+    request = asked(model="gpt-7-sol", reasoning_effort="none", temperature=0.2, tools=[TOOL])
+    assert told(check(request, "openai")) == [
+        ("reasoning_effort", "O21", "warning"),
+        ("reasoning_effort", "O13", "warning"),
+        ("temperature", "O22", "warning"),
+    ]
+
+
+def test_the_words_are_those_of_the_server():
+    [effort] = check(asked(model="gpt-6-astra", reasoning_effort="none"), "openai")
+    assert effort.message.endswith("Supported values are: 'low', 'medium', 'high', and 'xhigh'.")
+    assert effort.remedy == "use low"
+    [drawn] = check(asked(model="gpt-6.1-sol", temperature=0), "openai")
+    assert drawn.message == (
+        "Unsupported parameter: 'temperature' is not supported with this model."
+    )
+    [zero] = check(asked(model="gpt-5.5", temperature=0), "openai")
+    assert zero.message == (
+        "Unsupported value: 'temperature' does not support 0 with this model. "
+        "Only the default (1) value is supported."
+    )
+    [old] = check(asked(model="gpt-4o", reasoning_effort="low"), "openai")
+    assert old.message == "Unrecognized request argument supplied: reasoning_effort"

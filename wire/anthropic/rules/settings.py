@@ -11,6 +11,7 @@ from typing import Any
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
 from wire.anthropic.families import (
+    EFFORTS,
     always_thinks,
     efforts,
     retired,
@@ -129,13 +130,8 @@ def tool_choice_valid(request: RuleInput) -> Violations:
             message = "Thinking may not be enabled when tool_choice forces tool use."
             yield violation("tool_choice", message, "A28", "use auto, or disable thinking")
         elif not takes_forced_calls(request.family):
-            yield violation(
-                "tool_choice",
-                "tool_choice forces tool use, which this model does not support.",
-                "A28",
-                "use auto",
-                "warning",
-            )
+            message = 'tool_choice: type "tool" and "any" are not supported for this model.'
+            yield request.breach("forced_calls", "tool_choice", message, "A28", "use auto")
 
 
 def strict_schemas_within_limits(request: RuleInput) -> Violations:
@@ -328,35 +324,37 @@ def thinking_type_supported(request: RuleInput) -> Violations:
     kind, of = request.thinking.get("type"), request.family
     path = "thinking.type"
     if kind == "enabled" and not takes_budget(of):
-        if of.since(4, 7):
+        message, remedy = "thinking: this model does not support thinking", "remove it"
+        if takes_adaptive(of):
             message = (
                 '"thinking.type.enabled" is not supported for this model. Use '
                 '"thinking.type.adaptive" and "output_config.effort" '
                 "to control thinking behavior."
             )
-            yield violation(path, message, "A33", 'use {"type": "adaptive"}')
-        else:
-            yield violation(
-                path, "thinking: this model does not support thinking", "A33", "remove it"
-            )
+            remedy = 'use {"type": "adaptive"}'
+        yield request.breach("budget", path, message, "A33", remedy)
     elif kind == "adaptive" and not takes_adaptive(of):
         message = '"thinking.type.adaptive" is not supported for this model.'
-        yield violation(
-            path,
-            message,
-            "A33",
-            'use {"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "remove it",
+        remedy = (
+            'use {"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "remove it"
         )
-    elif kind == "disabled":
-        if always_thinks(of):
-            message = '"thinking.type.disabled" is not supported for this model.'
-            yield violation(path, message, "A33", "use a low effort", "warning")
-        elif of.is_of("opus", 5) and request.config.get("effort") in ("xhigh", "max"):
+        yield request.breach("adaptive", path, message, "A33", remedy)
+    elif kind == "disabled" and always_thinks(of):
+        message = '"thinking.type.disabled" is not supported for this model.'
+        remedy = "use a low effort"
+        if of.known.off == "between_tools":
+            message += ' Use "thinking.type.between_tools".'
+            remedy = 'use {"type": "between_tools"}'
+        yield request.breach("off", path, message, "A33", remedy)
+    elif kind == "disabled" and (levels := of.known.efforts_when_off):
+        effort = request.config.get("effort")
+        if effort not in (None, *levels):
             message = (
-                '"thinking.type.disabled" is not supported with effort level '
-                f"'{request.config['effort']}' for this model."
+                f"\"thinking.type.disabled\" is not supported with effort level '{effort}' "
+                "for this model."
             )
-            yield violation(path, message, "A33", "use high or a lower effort")
+            remedy = "use high or a lower effort"
+            yield request.breach("efforts_when_off", path, message, "A33", remedy)
 
 
 def effort_supported(request: RuleInput) -> Violations:
@@ -365,18 +363,17 @@ def effort_supported(request: RuleInput) -> Violations:
     if effort is None or effort in supported:
         return
     if not supported:
-        yield violation(
-            "output_config.effort",
-            "This model does not support the effort parameter.",
-            "A34",
-            "remove it",
-        )
+        message, path = "This model does not support the effort parameter.", "output_config.effort"
+        yield request.breach("efforts", path, message, "A34", "remove it")
     elif request.at_anthropic or request.family.version:
         message = (
             f"This model does not support effort level '{effort}'. Supported levels: "
             f"{', '.join(sorted(supported))}."
         )
-        yield violation("output_config.effort", message, "A34")
+        if effort not in EFFORTS:
+            yield violation("output_config.effort", message, "A34")
+        else:
+            yield request.breach("efforts", "output_config.effort", message, "A34", "")
 
 
 def context_edits_valid(request: RuleInput) -> Violations:
@@ -444,7 +441,8 @@ def sampling_supported(request: RuleInput) -> Violations:
         return
     if not takes_sampling(request.family):
         for name in given:
-            yield violation(name, f"`{name}` is not supported for this model.", "A37", "remove it")
+            message = f"`{name}` is not supported for this model."
+            yield request.breach("sampling", name, message, "A37", "remove it")
         return
     if request.at_anthropic and request.version >= API_VERSION_2026:
         for name in given:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.facts import UNKNOWN, ModelFacts, facts, nearest
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
@@ -21,7 +22,7 @@ from wire.core.provider import Provider
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
 from wire.openai.common.dialect import Dialect, matches_model
-from wire.openai.common.refusals import refused_fields
+from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.rows import provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
@@ -295,27 +296,87 @@ def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
     return matches_model(dialect.thinks, request.model or "")
 
 
+def _known(request: ChatCompletionRequest, dialect: Dialect) -> ModelFacts:
+    """Return the facts that the host enforces: none, if the model may be another vendor's."""
+    known = facts(request.model or "")
+    return known if known.vendor == dialect.models_of else UNKNOWN
+
+
+def _breach(
+    known: ModelFacts, figure: str, field: str, words: str, rule: str, remedy: str
+) -> Violation:
+    """Build the violation of a fact, which refuses only if its evidence is a reason to."""
+    severity = "error" if known.is_sure(figure) else "warning"
+    return Violation(field, words, rule, severity, remedy, field=field)
+
+
+def _effort_supported(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O21: the effort is one of the model's."""
+    known, effort = _known(request, dialect), request.reasoning_effort
+    efforts = known.chat_efforts()
+    if effort is None or efforts is None or effort in efforts:
+        return
+    words = "Unrecognized request argument supplied: reasoning_effort"
+    if efforts:
+        words = (
+            f"Unsupported value: 'reasoning_effort' does not support '{effort}' with this model."
+        )
+        words += f" {supported(efforts)}"
+    remedy = f"use {nearest(effort, efforts)}" if efforts else "remove it"
+    yield _breach(known, "efforts", "reasoning_effort", words, "O21", remedy)
+
+
 def _no_tools_while_reasoning(
     request: ChatCompletionRequest, dialect: Dialect
 ) -> Iterator[Violation]:
     """O13: a reasoning model gets no function tools."""
-    if not dialect.no_tools_while_reasoning or not matches_model(
-        dialect.no_tools_while_reasoning, request.model or ""
-    ):
-        return
-    is_reasoning = (
-        request.reasoning_effort != "none"
-        if request.reasoning_effort is not None
-        else _is_thinking(request, dialect)
-    )
-    if is_reasoning and any(tool.function is not None for tool in request.tools or ()):
-        message = (
+    known = _known(request, dialect)
+    takes = known.tools_on_chat
+    is_refused = takes == "refused" or (takes == "off" and known.thinks(request.reasoning_effort))
+    if is_refused and any(tool.function is not None for tool in request.tools or ()):
+        words = (
             f"Function tools with reasoning_effort are not supported for {request.model} "
             "in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        remedy = 'use openai@responses, or set reasoning_effort: "none"'
-        yield Violation("reasoning_effort", message, "O13", remedy=remedy)
+        remedy = "use openai@responses"
+        if takes == "off":
+            remedy += ', or set reasoning_effort: "none"'
+        yield _breach(known, "tools_on_chat", "reasoning_effort", words, "O13", remedy)
+
+
+def _sampling_supported(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O22: a reasoning model gets no field that decides how its tokens are drawn."""
+    known = _known(request, dialect)
+    if known.stop_on_chat == "refused" and request.stop is not None:
+        words = "Unsupported parameter: 'stop' is not supported with this model."
+        yield _breach(known, "stop_on_chat", "stop", words, "O22", "remove it")
+    if known.sampling not in ("refused", "off"):
+        return
+    if known.sampling == "off" and not known.thinks(request.reasoning_effort):
+        return
+    for field, default in _SAMPLING.items():
+        value = getattr(request, field)
+        if value is None or value == default:
+            continue
+        words = f"Unsupported parameter: '{field}' is not supported with this model."
+        if known.sampling == "off" and field in ("temperature", "top_p"):
+            words = (
+                f"Unsupported value: '{field}' does not support {value:g} with this model. "
+                f"Only the default ({default}) value is supported."
+            )
+        yield _breach(known, "sampling", field, words, "O22", "remove it")
+
+
+_SAMPLING: Mapping[str, Any] = {
+    "temperature": 1,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "logprobs": False,
+    "top_logprobs": None,
+}
+"""Fields that a reasoning model does not have, and the value with which each is answered."""
 
 
 def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:
@@ -356,7 +417,9 @@ _RULES: tuple[Rule, ...] = (
     _roles_valid,
     _tools_have_parameters,
     _no_forced_call_while_thinking,
+    _effort_supported,
     _no_tools_while_reasoning,
+    _sampling_supported,
     _reasoning_present,
     _model_answers,
     content_rules.media_from_users_only,

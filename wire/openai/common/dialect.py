@@ -145,9 +145,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False
     """`tool_choice` may not be "required" or a name while the model thinks."""
-    no_tools_while_reasoning: str = ""
-    """Regular expression of models that refuse function tools while they reason: with an effort
-    other than "none", or without an effort if the model is one of `thinks`."""
+    models_of: str = ""
+    """The vendor whose facts about models the host enforces (`wire.catalogue.facts`); empty if the
+    names of its models are those of deployments, or if it is not known."""
 
     # --- roles
     developer_role: bool = False

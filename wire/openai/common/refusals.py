@@ -84,3 +84,19 @@ def _equals(child: Any, value: str) -> bool:
     if isinstance(child, (int, float)):
         return f"{child:g}" == value
     return bool(child == value)
+
+
+def supported(values: Iterable[str]) -> str:
+    """Return the end of the server's words for a value outside a list.
+
+    >>> print(supported(["low", "medium", "high"]))
+    Supported values are: 'low', 'medium', and 'high'.
+    >>> print(supported(["low", "high"]))
+    Supported values are: 'low' and 'high'.
+    """
+    quoted = [f"'{each}'" for each in values]
+    if len(quoted) > 2:
+        listed = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
+    else:
+        listed = " and ".join(quoted)
+    return f"Supported values are: {listed}."

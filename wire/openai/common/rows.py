@@ -94,14 +94,6 @@ _OPENAI = Dialect(
             _UNSUPPORTED.format("stop"),
             models=rf"o1-mini|o1-preview|o3|o4-mini|gpt-5(-mini|-nano)?|{_GPT_56}",
         ),
-        Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=_GPT_56),
-        Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=_GPT_56),
-        Refusal(
-            "reasoning_effort=minimal",
-            "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
-            remedy="use none or low",
-            models=_GPT_56,
-        ),
         Refusal(
             "web_search_options",
             "Web search options not supported with this model.",
@@ -186,8 +178,7 @@ _OPENAI = Dialect(
     schemas_are_checked=True,
     ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
     most_stops=4,
-    no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
-    thinks=_GPT_56,
+    models_of="openai",
     developer_role=True,
     answers_anew=True,
     verbatim=True,
@@ -469,11 +460,6 @@ _LLAMA_CPP = Dialect(
 
 # --- rows -----------------------------------------------------------------------------------------
 
-_RESPONSES_MODELS = (
-    # Chat completions refuse tools while they reason (O13), or the model (O15).
-    r"gpt-(5\.([4-9]|\d\d)|[6-9]).*|gpt-5(\.\d)?-codex.*|(gpt-5(\.\d)?|o1|o3)-pro.*"
-    r"|o\d(-mini)?-deep-research.*|computer-use-preview.*|codex-mini.*"
-)
 _OPENAI_ROW = chat_host(
     "openai",
     "https://api.openai.com/v1",
@@ -492,7 +478,7 @@ ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         _GEMINI,
     ),
-    msgspec.structs.replace(_OPENAI_ROW, model_rows=((_RESPONSES_MODELS, "openai@responses"),)),
+    msgspec.structs.replace(_OPENAI_ROW, model_rows=(("", "openai@responses"),)),
     msgspec.structs.replace(
         _OPENAI_ROW, name="openai@chat", other_base_url_variable=base_url_variable_of("openai")
     ),
@@ -506,6 +492,7 @@ ROWS: tuple[Provider, ...] = (
         hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
         base_url_like="https://NAME.openai.azure.com/openai/v1",
         other_base_url_variable="AZURE_OPENAI_ENDPOINT",  # without a path, which the host gets
+        model_rows=(("", "azure@responses"),),
         dialect=Dialect(
             answers_anew=True,
             developer_role=True,

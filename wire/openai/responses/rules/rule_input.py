@@ -15,6 +15,7 @@ from wire.catalogue.facts import ModelFacts, facts
 from wire.core.decoders import decoder
 from wire.core.errors import Violation
 from wire.core.memory import COMPLETE, WireStruct, kept_bytes, raw_of
+from wire.openai.common.refusals import supported
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.types import Item, ResponseRequest
 
@@ -263,22 +264,6 @@ def missing(path: str, rule: str, remedy: str = "", severity: str = "error") -> 
     """Build the violation for a field that is absent."""
     message = f"Missing required parameter: '{path}'."
     return violation(path, message, rule, remedy, severity, code="missing_required_parameter")
-
-
-def supported(values: Iterable[str]) -> str:
-    """Return the end of the server's words for a value outside a list.
-
-    >>> print(supported(["low", "medium", "high"]))
-    Supported values are: 'low', 'medium', and 'high'.
-    >>> print(supported(["low", "high"]))
-    Supported values are: 'low' and 'high'.
-    """
-    quoted = [f"'{each}'" for each in values]
-    if len(quoted) > 2:
-        listed = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
-    else:
-        listed = " and ".join(quoted)
-    return f"Supported values are: {listed}."
 
 
 def invalid_value(

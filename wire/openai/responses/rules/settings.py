@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wire.core.errors import Violation
-from wire.openai.common.refusals import refused_fields
+from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.schemas import open_object
 from wire.openai.responses.rules.rule_input import (
     RuleInput,
@@ -19,7 +19,6 @@ from wire.openai.responses.rules.rule_input import (
     invalid_value,
     json_type,
     missing,
-    supported,
     violation,
 )
 

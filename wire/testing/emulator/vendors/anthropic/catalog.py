@@ -14,6 +14,7 @@ from wire.anthropic.families import (
     takes_budget,
     takes_schema,
 )
+from wire.catalogue.catalogue import has_model
 from wire.testing.emulator.vendors.anthropic.lists import page
 
 _MODEL = re.compile(
@@ -46,7 +47,7 @@ def is_known(model: str) -> bool:
     >>> is_known("claude-opus-5"), is_known("claude-sonet-4-5"), is_known("gpt-5.4")
     (True, False, False)
     """
-    return _MODEL.fullmatch(model) is not None
+    return _MODEL.fullmatch(model) is not None or has_model("anthropic", model)
 
 
 def max_prompt_tokens(model: str) -> int:

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from wire.catalogue.catalogue import has_model
+from wire.gemini.families import family
 from wire.gemini.lifetimes import AS_OF, LIFETIMES, is_shut_down, lifetime
 
 # The name after its family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
@@ -80,7 +82,10 @@ def traits(
         name = days.replacement
     match = _MODEL.fullmatch(name)
     if match is None:
-        return _generated(name, 3.0, host) if lenient else None
+        if lenient or has_model("gemini", name):
+            major, _ = family(name).version or (3, 0)
+            return _generated(name, major, host)
+        return None
     if match["embeds"]:
         return Traits(name, 2.0, embeds=True, thinks=False)
     if match["draws"] or match["films"]:

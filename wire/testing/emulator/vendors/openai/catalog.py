@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from wire.catalogue.catalogue import has_model
+
 _TAIL = (
     r"(?:-(?:mini|nano|pro|turbo|chat|codex|max|search|api|audio|vision|image|luna|sol|terra"
     r"|latest|preview|16k|32k|\d{4}|\d{4}-\d\d-\d\d))*"
@@ -20,8 +22,6 @@ _COMPLETIONS = re.compile(r"gpt-3\.5-turbo-instruct(?:-0914)?|davinci-002|babbag
 
 LISTED = ("gpt-5.4", "gpt-5.4-mini")
 """The models that the models endpoint lists."""
-REASONING = re.compile(r"o\d|gpt-5(?!.*chat)")
-"""The beginning of the name of a reasoning model."""
 
 
 def is_known(model: str) -> bool:
@@ -30,7 +30,8 @@ def is_known(model: str) -> bool:
     >>> is_known("gpt-5.4-mini"), is_known("gpt-5.4-mimi"), is_known("gpt-4o-2024-08-06")
     (True, False, True)
     """
-    return _CHAT.fullmatch(model) is not None and not is_shut_down(model)
+    named = _CHAT.fullmatch(model) is not None or has_model("openai", model)
+    return named and not is_shut_down(model) and not is_completions_model(model)
 
 
 def is_shut_down(model: str) -> bool:
