@@ -557,8 +557,8 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
             "claude-opus-4-6",
             "xhigh",
             ADAPTIVE,
-            "max",
-            ["effort: changed to max: this model has no effort xhigh"],
+            "high",
+            ["effort: changed to high: this model has no effort xhigh"],
         ),
         (
             "claude-opus-4-8",

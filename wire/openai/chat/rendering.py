@@ -47,6 +47,7 @@ from wire.openai.chat.types import (
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import Tool as WireTool
 from wire.openai.common.dialect import Dialect
+from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.rows import provider_row
 
@@ -141,7 +142,7 @@ def render_request(
         temperature=request.temperature,
         top_p=request.top_p,
         stop=stops,
-        reasoning_effort=request.effort,
+        reasoning_effort=effort_for(request.effort, model, row, notes, on_chat=True),
         response_format=response_format,
         tools=[
             _custom_tool(tool) if tool.name in custom else _function(tool, path, model, row, notes)

@@ -24,6 +24,7 @@ from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
+from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.endpoints import create_response, stream_response
@@ -158,7 +159,7 @@ def render_request(
         max_output_tokens=request.max_tokens,
         temperature=request.temperature,
         top_p=request.top_p,
-        reasoning=Reasoning(effort=request.effort.lower()) if request.effort is not None else None,
+        reasoning=_reasoning(request, model, row, notes),
         text=_text(request.output, notes),
         tools=[
             *[
@@ -352,6 +353,11 @@ def _tool_choice(
     if len(choice) == 1:
         return ToolChoice(type=named[0]["type"], name=choice[0])
     return ToolChoice(type="allowed_tools", mode="required", tools=named)
+
+
+def _reasoning(request: Request, model: str, row: Provider, notes: list[Note]) -> Reasoning | None:
+    effort = effort_for(request.effort, model, row, notes, on_chat=False)
+    return None if effort is None else Reasoning(effort=effort.lower())
 
 
 def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
