@@ -656,7 +656,7 @@ def test_what_is_accepted_breaks_no_rule(request_: dict[str, Any]):
         ),
         (
             "A8",
-            body([*CALLED, HI], "claude-3-opus", tools=[TOOL]),
+            body([*CALLED, HI], "claude-3-nano", tools=[TOOL]),
             "messages[1].content[0]",
         ),
         ("A13", body([*ANSWERED, *ANSWERED[1:]], tools=[TOOL]), "messages[3].content[0].id"),
@@ -704,7 +704,7 @@ def test_an_id_belongs_to_its_message(
         ("claude-opus-4-20250514", "2026-06-15"),
         ("claude-opus-4-1-20250805", ""),
         ("claude-sonnet-4-5", ""),
-        ("claude-3-7-sonnet@20250219", ""),
+        ("claude-3-7-sonnet@20250219", "2026-02-19"),
         ("kimi-k2.6", ""),
     ],
 )

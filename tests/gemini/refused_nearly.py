@@ -97,7 +97,7 @@ MISSES: dict[str, Miss] = {
     "G13-25": Miss("G13", talk([call()], user(result(), {"text": "so?"})), FLASH25, "vertex"),
     "G14-one": Miss("G14", talk([call()], user(result(), IMAGE)), FLASH25),
     "G14-3": Miss("G14", talk([call(), call("g")], user(result(), IMAGE, result("g"))), FLASH3),
-    "G15-35": Miss("G15", said(GO, HELLO), FLASH35),
+    "G15-31": Miss("G15", said(GO, HELLO), "gemini-3.1-flash-lite"),
     "G15-result": Miss("G15", said(GO, model(call(), result())), FLASH36),
     "G15-no-model": Miss("G15", said(GO, HELLO), ANY),
     "G16": Miss("G16", talk([call()], user(result())), ANY),

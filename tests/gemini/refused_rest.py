@@ -401,14 +401,6 @@ HITS: dict[str, Hit] = {
         "generationConfig.thinkingConfig.thinkingLevel",
         "Thinking level MINIMAL is not supported",
     ),
-    "G59-of-a-newer-name": Hit(
-        "G59",
-        thinking(thinkingLevel="XHIGH"),
-        "gemini-5-argon",
-        "generationConfig.thinkingConfig.thinkingLevel",
-        "Thinking level XHIGH is not supported",
-        severity="warning",
-    ),
     "G87": Hit(
         "G87",
         config(temperature=0.5),

@@ -76,31 +76,6 @@ def family(model: str) -> Family:
     return Family(match["old_name"] or "", version, known)
 
 
-_RETIRED: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"claude-(instant-)?1(\.\d)?"), "2024-11-06"),
-    (re.compile(r"claude-2(\.[01])?|claude-3-sonnet-20240229"), "2025-07-21"),
-    (re.compile(r"claude-3-5-sonnet-(20240620|20241022|latest)"), "2025-10-28"),
-    (re.compile(r"claude-3-opus-(20240229|latest)"), "2026-01-05"),
-    (re.compile(r"claude-3-7-sonnet-(20250219|latest)"), "2026-02-19"),
-    (re.compile(r"claude-3-haiku-20240307"), "2026-04-20"),
-    (re.compile(r"claude-(sonnet|opus)-4-(0|20250514)"), "2026-06-15"),
-)
-
-
-@functools.lru_cache(maxsize=256)
-def retired(model: str) -> str:
-    """Return the day on which Anthropic retired a model, such as `2026-01-05`; `""` if it is not
-    known.
-
-    >>> retired("claude-3-opus-20240229"), retired("claude-opus-4-8")
-    ('2026-01-05', '')
-
-    Source: Anthropic's page of model deprecations and its release notes, read in November 2026.
-    """
-    name = model.lower()
-    return next((day for pattern, day in _RETIRED if pattern.fullmatch(name)), "")
-
-
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 """All values of `output_config.effort`, in ascending order."""
 

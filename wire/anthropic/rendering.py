@@ -55,6 +55,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     wire_call,
+    within_longest,
 )
 from wire.neutral.request import Output, Request, Tool, checked_request
 
@@ -144,7 +145,7 @@ def render_request(
         temperature, top_p = _sampling(request, model_family, row, notes)
     built = MessageRequest(
         model=model,
-        max_tokens=0 if request.max_tokens is None else request.max_tokens,
+        max_tokens=within_longest(request.max_tokens, row, model, notes) or 0,
         messages=wire_messages(
             conversation, answers, [tool.name for _, tool in functions], notes, breakpoints
         ),

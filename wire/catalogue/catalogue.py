@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -392,10 +393,7 @@ def load(path: str | os.PathLike[str]) -> Catalogue:
 
 def parse_file(data: bytes, name: str) -> Catalogue:
     """Decode the catalogue in the bytes of a file; `name` is for errors."""
-    try:
-        file = decoder(_File).decode(data)
-    except (ValueError, RecursionError) as cause:
-        raise ConfigurationError(f"{name}: {cause}") from None
+    file = _decoded(data, name)
     for position, row in enumerate(file.models):
         path = f"$.models[{position}]"
         for figure, key in row.sources.items():
@@ -412,6 +410,14 @@ def parse_file(data: bytes, name: str) -> Catalogue:
     return Catalogue(file.models, file.sources, file.date, name)
 
 
+def _decoded(data: bytes, name: str) -> _File:
+    try:
+        file: _File = decoder(_File).decode(data)
+    except (ValueError, RecursionError) as cause:
+        raise ConfigurationError(f"{name}: {cause}") from None
+    return file
+
+
 _in_use: dict[str, Catalogue] = {}
 """Catalogues by the path of their file; under `""` the shipped one, under `_REPLACED` that of
 `use`."""
@@ -422,7 +428,9 @@ _REPLACED = "\0"
 def shipped() -> Catalogue:
     """Return the catalogue that ships with the library."""
     if "" not in _in_use:
-        _in_use.setdefault("", load(_SHIPPED))
+        name = str(_SHIPPED)
+        file = _decoded(_SHIPPED.read_bytes(), name)  # a test validates the rest
+        _in_use.setdefault("", Catalogue(file.models, file.sources, file.date, name))
     return _in_use[""]
 
 
@@ -460,6 +468,26 @@ def has_model(provider: str, model: str) -> bool:
     return (bool(known.id) and known.vendor == provider) or shipped()._find(
         provider, model
     ) is not None
+
+
+_SHORTEST = 4096
+"""Output tokens that each chat model can write; up to here no catalogue is read."""
+
+
+@functools.lru_cache(maxsize=256)
+def _longest(provider: str, model: str) -> int | None:
+    row = shipped()._find(provider, model)
+    return None if row is None else row.longest_output
+
+
+def longest_output(provider: str, model: str, wanted: int = _SHORTEST + 1) -> int | None:
+    """Return the output tokens that a model can write; `None` if they are unknown, or if `wanted`
+    is fewer than any model can.
+
+    >>> longest_output("anthropic", "claude-opus-5-5", 10**7)
+    128000
+    """
+    return _longest(provider, model) if wanted > _SHORTEST else None
 
 
 @checked_arguments(ConfigurationError)

@@ -97,6 +97,8 @@ class _Traits(
     continues: tuple[int, int] | None = None
     """Output tokens of one request, streamed and not, after which the answer has to be continued
     with a token."""
+    released: Day | None = None
+    """The first day of the model."""
     ends: dict[Literal["", "vertex"], Day] = {}
     """The first day without the model, at its vendor under `""`, and at other hosts."""
     successor: str = ""
@@ -155,6 +157,10 @@ class ModelFacts(_Traits, frozen=True, kw_only=True):
         """Return the first day without the model at a host; empty if none is known."""
         return self.ends.get("vertex" if host == "vertex" else "", "")
 
+    def has_ended(self, host: str = "", day: str = "") -> bool:
+        """Return whether the model has ended at a host, by default on the day of the facts."""
+        return "" < self.end(host) <= (day or shipped().date)
+
     def chat_efforts(self) -> tuple[str, ...] | None:
         """Return the efforts that chat completions accept; `None` if they are unknown."""
         return self.efforts if self.efforts_on_chat is None else self.efforts_on_chat
@@ -209,7 +215,7 @@ UNKNOWN = ModelFacts()
 _PLACE = re.compile(r"^(?:.*/|(?:[a-z-]+\.)?(?:anthropic|openai|google|mistral|deepseek|qwen)\.)")
 _OF_HOST = re.compile(r"(?:-v\d+)?(?::\w+)+$|-v\d+$")
 _DATE = re.compile(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|@\w+|-latest)$")
-_PREVIEW = re.compile(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3}$")
+_PREVIEW = re.compile(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3,4}$")
 
 
 def _bare(model: str) -> str:

@@ -43,7 +43,7 @@ from wire.gemini.types import (
 )
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call
+from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call, within_longest
 from wire.neutral.request import Output, Request, checked_request, texts_of
 from wire.neutral.request import Tool as Function
 
@@ -128,7 +128,7 @@ def render_request(
             system_instruction=system,
             tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
-            generation_config=_generation_config(request, of, report),
+            generation_config=_generation_config(request, row, name, of, report),
         )
     except SchemaError as error:
         from wire.gemini.schemas import RAW_FIELDS
@@ -351,9 +351,11 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
 # --- generation config ----------------------------------------------------------------------------
 
 
-def _generation_config(request: Request, of: Family, report: list[Note]) -> GenerationConfig | None:
+def _generation_config(
+    request: Request, row: Provider, name: str, of: Family, report: list[Note]
+) -> GenerationConfig | None:
     config = GenerationConfig(
-        max_output_tokens=request.max_tokens,
+        max_output_tokens=within_longest(request.max_tokens, row, name, report),
         temperature=request.temperature,
         top_p=request.top_p,
         stop_sequences=list(request.stop) or None,

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from wire.catalogue.catalogue import longest_output
 from wire.core.bodies import merged_options, with_options
 from wire.core.call import Call, StreamCall, TextSource
 from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse
@@ -241,3 +242,18 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
         return with_answer(
             msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
         )
+
+
+def within_longest(
+    max_tokens: int | None, row: Provider, model: str, notes: list[Note]
+) -> int | None:
+    """Return the number of output tokens to ask for: at most what the model can write.
+
+    A change is added to `notes`.
+    """
+    longest = None if max_tokens is None else longest_output(row.family, model, max_tokens)
+    if max_tokens is None or longest is None or max_tokens <= longest:
+        return max_tokens
+    words = f"changed from {max_tokens} to {longest}, the most that {model} can write"
+    notes.append(Note("max_tokens", words))
+    return longest

@@ -688,7 +688,7 @@ def test_refused(name: str):
 @joined("name", TAKEN)
 def test_taken(name: str):
     provider, request = TAKEN[name]
-    assert check(request, provider) == []
+    assert [each for each in check(request, provider) if each.rule != "O15"] == []
 
 
 @joined("name", IGNORED)

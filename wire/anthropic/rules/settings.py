@@ -14,7 +14,6 @@ from wire.anthropic.families import (
     EFFORTS,
     always_thinks,
     efforts,
-    retired,
     takes_adaptive,
     takes_budget,
     takes_forced_calls,
@@ -395,14 +394,14 @@ def model_is_served(request: RuleInput) -> Violations:
 
     A warning: some customers keep a retired model, and other hosts serve it for longer.
     """
-    date = retired(request.model) if request.at_anthropic else ""
-    if date:
+    known = request.family.known
+    if request.at_anthropic and known.has_ended():
         yield Violation(
             "model",
             f"model: {request.model}",
             "A41",
             "warning",
-            f"use a model of today: this one was retired on {date}",
+            f"use a model of today: this one was retired on {known.end()}",
             status=404,
             code="not_found_error",
         )

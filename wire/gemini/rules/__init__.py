@@ -222,7 +222,7 @@ def check(
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
     >>> body = b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}'
-    >>> [violation] = check(body, "gemini-3.5-flash")
+    >>> [violation] = check(body, "gemini-3.8-flash")
     >>> violation.path, violation.rule, violation.severity, violation.remedy
     ('contents.parts.mood', 'G1', 'error', 'remove the key')
     >>> print(violation.message)

@@ -186,7 +186,7 @@ def model_is_served(request: RuleInput) -> Violations:
         yield request.violation(
             "G86",
             "model",
-            f"models/{name} was shut down on {days.shutdown}; Google recommends {days.replacement}",
+            f"models/{name} was shut down on {days.end()}; Google recommends {days.successor}",
             "warning",
             model=name,
             version=request.version,

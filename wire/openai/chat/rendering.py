@@ -22,7 +22,14 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, note_custom, wire_call
+from wire.neutral.rendering import (
+    SCHEMA_WORDS,
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    wire_call,
+    within_longest,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -143,6 +150,7 @@ def render_request(
         top_p=request.top_p,
         stop=stops,
         reasoning_effort=effort_for(request.effort, model, row, notes, on_chat=True),
+        **_most_tokens(request.max_tokens, model, row, notes),
         response_format=response_format,
         tools=[
             _custom_tool(tool) if tool.name in custom else _function(tool, path, model, row, notes)
@@ -155,9 +163,6 @@ def render_request(
         from wire.openai.chat.server_tools import with_server_tools  # few requests have one
 
         built = with_server_tools(built, request.tools, model, row)
-    if request.max_tokens is not None:
-        field = _max_tokens_field(model, row)
-        built = msgspec.structs.replace(built, **{field: request.max_tokens})
     if request.caching is not None and request.caching != "off":
         from wire.openai.chat.caching import cached
 
@@ -268,13 +273,18 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     return all(violation.rule != "O7" for violation in check(probe, model, row))
 
 
-def _max_tokens_field(model: str, row: Provider) -> str:
-    """Return the name of the field for the maximum number of output tokens.
+def _most_tokens(
+    max_tokens: int | None, model: str, row: Provider, notes: list[Note]
+) -> dict[str, Any]:
+    """Return the field for the maximum number of output tokens, if there is one.
 
     Most hosts know only the old name, `max_tokens`; OpenAI's reasoning models refuse it.
     """
+    if max_tokens is None:
+        return {}
     names = ("max_tokens", "max_completion_tokens")
-    return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
+    name = next((name for name in names if _takes(row, model, **{name: 1})), names[0])
+    return {name: within_longest(max_tokens, row, model, notes)}
 
 
 def _custom_tool(tool: Tool) -> WireTool:

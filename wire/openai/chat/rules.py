@@ -194,6 +194,14 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
                 refusal.code,
             )
             return
+    known = _known(request, dialect)
+    if known.has_ended():
+        words = (
+            f"The model `{model}` has been deprecated, learn more here: "
+            "https://platform.openai.com/docs/deprecations"
+        )
+        remedy = f"use a model of today: this one was shut down on {known.end()}"
+        yield Violation("model", words, "O15", "warning", remedy, 404, "model_not_found")
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:

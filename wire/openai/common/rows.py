@@ -151,20 +151,6 @@ _OPENAI = Dialect(
             remedy="use a model of today",
             code="model_not_found",
         ),
-        *(
-            ModelRefusal(models, _SHUT_DOWN, code="model_not_found", since=day)
-            for day, models in (
-                ("2024-12-06", "gpt-4(-1106)?-vision-preview"),
-                ("2025-06-06", "gpt-4-32k(-0613|-0314)?"),
-                ("2025-07-14", "gpt-4\\.5-preview"),
-                ("2025-07-28", "o1-preview"),
-                ("2025-10-27", "o1-mini"),
-                ("2026-02-17", "chatgpt-4o"),
-                ("2026-07-23", "gpt-5(\\.1)?-chat|gpt-4o(-mini)?-(audio|search)-preview"),
-                ("2026-08-10", "gpt-5\\.[23]-chat"),
-                ("2026-10-23", "gpt-3\\.5-turbo|gpt-4"),
-            )
-        ),
     ),
     media_from_users_only=True,
     # Since gpt-5, such an image is accepted and not read (openai/openai-openapi#523).

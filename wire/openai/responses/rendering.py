@@ -22,7 +22,14 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
-from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    note_names,
+    wire_call,
+    within_longest,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
@@ -156,7 +163,7 @@ def render_request(
             breakpoints,
         ),
         instructions=instructions or None,
-        max_output_tokens=request.max_tokens,
+        max_output_tokens=within_longest(request.max_tokens, row, model, notes),
         temperature=request.temperature,
         top_p=request.top_p,
         reasoning=_reasoning(request, model, row, notes),
