@@ -355,6 +355,8 @@ MISSES: dict[str, Miss] = {
     "G57-pro-vertex": Miss("G57", thinking(thinkingBudget=0), PRO31, "vertex"),
     "G59-xhigh": Miss("G59", thinking(thinkingLevel="XHIGH"), "gemini-4-hydrogen"),
     "G87": Miss("G87", config(temperature=0.5), FLASH35),
+    "G89": Miss("G89", config(maxOutputTokens=65536), FLASH35),
+    "G89-4": Miss("G89", config(maxOutputTokens=10**6), "gemini-4-argon"),
     "G88": Miss("G88", said(cachedContent="cachedContents/a"), FLASH35),
     "G58": Miss("G58", thinking(thinkingBudget=0, includeThoughts=True), FLASH25),
     "G59-3": Miss("G59", thinking(thinkingLevel="minimal"), FLASH36),

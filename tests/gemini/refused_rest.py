@@ -409,6 +409,14 @@ HITS: dict[str, Hit] = {
         "is ignored by this model",
         severity="warning",
     ),
+    "G89": Hit(
+        "G89",
+        config(maxOutputTokens=10**7),
+        FLASH37,
+        "generationConfig.maxOutputTokens",
+        "it has a maxOutputTokens value of 10000000 but the supported range is from 1 (inclusive) "
+        "to 65537 (exclusive)",
+    ),
     "G88": Hit(
         "G88",
         said(cachedContent="cachedContents/a"),

@@ -46,14 +46,6 @@ class Family(msgspec.Struct, frozen=True):
         """Return whether the model has an earlier version; false if its version is unknown."""
         return self.version is not None and self.version < (major, minor)
 
-    def is_of(self, name: str, major: int, minor: int = 0) -> bool:
-        """Return whether the model is exactly of this family and version."""
-        return (self.name, self.version) == (name, (major, minor))
-
-
-UNKNOWN = Family()
-"""The family of a model whose name contains none."""
-
 
 @functools.lru_cache(maxsize=256)
 def family(model: str) -> Family:

@@ -22,6 +22,7 @@ from wire.anthropic.families import (
 )
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
+from wire.catalogue.catalogue import longest_output
 from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
@@ -334,10 +335,10 @@ def thinking_type_supported(request: RuleInput) -> Violations:
         yield request.breach("budget", path, message, "A33", remedy)
     elif kind == "adaptive" and not takes_adaptive(of):
         message = '"thinking.type.adaptive" is not supported for this model.'
-        remedy = (
-            'use {"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "remove it"
+        remedy = 'use {"type": "enabled", "budget_tokens": ...}'
+        yield request.breach(
+            "adaptive", path, message, "A33", remedy if takes_budget(of) else "remove it"
         )
-        yield request.breach("adaptive", path, message, "A33", remedy)
     elif kind == "disabled" and always_thinks(of):
         message = '"thinking.type.disabled" is not supported for this model.'
         remedy = "use a low effort"
@@ -345,15 +346,14 @@ def thinking_type_supported(request: RuleInput) -> Violations:
             message += ' Use "thinking.type.between_tools".'
             remedy = 'use {"type": "between_tools"}'
         yield request.breach("off", path, message, "A33", remedy)
-    elif kind == "disabled" and (levels := of.known.efforts_when_off):
-        effort = request.config.get("effort")
-        if effort not in (None, *levels):
-            message = (
-                f"\"thinking.type.disabled\" is not supported with effort level '{effort}' "
-                "for this model."
-            )
-            remedy = "use high or a lower effort"
-            yield request.breach("efforts_when_off", path, message, "A33", remedy)
+    elif (
+        kind == "disabled"
+        and (levels := of.known.efforts_when_off)
+        and (effort := request.config.get("effort")) not in (None, *levels)
+    ):
+        message = f"\"thinking.type.disabled\" is not supported with effort level '{effort}'"
+        message, remedy = f"{message} for this model.", "use high or a lower effort"
+        yield request.breach("efforts_when_off", path, message, "A33", remedy)
 
 
 def effort_supported(request: RuleInput) -> Violations:
@@ -411,7 +411,7 @@ def model_is_served(request: RuleInput) -> Violations:
 
 
 def max_tokens_given(request: RuleInput) -> Violations:
-    """A36: a request has `max_tokens`; a token count needs none."""
+    """A36: a request has `max_tokens`, and the model can write as many; a count needs none."""
     max_tokens = request.plain.get("max_tokens")
     if request.endpoint == "count_tokens":
         return
@@ -427,6 +427,12 @@ def max_tokens_given(request: RuleInput) -> Violations:
         yield violation(
             "max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36"
         )
+    elif request.at_anthropic and max_tokens > (
+        longest := longest_output("anthropic", request.model, max_tokens) or max_tokens
+    ):
+        message = f"max_tokens: {max_tokens} > {longest}, which is the maximum allowed number of"
+        message += f" output tokens for {request.model}"
+        yield violation("max_tokens", message, "A36", f"ask for {longest} or less")
 
 
 def sampling_supported(request: RuleInput) -> Violations:

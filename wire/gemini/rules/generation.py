@@ -9,6 +9,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from wire.catalogue.catalogue import longest_output
 from wire.catalogue.facts import ModelFacts
 from wire.core.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, budget
@@ -102,6 +103,17 @@ def sampling_is_read(request: RuleInput) -> Violations:
     for name in ("temperature", "topP", "topK") if known.sampling == "ignored" else ():
         if request.config.get(name) is not None:
             yield request.violation("G87", f"generationConfig.{name}", severity="warning")
+
+
+def output_is_not_too_long(request: RuleInput) -> Violations:
+    """G89: the model can write as many tokens."""
+    tokens = request.config.get("maxOutputTokens")
+    if tokens is not None and request.host:
+        tokens = int(tokens)
+        longest = longest_output("gemini", request.model, tokens)
+        if longest is not None and tokens > longest:
+            path = "generationConfig.maxOutputTokens"
+            yield request.violation("G89", path, tokens=tokens, end=longest + 1)
 
 
 def one_candidate(request: RuleInput) -> Violations:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.catalogue import longest_output
 from wire.catalogue.facts import UNKNOWN, ModelFacts, facts, nearest
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
@@ -215,6 +216,16 @@ def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterat
                 else f"below minimum value. Expected a value >= {minimum:g}"
             )
             yield Violation(field, f"Invalid '{field}': {problem}, but got {number} instead.", "O8")
+    for field in ("max_tokens", "max_completion_tokens") if dialect.models_of else ():
+        tokens = getattr(request, field)
+        if isinstance(tokens, int) and tokens > (
+            longest := longest_output(dialect.models_of, request.model or "", tokens) or tokens
+        ):
+            words = (
+                f"{field} is too large: {tokens}. This model supports at most {longest} completion "
+                f"tokens, whereas you provided {tokens}."
+            )
+            yield Violation(field, words, "O8", remedy=f"ask for {longest} or less", field=field)
     if (
         dialect.most_stops
         and isinstance(request.stop, list)

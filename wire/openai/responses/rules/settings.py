@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wire.catalogue.catalogue import longest_output
 from wire.core.errors import Violation
 from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.schemas import open_object
@@ -110,6 +111,9 @@ def values_in_range(request: RuleInput) -> Violations:
         number = request.plain.get(field)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             continue
+        if field == "max_output_tokens" and request.dialect.models_of:
+            longest = longest_output(request.dialect.models_of, request.model, int(number))
+            maximum = longest or maximum
         kind = "decimal" if field in _DECIMALS else "integer"
         if number < minimum:
             message = f"{kind} below minimum value. Expected a value >= {minimum:g}"
