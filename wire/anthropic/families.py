@@ -98,11 +98,6 @@ def thinks_unasked(model_family: Family) -> bool:
     return model_family.known.thinking in ("always", "default")
 
 
-def takes_forced_calls(model_family: Family) -> bool:
-    """Return whether `tool_choice` may be `any` or `tool`."""
-    return model_family.known.forced_calls != "refused"
-
-
 def takes_sampling(model_family: Family) -> bool:
     """Return whether the model accepts `temperature`, `top_p` and `top_k`."""
     return model_family.known.sampling != "refused"

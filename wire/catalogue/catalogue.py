@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -468,26 +467,6 @@ def has_model(provider: str, model: str) -> bool:
     return (bool(known.id) and known.vendor == provider) or shipped()._find(
         provider, model
     ) is not None
-
-
-_SHORTEST = 4096
-"""Output tokens that each chat model can write; up to here no catalogue is read."""
-
-
-@functools.lru_cache(maxsize=256)
-def _longest(provider: str, model: str) -> int | None:
-    row = shipped()._find(provider, model)
-    return None if row is None else row.longest_output
-
-
-def longest_output(provider: str, model: str, wanted: int = _SHORTEST + 1) -> int | None:
-    """Return the output tokens that a model can write; `None` if they are unknown, or if `wanted`
-    is fewer than any model can.
-
-    >>> longest_output("anthropic", "claude-opus-5-5", 10**7)
-    128000
-    """
-    return _longest(provider, model) if wanted > _SHORTEST else None
 
 
 @checked_arguments(ConfigurationError)

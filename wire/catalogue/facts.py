@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 from pathlib import Path
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -145,6 +145,8 @@ class ModelFacts(_Traits, frozen=True, kw_only=True):
     id: str = ""
     """The name in the row; empty if there is only a line."""
     line: str = ""
+    gone: bool = False
+    """Whether its vendor has ended it, on the day of the facts."""
     sources: dict[str, Source] = {}
     """Figure to its source; inherited figures have none."""
 
@@ -157,9 +159,9 @@ class ModelFacts(_Traits, frozen=True, kw_only=True):
         """Return the first day without the model at a host; empty if none is known."""
         return self.ends.get("vertex" if host == "vertex" else "", "")
 
-    def has_ended(self, host: str = "", day: str = "") -> bool:
-        """Return whether the model has ended at a host, by default on the day of the facts."""
-        return "" < self.end(host) <= (day or shipped().date)
+    def has_ended(self, day: str) -> bool:
+        """Return whether the vendor has ended the model on a day."""
+        return "" < self.end() <= day
 
     def chat_efforts(self) -> tuple[str, ...] | None:
         """Return the efforts that chat completions accept; `None` if they are unknown."""
@@ -197,7 +199,7 @@ class Table:
             if line is None:
                 return UNKNOWN
             own = {name: getattr(line, name) for name in _UNKNOWN}
-            return ModelFacts(**own, vendor=line.vendor, line=line.name)
+            return self._known(own, line.vendor, "", line.name, {})
         line = self._lines.get(row.line)
         own, sources = {}, {}
         for name, unknown in _UNKNOWN.items():
@@ -207,7 +209,13 @@ class Table:
             elif key := row.sources.get(name, row.sources.get("*", "")):
                 sources[name] = self._sources[key]
             own[name] = value
-        return ModelFacts(**own, vendor=row.vendor, id=row.id, line=row.line, sources=sources)
+        return self._known(own, row.vendor, row.id, row.line, sources)
+
+    def _known(
+        self, own: dict[str, Any], vendor: str, id: str, line: str, sources: dict[str, Source]
+    ) -> ModelFacts:
+        gone = "" < own["ends"].get("", "") <= self.date
+        return ModelFacts(**own, vendor=vendor, id=id, line=line, gone=gone, sources=sources)
 
 
 UNKNOWN = ModelFacts()

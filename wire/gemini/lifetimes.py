@@ -24,4 +24,5 @@ def is_shut_down(model: str, day: str = "") -> bool:
     >>> is_shut_down("gemini-3-pro-preview"), is_shut_down("gemini-3-pro-preview", "2026-03-08")
     (True, False)
     """
-    return lifetime(model).has_ended(day=day)
+    known = lifetime(model)
+    return known.has_ended(day) if day else known.gone

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from wire.catalogue.catalogue import longest_output
+from wire.catalogue.lengths import longest_output
 from wire.core.bodies import merged_options, with_options
 from wire.core.call import Call, StreamCall, TextSource
 from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
-from wire.catalogue.facts import needs_responses
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider as Provider
@@ -93,7 +92,13 @@ def row_of_model(row: Provider, model: str) -> Provider:
     'openai@responses'
     """
     for pattern, name in row.model_rows:
-        if re.fullmatch(pattern, model, re.IGNORECASE) if pattern else needs_responses(model):
+        if not pattern:
+            from wire.catalogue.facts import needs_responses  # most rows have none
+
+            is_of = needs_responses(model)
+        else:
+            is_of = re.fullmatch(pattern, model, re.IGNORECASE) is not None
+        if is_of:
             return row.with_wire(PROVIDERS[name])
     return row
 

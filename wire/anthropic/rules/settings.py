@@ -12,17 +12,14 @@ from typing import Any
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
 from wire.anthropic.families import (
     EFFORTS,
-    always_thinks,
     efforts,
     takes_adaptive,
     takes_budget,
-    takes_forced_calls,
-    takes_sampling,
     thinks_unasked,
 )
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
-from wire.catalogue.catalogue import longest_output
+from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
@@ -129,7 +126,7 @@ def tool_choice_valid(request: RuleInput) -> Violations:
         if request.thinking.get("type") == "enabled":
             message = "Thinking may not be enabled when tool_choice forces tool use."
             yield violation("tool_choice", message, "A28", "use auto, or disable thinking")
-        elif not takes_forced_calls(request.family):
+        elif request.family.known.forced_calls == "refused":
             message = 'tool_choice: type "tool" and "any" are not supported for this model.'
             yield request.breach("forced_calls", "tool_choice", message, "A28", "use auto")
 
@@ -339,7 +336,7 @@ def thinking_type_supported(request: RuleInput) -> Violations:
         yield request.breach(
             "adaptive", path, message, "A33", remedy if takes_budget(of) else "remove it"
         )
-    elif kind == "disabled" and always_thinks(of):
+    elif kind == "disabled" and of.known.off in ("refused", "between_tools"):
         message = '"thinking.type.disabled" is not supported for this model.'
         remedy = "use a low effort"
         if of.known.off == "between_tools":
@@ -395,7 +392,7 @@ def model_is_served(request: RuleInput) -> Violations:
     A warning: some customers keep a retired model, and other hosts serve it for longer.
     """
     known = request.family.known
-    if request.at_anthropic and known.has_ended():
+    if known.gone and request.at_anthropic:
         yield Violation(
             "model",
             f"model: {request.model}",
@@ -427,12 +424,12 @@ def max_tokens_given(request: RuleInput) -> Violations:
         yield violation(
             "max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36"
         )
-    elif request.at_anthropic and max_tokens > (
-        longest := longest_output("anthropic", request.model, max_tokens) or max_tokens
-    ):
-        message = f"max_tokens: {max_tokens} > {longest}, which is the maximum allowed number of"
+    elif (most := longest_output("anthropic", request.model, max_tokens)) and request.at_anthropic:
+        if max_tokens <= most:
+            return
+        message = f"max_tokens: {max_tokens} > {most}, which is the maximum allowed number of"
         message += f" output tokens for {request.model}"
-        yield violation("max_tokens", message, "A36", f"ask for {longest} or less")
+        yield violation("max_tokens", message, "A36", f"ask for {most} or less")
 
 
 def sampling_supported(request: RuleInput) -> Violations:
@@ -444,7 +441,7 @@ def sampling_supported(request: RuleInput) -> Violations:
     given = [name for name in _SAMPLING if request.plain.get(name) is not None]
     if not given:
         return
-    if not takes_sampling(request.family):
+    if request.family.known.sampling == "refused":
         for name in given:
             message = f"`{name}` is not supported for this model."
             yield request.breach("sampling", name, message, "A37", "remove it")

@@ -162,7 +162,6 @@ _HOST_RULES = frozenset(
         generation.no_penalties,
         generation.log_probabilities,
         generation.temperature_is_in_range,
-        generation.output_is_not_too_long,
         tools.functions_are_few,
         tools.built_in_beside_functions,
         tools.flag_is_known,

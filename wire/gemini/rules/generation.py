@@ -9,8 +9,8 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from wire.catalogue.catalogue import longest_output
 from wire.catalogue.facts import ModelFacts
+from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, budget
 from wire.gemini.lifetimes import is_shut_down, lifetime
@@ -107,13 +107,11 @@ def sampling_is_read(request: RuleInput) -> Violations:
 
 def output_is_not_too_long(request: RuleInput) -> Violations:
     """G89: the model can write as many tokens."""
-    tokens = request.config.get("maxOutputTokens")
-    if tokens is not None and request.host:
-        tokens = int(tokens)
-        longest = longest_output("gemini", request.model, tokens)
-        if longest is not None and tokens > longest:
-            path = "generationConfig.maxOutputTokens"
-            yield request.violation("G89", path, tokens=tokens, end=longest + 1)
+    tokens = int(request.config.get("maxOutputTokens") or 0)
+    longest = longest_output("gemini", request.model, tokens)
+    if longest is not None and tokens > longest:
+        path = "generationConfig.maxOutputTokens"
+        yield request.violation("G89", path, tokens=tokens, end=longest + 1)
 
 
 def one_candidate(request: RuleInput) -> Violations:

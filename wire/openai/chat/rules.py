@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from wire.catalogue.catalogue import longest_output
-from wire.catalogue.facts import UNKNOWN, ModelFacts, facts, nearest
+from wire.catalogue.facts import ModelFacts, facts, nearest
+from wire.catalogue.lengths import longest_output
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
@@ -195,8 +195,8 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
                 refusal.code,
             )
             return
-    known = _known(request, dialect)
-    if known.has_ended():
+    known = facts(model)
+    if known.gone and known.vendor == dialect.models_of:
         words = (
             f"The model `{model}` has been deprecated, learn more here: "
             "https://platform.openai.com/docs/deprecations"
@@ -315,10 +315,17 @@ def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
     return matches_model(dialect.thinks, request.model or "")
 
 
-def _known(request: ChatCompletionRequest, dialect: Dialect) -> ModelFacts:
-    """Return the facts that the host enforces: none, if the model may be another vendor's."""
+def _fits_the_model(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O13, O21, O22: what is known of the model, at a host that has the rules of its vendor."""
     known = facts(request.model or "")
-    return known if known.vendor == dialect.models_of else UNKNOWN
+    if not known.vendor or known.vendor != dialect.models_of:
+        return
+    if request.reasoning_effort is not None:
+        yield from _effort_supported(request, known)
+    if request.tools:
+        yield from _no_tools_while_reasoning(request, known)
+    if known.stop_on_chat or known.sampling in ("refused", "off"):
+        yield from _sampling_supported(request, known)
 
 
 def _breach(
@@ -329,11 +336,10 @@ def _breach(
     return Violation(field, words, rule, severity, remedy, field=field)
 
 
-def _effort_supported(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _effort_supported(request: ChatCompletionRequest, known: ModelFacts) -> Iterator[Violation]:
     """O21: the effort is one of the model's."""
-    known, effort = _known(request, dialect), request.reasoning_effort
-    efforts = known.chat_efforts()
-    if effort is None or efforts is None or effort in efforts:
+    effort, efforts = str(request.reasoning_effort), known.chat_efforts()
+    if efforts is None or effort in efforts:
         return
     words = "Unrecognized request argument supplied: reasoning_effort"
     if efforts:
@@ -346,10 +352,9 @@ def _effort_supported(request: ChatCompletionRequest, dialect: Dialect) -> Itera
 
 
 def _no_tools_while_reasoning(
-    request: ChatCompletionRequest, dialect: Dialect
+    request: ChatCompletionRequest, known: ModelFacts
 ) -> Iterator[Violation]:
     """O13: a reasoning model gets no function tools."""
-    known = _known(request, dialect)
     takes = known.tools_on_chat
     is_refused = takes == "refused" or (takes == "off" and known.thinks(request.reasoning_effort))
     if is_refused and any(tool.function is not None for tool in request.tools or ()):
@@ -364,9 +369,8 @@ def _no_tools_while_reasoning(
         yield _breach(known, "tools_on_chat", "reasoning_effort", words, "O13", remedy)
 
 
-def _sampling_supported(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+def _sampling_supported(request: ChatCompletionRequest, known: ModelFacts) -> Iterator[Violation]:
     """O22: a reasoning model gets no field that decides how its tokens are drawn."""
-    known = _known(request, dialect)
     if known.stop_on_chat == "refused" and request.stop is not None:
         words = "Unsupported parameter: 'stop' is not supported with this model."
         yield _breach(known, "stop_on_chat", "stop", words, "O22", "remove it")
@@ -436,9 +440,7 @@ _RULES: tuple[Rule, ...] = (
     _roles_valid,
     _tools_have_parameters,
     _no_forced_call_while_thinking,
-    _effort_supported,
-    _no_tools_while_reasoning,
-    _sampling_supported,
+    _fits_the_model,
     _reasoning_present,
     _model_answers,
     content_rules.media_from_users_only,

@@ -170,6 +170,7 @@ class RuleInput:
         self.body, self.model, self._dialect = body, model, dialect
         self.plain: Plain = body.plain
         self.items: list[Entry] = body.items
+        self.facts: ModelFacts = facts(model)
         self.has_read_host: bool = False
         """Whether a rule has read what depends on the host."""
 
@@ -202,14 +203,10 @@ class RuleInput:
         return effort if isinstance(effort, str) else None
 
     @property
-    def facts(self) -> ModelFacts:
-        """What is known of the model."""
-        return facts(self.model)
-
-    @property
     def enforces_facts(self) -> bool:
         """Whether the host has OpenAI's rules for its models, and the name is that of a model."""
-        return self.at_openai and bool(self.dialect.models_of)
+        self.has_read_host = True
+        return self._dialect.vendor_rules and bool(self._dialect.models_of)
 
     def severity_of(self, figure: str) -> str:
         """Severity of a breach of a fact that may be inherited or inferred."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.catalogue.catalogue import longest_output
+from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.schemas import open_object

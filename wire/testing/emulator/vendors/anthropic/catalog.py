@@ -14,7 +14,8 @@ from wire.anthropic.families import (
     takes_budget,
     takes_schema,
 )
-from wire.catalogue.catalogue import has_model, longest_output
+from wire.catalogue.catalogue import has_model
+from wire.catalogue.lengths import longest_output
 from wire.testing.emulator.vendors.anthropic.lists import page
 
 # The names of Anthropic's SDK 2.12.0 (November 2026).
@@ -56,7 +57,7 @@ def description(model: str) -> dict[str, Any]:
     of = family(model)
     words = re.sub(r"-\d{8}$", "", model).split("-")
     title = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(word.capitalize() for word in words))
-    most = longest_output("anthropic", model) or 8192
+    most = longest_output("anthropic", model, 10**9) or 8192
     levels = efforts(of)
     types = {"enabled": takes_budget(of), "adaptive": takes_adaptive(of)}
     return {
