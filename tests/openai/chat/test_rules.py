@@ -465,12 +465,6 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "prompt_mode",
         "Reasoning prompt mode is not enabled for this model",
     ),
-    "mistral-effort": (
-        "mistral",
-        asked(model="mistral-small-latest", reasoning_effort="low"),
-        "reasoning_effort",
-        "is not supported for mistral-small-latest, supported values: [high, none]",
-    ),
     "mistral-search": (
         "mistral",
         asked(tools=[TOOL, Tool(type="web_search")]),
@@ -1474,3 +1468,18 @@ def test_the_words_are_those_of_the_server():
     )
     [old] = check(asked(model="gpt-4o", reasoning_effort="low"), "openai")
     assert old.message == "Unrecognized request argument supplied: reasoning_effort"
+
+
+def test_mistral_has_efforts_and_words_of_its_own():
+    [found] = check(asked(model="mistral-medium-3-5", reasoning_effort="low"), "mistral")
+    assert (found.path, found.rule, found.severity) == ("reasoning_effort", "O21", "error")
+    assert found.message == (
+        "this reasoning_effort is not supported for mistral-medium-3-5, "
+        "supported values: [high, none]"
+    )
+    assert check(asked(model="mistral-large-4", reasoning_effort="low"), "mistral") == []
+
+
+def test_a_model_of_responses_alone_is_refused():
+    [found] = check(asked(model="gpt-6-cyber"), "openai")
+    assert (found.path, found.rule, found.remedy) == ("model", "O15", "use openai@responses")

@@ -196,13 +196,15 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
             )
             return
     known = facts(model)
-    if known.gone and known.vendor == dialect.models_of:
-        words = (
-            f"The model `{model}` has been deprecated, learn more here: "
-            "https://platform.openai.com/docs/deprecations"
-        )
+    if known.vendor != dialect.models_of:
+        return
+    if known.gone and dialect.ended_words:
+        words = dialect.ended_words.replace("{model}", model)
         remedy = f"use a model of today: this one was shut down on {known.end()}"
         yield Violation("model", words, "O15", "warning", remedy, 404, "model_not_found")
+    elif known.is_sure("wires") and "chat" not in known.wires:
+        words = "This model is only supported in v1/responses and not in v1/chat/completions."
+        yield Violation("model", words, "O15", remedy="use openai@responses", status=404)
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
@@ -321,7 +323,7 @@ def _fits_the_model(request: ChatCompletionRequest, dialect: Dialect) -> Iterato
     if not known.vendor or known.vendor != dialect.models_of:
         return
     if request.reasoning_effort is not None:
-        yield from _effort_supported(request, known)
+        yield from _effort_supported(request, known, dialect)
     if request.tools:
         yield from _no_tools_while_reasoning(request, known)
     if known.stop_on_chat or known.sampling in ("refused", "off"):
@@ -336,18 +338,22 @@ def _breach(
     return Violation(field, words, rule, severity, remedy, field=field)
 
 
-def _effort_supported(request: ChatCompletionRequest, known: ModelFacts) -> Iterator[Violation]:
+def _effort_supported(
+    request: ChatCompletionRequest, known: ModelFacts, dialect: Dialect
+) -> Iterator[Violation]:
     """O21: the effort is one of the model's."""
     effort, efforts = str(request.reasoning_effort), known.chat_efforts()
     if efforts is None or effort in efforts:
         return
-    words = "Unrecognized request argument supplied: reasoning_effort"
-    if efforts:
-        words = (
-            f"Unsupported value: 'reasoning_effort' does not support '{effort}' with this model."
-        )
-        words += f" {supported(efforts)}"
-    remedy = f"use {nearest(effort, efforts)}" if efforts else "remove it"
+    if not efforts:
+        words, remedy = "Unrecognized request argument supplied: reasoning_effort", "remove it"
+    else:
+        words = dialect.effort_words or "reasoning_effort '{value}' is not supported by {model}."
+        if "{values}" not in words:
+            words = f"{words} {supported(efforts)}"
+        words = words.replace("{value}", effort).replace("{model}", request.model or "")
+        words = words.replace("{values}", ", ".join(sorted(efforts)))
+        remedy = f"use {nearest(effort, efforts)}"
     yield _breach(known, "efforts", "reasoning_effort", words, "O21", remedy)
 
 

@@ -148,6 +148,12 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     models_of: str = ""
     """The vendor whose facts about models the host enforces (`wire.catalogue.facts`); empty if the
     names of its models are those of deployments, or if it is not known."""
+    ended_words: str = ""
+    """The host's error message for a model of `models_of` that has ended; `{model}` is replaced.
+    Empty if it is not known."""
+    effort_words: str = ""
+    """The host's error message for an effort that the model does not have; `{model}`, `{value}` and
+    `{values}` are replaced. Empty if it is not known."""
 
     # --- roles
     developer_role: bool = False

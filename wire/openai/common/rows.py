@@ -165,6 +165,10 @@ _OPENAI = Dialect(
     ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
     most_stops=4,
     models_of="openai",
+    ended_words=_SHUT_DOWN,
+    effort_words=(
+        "Unsupported value: 'reasoning_effort' does not support '{value}' with this model."
+    ),
     developer_role=True,
     answers_anew=True,
     verbatim=True,
@@ -294,14 +298,11 @@ _MISTRAL = Dialect(
             "Reasoning prompt mode is not enabled for this model",
             remedy="use reasoning_effort",
         ),
-        Refusal(
-            "reasoning_effort=minimal|low|medium|xhigh|max",
-            "this reasoning_effort is not supported for {model}, supported values: [high, none]",
-            remedy="use high or none",
-        ),
         Refusal("tools[].type=custom|web_search", "Input should be 'function'"),
         Refusal("seed", "unknown to Mistral", remedy="use random_seed", ignored=True),
     ),
+    models_of="mistral",
+    effort_words="this reasoning_effort is not supported for {model}, supported values: [{values}]",
     last_assistant_needs_prefix=True,
     prefix_key="prefix",
     reasoning_slots=("content",),
@@ -358,6 +359,7 @@ _GROQ = Dialect(
 )
 
 _XAI = Dialect(
+    models_of="xai",
     refuses=tuple(
         Refusal(
             name,

@@ -62,6 +62,9 @@ def _check_openai(model: str) -> None:
         )
     if not catalog.is_known(model):
         raise _unknown_model(model, "openai")
+    if (wires := facts(model).wires) and "chat" not in wires:
+        words = "This model is only supported in v1/responses and not in v1/chat/completions."
+        raise refusal(404, words, param="model")
 
 
 def _unknown_model(model: str, family: str) -> Refusal:
