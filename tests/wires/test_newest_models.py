@@ -54,11 +54,19 @@ REFUSED: list[tuple[tuple[str, str, dict[str, Any]], str, str]] = [
     (chat("gpt-6-astra", top_p=0.5), "top_p", UNSUPPORTED.format("top_p")),
     (chat("gpt-6.1-sol", stop=["x"]), "stop", UNSUPPORTED.format("stop")),
     (chat("gpt-6-cyber"), "model", "only supported in v1/responses"),
-    (response("gpt-6.1-sol", reasoning={"effort": "none"}), "reasoning.effort", "'xhigh', and 'max'"),
+    (
+        response("gpt-6.1-sol", reasoning={"effort": "none"}),
+        "reasoning.effort",
+        "'xhigh', and 'max'",
+    ),
     (response("gpt-6-sol", reasoning={"effort": "minimal"}), "reasoning.effort", "'none', 'low'"),
     (response("gpt-6-astra", temperature=0.5), "temperature", UNSUPPORTED.format("temperature")),
     (response("gpt-6-sol", max_output_tokens=10**7), "max_output_tokens", "<= 128000"),
-    (message("claude-opus-5-5", tool_choice={"type": "any"}), "tool_choice", 'type "tool" and "any"'),
+    (
+        message("claude-opus-5-5", tool_choice={"type": "any"}),
+        "tool_choice",
+        'type "tool" and "any"',
+    ),
     (
         message("claude-fable-5-1", tool_choice={"type": "tool", "name": "get_tide"}),
         "tool_choice",
@@ -98,9 +106,17 @@ REFUSED: list[tuple[tuple[str, str, dict[str, Any]], str, str]] = [
         "generationConfig.thinkingConfig.thinkingBudget",
         "thinking_budget",
     ),
-    (generated("gemini-4-argon", cachedContent="cachedContents/a"), "cachedContent", "gemini-4-argon"),
-    (generated("gemini-4-argon", maxOutputTokens=10**7), "generationConfig.maxOutputTokens", "1048577"),
-]  # fmt: skip
+    (
+        generated("gemini-4-argon", cachedContent="cachedContents/a"),
+        "cachedContent",
+        "gemini-4-argon",
+    ),
+    (
+        generated("gemini-4-argon", maxOutputTokens=10**7),
+        "generationConfig.maxOutputTokens",
+        "1048577",
+    ),
+]
 
 CHECKS: dict[str, Any] = {
     "chat": lambda model, body: openai.check(body, model, "openai"),
