@@ -28,11 +28,12 @@ from typing import (
 
 import msgspec
 
+from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
-from wire.core.errors import APIError, BlockedError, RuleError, Violation, WireError
+from wire.core.errors import BlockedError, RuleError, Violation
 from wire.core.lenient import plain
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.printable import short
@@ -664,40 +665,6 @@ def _citations(given: Any) -> tuple[Citation, ...]:
             problem = f"expected a Citation, not {type(each).__name__}"
             raise RuleError(violations=[Violation(f"message.citations[{index}]", problem)])
     return citations
-
-
-StopReason: TypeAlias = Literal["end", "tool_calls", "pause", "length", "filter", "error", "other"]
-
-
-class Stop(MetadataStruct, frozen=True):
-    """Why the model stopped.
-
-    >>> Stop("length", raw="MAX_TOKENS").reason
-    'length'
-    """
-
-    reason: StopReason
-    """The reason in words that all vendors share. After `pause`, the host goes on with its turn if
-    the message is sent back as the last one."""
-    raw: str | None = None
-    """The vendor's stop reason; `None` if the vendor sent none."""
-    message: str = ""
-    """Text of an error, or of a refusal, which is a text of the message as well."""
-    sequence: str | None = None
-    """The text of `stop` that ended the reply; `None` if none did, or the vendor does not say which
-    one."""
-
-
-def partial_stop(stop: Stop, error: WireError | None) -> Stop:
-    """Return the `stop` of an incomplete reply; `error` is the one that ended its stream, if any.
-
-    `end`, `tool_calls` and `pause` become `other`, because with them the reply would look complete.
-    """
-    if isinstance(error, APIError):
-        return Stop("error", stop.raw, error.message)
-    if stop.reason in ("end", "tool_calls", "pause"):
-        return msgspec.structs.replace(stop, reason="other")
-    return stop
 
 
 if TYPE_CHECKING:
