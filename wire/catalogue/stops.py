@@ -280,7 +280,8 @@ def stopped(
     token: str | None = None,
 ) -> tuple[Stop, tuple[Note, ...]]:
     """Build the stop of a reply from the row of the vendor's word `raw`; note an unknown word."""
-    then = None if NEXT[row.reason] == row.next else row.next
+    act: Next = "nothing" if row.next == "continue_token" and not token else row.next
+    then = None if NEXT[row.reason] == act else act
     notes: tuple[Note, ...] = ()
     if row.word and row.evidence == "unknown":
         words = f"{short(row.word)} is unknown here; the reply may be incomplete"
@@ -294,7 +295,7 @@ def partial_stop(stop: Stop, error: WireError | None) -> Stop:
     `end`, `tool_calls` and `pause` become `other`, because with them the reply would look complete.
     """
     if isinstance(error, APIError):
-        return Stop("error", stop.raw, error.message)
+        return Stop("error", stop.raw, error.message, token=stop.token)
     if stop.reason in ("end", "tool_calls", "pause"):
         return msgspec.structs.replace(stop, reason="other", then=None)
     return stop

@@ -60,7 +60,9 @@ def stop_of(
     row = meaning_of(finish, calls=calls)
     if fragments and row.reason == "end":
         row = msgspec.structs.replace(row, reason="other")
-    if candidate is None or finish is None:
+    if candidate is None:
         return stopped(row, None)
-    message = candidate.finish_message or ""
-    return stopped(row, str(finish), message, token=candidate.continuation_token)
+    raw, message = None if finish is None else str(finish), candidate.finish_message or ""
+    # Chunks have tokens before the last one, which may say that nothing is left.
+    token = candidate.continuation_token if row.reason in ("pause", "length", "other") else None
+    return stopped(row, raw, message, token=token)

@@ -77,6 +77,7 @@ def parse_reply(
     provider: str = "gemini",
     model: str = "",
     error: WireError | None = None,
+    ids: ReplyIds | None = None,
 ) -> Reply:
     """Convert the first candidate of a response to a reply.
 
@@ -93,8 +94,9 @@ def parse_reply(
     ('Hi', Stop(reason='end', raw='STOP'))
 
     `provider` and `model` received the request. The received parts are sent back unchanged to them
-    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
-    reason; `error` is the error that ended its stream, if any.
+    only. `ids` makes the ids of calls, if the responses to several requests are one reply. The
+    reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop reason;
+    `error` is the error that ended its stream, if any.
     """
     if NOT_STRICT in vars(response):  # a chunk whose bytes cannot be sent back as they are
         response = with_notes(fold([response]), notes(response))
@@ -105,7 +107,7 @@ def parse_reply(
     model = model.removeprefix("models/")
     added: list[Note] = []
     parts: list[NeutralPart] = []
-    ids = ReplyIds(body)
+    ids = ReplyIds(body) if ids is None else ids
     for index, wire in enumerate(wire_parts):
         call = wire.function_call
         if _is_call(wire) and index not in served:

@@ -19,11 +19,12 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
+from wire.gemini.continuation import follow, parse_hops, resumed
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error
 from wire.gemini.families import Family, family
-from wire.gemini.parse import WIRE, EventReader, parse_reply
+from wire.gemini.parse import WIRE, EventReader
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.reader import parse_response
@@ -62,7 +63,8 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     """
     row = provider_row(provider)
     raw = _wire_call(whole_call, "generateContent", request, model, row)
-    return _reader(raw, model, row).whole_call(raw)
+    made = _reader(raw, model, row).whole_call(raw)
+    return msgspec.structs.replace(made, follow=follow)
 
 
 @checked_arguments()
@@ -87,7 +89,8 @@ def stream_call(
     """
     row = provider_row(provider)
     raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
-    return _reader(raw, model, row).event_call(raw)
+    made = _reader(raw, model, row).event_call(raw)
+    return msgspec.structs.replace(made, resume=resumed)
 
 
 @checked_arguments()
@@ -224,7 +227,7 @@ def _reader(
     """
     context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
-        functools.partial(parse_reply, **context),
+        functools.partial(parse_hops, **context),
         functools.partial(EventReader, **context),
         raw.notes,
     )

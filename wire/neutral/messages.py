@@ -705,6 +705,10 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
     reasks: tuple[Reply, ...] = ()
     """The replies before this one that did not fit `output=`, oldest first. The model was asked
     again after each. `usage` is the sum of all of them and of this one."""
+    hops: tuple[Reply, ...] = ()
+    """The replies to the requests that one long answer took, in order, each with its own `usage`
+    and `answer`; empty if it took one. `usage` is their sum, in which each request counts the
+    prompt and all that was written before it."""
 
     @property
     def answer(self) -> Any:
@@ -789,8 +793,10 @@ def with_reasks(
 
 
 def _cost(reply: Reply) -> Cost:
-    from wire.catalogue.cost import Cost, cost_of_answer
+    from wire.catalogue.cost import Cost, cost_of_answer, total_of
 
+    if reply.hops:  # a price may depend on the length of one prompt
+        return total_of(map(_cost, reply.hops))
     origin = reply.message.origin
     if origin is None:
         return Cost(reason="the message did not come from a model")
