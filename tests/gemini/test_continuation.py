@@ -191,6 +191,27 @@ def test_those_around_see_each_request_of_a_whole_answer(door: Door) -> None:
     assert ended == ["pause", "pause", "end"]
 
 
+@joined(
+    ("model", "most", "streams"),
+    [
+        ("gemini-4-argon", 90_000, True),
+        ("gemini-4-argon", 32_768, False),
+        ("gemini-4-argon", None, False),
+        ("gemini-3.8-flash", 65_000, False),
+    ],
+)
+def test_a_high_limit_is_asked_for_as_a_stream(
+    door: Door, model: str, most: int | None, streams: bool
+) -> None:
+    with Chat(f"gemini:{model}", api_key="fake-key") as chat:
+        target = chat.call("Count.", max_tokens=most).target
+    assert target.endswith(":streamGenerateContent?alt=sse" if streams else ":generateContent")
+    emulator = Emulator([THREE], lenient=True)
+    reply = door.ask(emulator, "Count.", model=f"gemini:{model}", max_tokens=most)
+    assert (reply.text, len(reply.hops), reply.stop) == (WORDS, 3, Stop("end", "STOP"))
+    assert (reply.notes[0].path == "max_tokens") == streams
+
+
 # --- where it ends --------------------------------------------------------------------------------
 
 ENDS = {
@@ -381,6 +402,26 @@ def test_the_reply_so_far_is_of_all_requests() -> None:
         text += piece
         assert partial.text.startswith(text)
         assert (partial.stop.complete, PARTIAL in partial.notes) == (False, True)
+
+
+# --- switched off ---------------------------------------------------------------------------------
+
+
+@joined("of_chat", [False, True])
+def test_a_long_answer_is_not_followed_if_that_is_switched_off(door: Door, of_chat: bool) -> None:
+    off = {"continue_long": False}
+    options: dict[str, Any] = {"chat": off} if of_chat else off
+    for stream in (False, True):
+        emulator = Emulator([THREE])
+        asked = (door.stream if stream else door.ask)(emulator, "Count.", **options)
+        reply = asked[1] if isinstance(asked, tuple) else asked
+        assert WORDS.startswith(reply.text)
+        assert (reply.stop.reason, reply.stop.next, reply.hops) == ("pause", "continue_token", ())
+        assert len(emulator.requests) == 1
+        # The token goes back by hand.
+        token = {"gemini": {"continuationToken": reply.stop.token}}
+        rest = door.ask(emulator, "Count.", options=token)
+        assert reply.text + rest.text == WORDS
 
 
 # --- the raw door ---------------------------------------------------------------------------------

@@ -259,8 +259,9 @@ class _Request(_Message, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "headers", headers)
         if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
-        if not isinstance(self.url, str):
-            raise ConfigurationError(f"url: expected a str, not {type(self.url).__name__}")
+        for name in ("wire", "url"):
+            if not isinstance(given := getattr(self, name), str):
+                raise ConfigurationError(f"{name}: expected a str, not {type(given).__name__}")
         if self.url and (self.path or self.query):
             raise ConfigurationError("url: expected either url, or path and query")
         for name in ("path", "path_prefix"):

@@ -15,6 +15,7 @@ import msgspec
 from wire.core.call import Call, StreamCall
 from wire.core.errors import BlockedError, WireError
 from wire.core.flow import Flow
+from wire.core.memory import Note
 from wire.gemini.fold import earlier_hops
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import ChunkReader
@@ -22,10 +23,28 @@ from wire.gemini.types import GenerateContentResponse
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import Event, Reply
 
+T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 MOST_HOPS = 64
 """Requests for one answer; no answer that fits the window needs half as many."""
+
+
+MOST_UNSTREAMED = 32_768
+"""Tokens that a request makes at most if it is not streamed, on models that continue answers; pages
+of Google disagree on whether one with a higher limit is refused."""
+
+
+def as_stream(call: Call[T]) -> Call[T]:
+    """Return the call that gets the same answer as a stream, which is read as a whole."""
+    path = call.path.replace(":generateContent", ":streamGenerateContent")
+    words = f"sent as a stream: without one, a request makes at most {MOST_UNSTREAMED:,} tokens"
+    notes = (*call.notes, Note("max_tokens", words))
+    changed: Any = call
+    streamed: Call[T] = msgspec.structs.replace(
+        changed, path=path, query={"alt": "sse"}, notes=notes
+    )
+    return streamed
 
 
 def _with_token(call: AnyCall, token: str) -> AnyCall:

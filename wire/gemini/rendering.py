@@ -19,7 +19,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
-from wire.gemini.continuation import follow, parse_hops, resumed
+from wire.gemini.continuation import MOST_UNSTREAMED, as_stream, follow, parse_hops, resumed
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error
@@ -63,8 +63,10 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     """
     row = provider_row(provider)
     raw = _wire_call(whole_call, "generateContent", request, model, row)
+    if (request.max_tokens or 0) > MOST_UNSTREAMED and family(_name(model)).since(4):
+        raw = as_stream(raw)
     made = _reader(raw, model, row).whole_call(raw)
-    return msgspec.structs.replace(made, follow=follow)
+    return msgspec.structs.replace(made, follow=follow if request.continue_long else None)
 
 
 @checked_arguments()
@@ -90,7 +92,7 @@ def stream_call(
     row = provider_row(provider)
     raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
     made = _reader(raw, model, row).event_call(raw)
-    return msgspec.structs.replace(made, resume=resumed)
+    return msgspec.structs.replace(made, resume=resumed if request.continue_long else None)
 
 
 @checked_arguments()
