@@ -424,6 +424,16 @@ def test_a_long_answer_is_not_followed_if_that_is_switched_off(door: Door, of_ch
         assert reply.text + rest.text == WORDS
 
 
+def test_a_part_of_an_output_is_not_asked_for_again(door: Door) -> None:
+    say = {"say": {"text": '{"name": "the port of Brest", "depth": 12}', "hops": 2}}
+    for stream in (False, True):
+        emulator = Emulator([say])
+        with pytest.raises(OutputError, match="it stopped with 'CONTINUATION'"):
+            ask = door.stream if stream else door.ask
+            ask(emulator, "Which?", output=Port, continue_long=False)
+        assert len(emulator.requests) == 1
+
+
 # --- the raw door ---------------------------------------------------------------------------------
 
 

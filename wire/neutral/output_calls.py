@@ -34,7 +34,7 @@ from wire.neutral.request import Request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
 
-_HOPELESS = ("length", "filter", "error")
+_HOPELESS = ("pause", "length", "filter", "error")
 """Stop reasons after which the same request would end in the same way."""
 
 

@@ -318,7 +318,7 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     )
     continuation_token: Annotated[str | None, Facts(source=DOCS, base64=True)] = None
     """`Candidate.continuation_token` of an answer that goes on. Everything else of the request is
-    as before. On Vertex only `v1beta1` takes it."""
+    as before."""
 
 
 class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):
