@@ -71,7 +71,7 @@ def test_rows_are_sound():
         assert datetime.date.fromisoformat(row.date)
         assert row.evidence != "unknown"
         # `Stop` derives both from what a row says.
-        stop, notes = stopped(row, row.word)
+        stop, notes = stopped(row, row.word, token="dG9r")
         assert (stop.complete, stop.next, notes) == (row.whole, row.next, ()), row
     assert set(NEXT) == set(typing.get_args(stops.StopReason))
 
@@ -112,7 +112,8 @@ def cut(reason: str) -> typing.Any:
 
 READ: list[tuple[typing.Any, str, bool, str]] = [
     (lambda: gemini("STOP"), "end", True, "nothing"),
-    (lambda: gemini("CONTINUATION"), "pause", False, "continue_token"),
+    (lambda: gemini("CONTINUATION", continuationToken="dG9r"), "pause", False, "continue_token"),
+    (lambda: gemini("CONTINUATION"), "pause", False, "nothing"),
     (lambda: gemini("MAX_TOKENS"), "length", False, "raise_limit"),
     (lambda: gemini("MISSING_THOUGHT_SIGNATURE"), "error", False, "nothing"),
     (lambda: completion("model_length"), "length", False, "compact_then_send"),

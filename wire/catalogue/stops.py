@@ -202,8 +202,9 @@ def reason_of(word: str) -> StopReason:
     >>> reason_of("stop"), reason_of("end"), reason_of("BORED")
     ('end', 'end', 'other')
     """
-    of_rows = (row.reason for row in ROWS if row.word == word)
-    return next((each for each in NEXT if each == word), next(of_rows, "other"))
+    meant: dict[str, StopReason] = {row.word: row.reason for row in reversed(ROWS)}
+    meant.update((reason, reason) for reason in NEXT)
+    return meant.get(word, "other")
 
 
 def words_of(wire: str) -> frozenset[str]:
