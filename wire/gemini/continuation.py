@@ -16,7 +16,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import BlockedError, WireError
 from wire.core.flow import Flow
 from wire.core.memory import Note
-from wire.gemini.fold import earlier_hops
+from wire.gemini.fold import EARLIER
 from wire.gemini.parse import parse_reply
 from wire.gemini.reader import ChunkReader
 from wire.gemini.types import GenerateContentResponse
@@ -101,7 +101,7 @@ def resumed(call: StreamCall[Event, Reply], reader: ChunkReader) -> StreamCall[E
 
 def parse_hops(response: GenerateContentResponse, body: bytes, **context: Any) -> Reply:
     """Return the reply of a folded stream, which may have taken several requests."""
-    hops = earlier_hops(response)
+    hops = vars(response).get(EARLIER)
     if not hops:
         return parse_reply(response, body=body, **context)
     from wire.neutral.hops import joined

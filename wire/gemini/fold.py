@@ -51,7 +51,8 @@ def fold(chunks: Sequence[GenerateContentResponse | msgspec.Raw]) -> GenerateCon
 
 BORDER = b'{"border":{}}'
 """Stands between the chunks of two requests for one answer. No server sends it."""
-_HOPS = "_hops"
+EARLIER = "_earlier"
+"""Metadata key of a folded response: those to the requests before the last one."""
 
 
 def _with_hops(sources: Sequence[bytes]) -> GenerateContentResponse:
@@ -64,14 +65,8 @@ def _with_hops(sources: Sequence[bytes]) -> GenerateContentResponse:
             hops[-1].append(msgspec.Raw(source))
     # A request whose call failed has no chunks; one that has just begun has none yet.
     *earlier, last = [fold(chunks) for chunks in hops if chunks]
-    vars(last)[_HOPS] = earlier
+    vars(last)[EARLIER] = earlier
     return last
-
-
-def earlier_hops(response: GenerateContentResponse) -> Sequence[GenerateContentResponse]:
-    """Return the responses to the requests before the one of a folded response."""
-    found: Sequence[GenerateContentResponse] = vars(response).get(_HOPS, ())
-    return found
 
 
 def keep_bytes(response: GenerateContentResponse, body: bytes) -> GenerateContentResponse:

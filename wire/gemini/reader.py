@@ -21,7 +21,7 @@ from wire.core.memory import WireStruct
 from wire.core.reading import FramedReader, has_fields, parse_whole, shown
 from wire.gemini.error_body import ERRORS
 from wire.gemini.fold import BORDER, fold, keep_bytes
-from wire.gemini.types import Candidate, GenerateContentResponse, Part
+from wire.gemini.types import GenerateContentResponse, Part
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -99,7 +99,7 @@ def parse_plain(kind: type[S], body: bytes) -> S:
 # --- streams --------------------------------------------------------------------------------------
 
 
-_NO_OUTPUT = Part(text="")
+_NO_OUTPUT = [Part(text="")]
 
 
 class ChunkReader(FramedReader[GenerateContentResponse]):
@@ -169,24 +169,21 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
             made = usage.candidates_token_count or usage.thoughts_token_count
             self._produced = self._produced or bool(made)
         for candidate in chunk.candidates or ():
-            self._follow_token(candidate)
             index, ends = candidate.index or 0, candidate.finish_reason is not None
             finished = finished or ends
             self._open[index] = not ends and self._open.get(index, True)
+            parts = candidate.content.parts if candidate.content is not None else None
+            has_output = bool(parts) and parts != _NO_OUTPUT
+            self._several = self._several or index > 0
+            self._produced = self._produced or has_output
+            self._goes_on = candidate.finish_reason == "CONTINUATION"
+            if candidate.continuation_token:
+                self._token, self._covered = candidate.continuation_token, True
+            elif has_output:
+                self._covered = False
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
             finished = self._blocked = True
         self.finished = finished
-
-    def _follow_token(self, candidate: Candidate) -> None:
-        parts = candidate.content.parts if candidate.content is not None else None
-        has_output = any(part != _NO_OUTPUT for part in parts or ())
-        self._several = self._several or bool(candidate.index)
-        self._produced = self._produced or has_output
-        self._goes_on = candidate.finish_reason == "CONTINUATION"
-        if candidate.continuation_token:
-            self._token, self._covered = candidate.continuation_token, True
-        elif has_output:
-            self._covered = False
 
     @property
     def resume_token(self) -> str:
