@@ -98,12 +98,12 @@ ENTRIES = {
     ),
     "AsyncChat('gemini:...')": (
         "import wire; wire.AsyncChat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        46,
+        47,
         (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Chat('gemini:...')": (
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        46,
+        47,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Agent('gemini:...')": (

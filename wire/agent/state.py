@@ -12,11 +12,11 @@ import msgspec
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
+from wire.agent.run_state import RunState
 from wire.agent.spans import Spans, TracedRun, checked_spans
 from wire.agent.steps import (
     MAX_CALLS_PER_TURN,
     Ask,
-    RunState,
     Steps,
     Verdict,
     begun,

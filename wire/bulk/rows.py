@@ -311,11 +311,17 @@ def request_json(request: Request) -> dict[str, Any]:
 
 
 def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Write settings of a request as keys of a neutral row."""
+    """Write settings of a request as keys of a neutral row.
+
+    Raises `RuleError` for a value that has no JSON form.
+    """
     plain = dict(settings)
     if plain.get("tools"):
         plain["tools"] = [_declared(each) for each in plain["tools"]]
-    value: dict[str, Any] = msgspec.json.decode(encode(plain))
+    try:
+        value: dict[str, Any] = msgspec.json.decode(encode(plain))
+    except TypeError as cause:
+        raise _refused("settings", f"a value has no JSON form: {cause}") from None
     return value
 
 

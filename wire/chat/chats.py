@@ -198,6 +198,7 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -223,6 +224,9 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -281,6 +285,7 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -313,6 +318,9 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -377,6 +385,7 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -409,6 +418,9 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -514,6 +526,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -536,6 +549,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -594,6 +610,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -626,6 +643,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -690,6 +710,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -722,6 +743,9 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.

@@ -294,6 +294,9 @@ class FallbackChat(FallbackState[Chat]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
@@ -322,6 +325,7 @@ class FallbackChat(FallbackState[Chat]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -467,6 +471,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
@@ -495,6 +502,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,

@@ -59,6 +59,9 @@ class Settings(TypedDict, total=False):
     max_tokens: int | None
     """Tokens. The longest reply, with its thoughts on most models. By default, that of the
     model."""
+    continue_long: bool | None
+    """False returns the first part of a long answer of Gemini 4, with the token that continues it.
+    By default, the answer is followed to its end over several requests, up to `max_tokens`."""
     temperature: float | None
     """Randomness, from 0 up. By default, that of the model."""
     top_p: float | None
@@ -152,6 +155,7 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -175,6 +179,9 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -234,6 +241,7 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -263,6 +271,9 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -300,6 +311,7 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
@@ -329,6 +341,9 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
@@ -458,7 +473,8 @@ def _listed(messages: Any) -> tuple[Message, ...]:
 SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
 
 
-_NO_TEXTS = ("max_tokens", "temperature", "top_p", "search_grounding", "raw_schemas")
+_BOOLS = ("continue_long", "search_grounding", "raw_schemas")
+_NO_TEXTS = ("max_tokens", "temperature", "top_p", *_BOOLS)
 
 
 def seal_settings(settings: Any) -> None:

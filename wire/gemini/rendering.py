@@ -19,11 +19,12 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
+from wire.gemini.continuation import MOST_UNSTREAMED, as_stream, follow, parse_hops, resumed
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error
 from wire.gemini.families import Family, family
-from wire.gemini.parse import WIRE, EventReader, parse_reply
+from wire.gemini.parse import WIRE, EventReader
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.reader import parse_response
@@ -62,7 +63,10 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     """
     row = provider_row(provider)
     raw = _wire_call(whole_call, "generateContent", request, model, row)
-    return _reader(raw, model, row).whole_call(raw)
+    if (request.max_tokens or 0) > MOST_UNSTREAMED and family(_name(model)).since(4):
+        raw = as_stream(raw)
+    made = _reader(raw, model, row).whole_call(raw)
+    return msgspec.structs.replace(made, follow=follow if request.continue_long else None)
 
 
 @checked_arguments()
@@ -87,7 +91,8 @@ def stream_call(
     """
     row = provider_row(provider)
     raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
-    return _reader(raw, model, row).event_call(raw)
+    made = _reader(raw, model, row).event_call(raw)
+    return msgspec.structs.replace(made, resume=resumed if request.continue_long else None)
 
 
 @checked_arguments()
@@ -224,7 +229,7 @@ def _reader(
     """
     context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
-        functools.partial(parse_reply, **context),
+        functools.partial(parse_hops, **context),
         functools.partial(EventReader, **context),
         raw.notes,
     )

@@ -399,12 +399,12 @@ class Attempt:
             self._policy.attempts - 1,
         )
 
-    def resumed(self, call: StreamCall[Any, Any]) -> Attempt:
+    def resumed(self, call: StreamCall[Any, Any], *, broke_off: bool) -> Attempt:
         """Create the state of the call that continues the stream of this attempt.
 
-        Both calls share one total time.
+        After a break, both calls share one total time; a further request has its own.
         """
-        clocks = msgspec.structs.replace(self.clocks, total=self.left)
+        clocks = msgspec.structs.replace(self.clocks, total=self.left) if broke_off else self.clocks
         call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
         resumed = Attempt(self.target, call, self._http, self.account, around=self.around)
         resumed.log = self.log

@@ -334,6 +334,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     """`"auto"`, `"none"`, `"required"`, or a tuple of tool names of which one must be called."""
     max_tokens: int | None = None
     """Tokens of the longest reply."""
+    continue_long: bool = True
+    """Follows a long answer of Gemini 4 to its end, over several requests."""
     temperature: float | None = None
     """Randomness, from 0 up."""
     top_p: float | None = None
@@ -536,6 +538,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "options": (Mapping,),
     "search_grounding": (bool,),
     "raw_schemas": (bool,),
+    "continue_long": (bool,),
 }
 
 

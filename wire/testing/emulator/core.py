@@ -355,7 +355,9 @@ class Emulator:
         generation = vendor.read(request, route) if route.generates else None
         model = route.name if generation is None else generation.model
         question = "" if generation is None else generation.wish.question
-        step = choose(self._steps, request, route, model, question) or Step()
+        continues = generation is not None and generation.wish.continues
+        steps = [each for each in self._steps if each.is_fault] if continues else self._steps
+        step = choose(steps, request, route, model, question) or Step()
 
         def respond() -> Answer:
             own_body = step.status != 200 or not isinstance(step.answer, dict)
