@@ -88,8 +88,9 @@ class Chat(ChatState["Client"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -241,8 +242,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -333,8 +335,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -417,8 +420,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -530,8 +534,9 @@ class AsyncChat(ChatState["AsyncClient"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -677,8 +682,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -767,8 +773,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -842,8 +849,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

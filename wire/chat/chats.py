@@ -236,8 +236,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -326,8 +327,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -422,8 +424,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -549,8 +552,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -639,8 +643,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -735,8 +740,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

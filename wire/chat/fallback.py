@@ -307,8 +307,9 @@ class FallbackChat(FallbackState[Chat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)
@@ -480,8 +481,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)

@@ -20,6 +20,7 @@ from wire.core.call import (
 )
 from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
+from wire.core.provider import wire_option
 from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, type_name, unsealed
@@ -78,7 +79,9 @@ class Settings(TypedDict, total=False):
     """How the vendor caches the beginning of the request: `auto`, `long` (kept for longer) or `off`
     (also ignores `Message.cache`). By default, only messages with `cache=True` request it."""
     options: Mapping[str, Mapping[str, Any]] | None
-    """Name of a provider to further keys of the body, which are sent to this provider only."""
+    """Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+    `anthropic@messages`), to further keys of the body. The provider's own take precedence; a key
+    that the host does not take is refused."""
 
 
 class RequestOptions(Settings, total=False):
@@ -188,8 +191,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         return self._request(prompt, messages, locals())
 
@@ -210,9 +214,11 @@ class ChatState(Generic[AnyClient]):
         return request
 
     def _check_options(self, options: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raise `RuleError` for options of a provider that does not exist: none would get them."""
-        own = self.row.name
-        known = {*PROVIDERS, *map(family_of, PROVIDERS), own, family_of(own)}
+        """Raise `RuleError` for options of a provider that does not exist, `ConfigurationError` for
+        those of another wire of the chat's own: none would get them.
+        """
+        own = self.row.option_names
+        known = {*PROVIDERS, *map(family_of, PROVIDERS), *map(wire_option, WIRES), *own}
         for name, keys in options.items():
             if name in known and not isinstance(keys, Mapping):
                 raise wrong_type(f"options.{name}", keys, "mapping")
@@ -221,6 +227,13 @@ class ChatState(Generic[AnyClient]):
                 remedy = near or "`wire providers` lists all"
                 problem = f"no provider is called {quoted(name, 40)}"
                 raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
+            other = PROVIDERS.get(name) if keys and options.keys().isdisjoint(own) else None
+            if other and other.family == self.row.family and other.wire != self.row.wire:
+                raise ConfigurationError(
+                    f"options.{name}: {self.model} goes to {own[-1]}; '{name}:{self.model}' "
+                    f"chooses the other endpoint, and options.{own[-1]} beside it means both",
+                    provider=self.provider,
+                )
 
     @checked_names("setting")
     def call(
@@ -276,8 +289,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -342,8 +356,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

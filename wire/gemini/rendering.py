@@ -197,7 +197,7 @@ def _beside_cached_content(
     """Return the request without the fields that the server wants only in the cached content, if
     the options name one (G62).
     """
-    named = merged_options(request.options, row.name, rendered).get("cachedContent")
+    named = merged_options(request.options, row.option_names, rendered).get("cachedContent")
     left_out = [name for name in _OF_THE_CACHE if getattr(rendered, name) is not None]
     if named is None or not left_out:
         return rendered

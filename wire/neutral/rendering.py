@@ -13,9 +13,16 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from wire.core.bodies import merged_options, with_options
+from wire.core.bodies import merged_options, unknown_keys, with_options
 from wire.core.call import Call, StreamCall, TextSource
-from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse
+from wire.core.errors import (
+    ConfigurationError,
+    RuleError,
+    Violation,
+    WireError,
+    convert_partial,
+    refuse,
+)
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.neutral.messages import Event, Message, Reply, checked, with_answer
@@ -142,12 +149,14 @@ def wire_call(
 ) -> AnyCall:
     """Build the wire's own call for a rendered request, and check it for `provider`.
 
-    `options` are those of the neutral request: provider name to further keys of the body. The notes
-    of the call are those of rendering and the warnings of `check`. Raises `RuleError` for a request
-    that the provider refuses, with its preview, which has no host. If the call is sent to another
+    `options` are those of the neutral request: name of a provider or a wire to further keys of the
+    body. The notes of the call are those of rendering and the warnings of `check`. Raises
+    `ConfigurationError` for an option that the host does not take, `RuleError` for a request that
+    the provider refuses, with its preview, which has no host. If the call is sent to another
     provider, it is checked again.
     """
-    extra = merged_options(options, provider.name, built)
+    extra = merged_options(options, provider.option_names, built)
+    added = _checked_options(options, extra, built, provider) if options else ()
     request = with_options(built, extra)
     raw: Any = make(request)
     try:
@@ -173,9 +182,43 @@ def wire_call(
     call = msgspec.structs.replace(
         raw.judge(provider),
         host_rules=functools.partial(_check_other_provider, provider, check_request),
-        notes=(*notes(built), *warnings),
+        notes=(*notes(built), *added, *warnings),
     )
     return cast(AnyCall, call)
+
+
+def _checked_options(
+    options: Mapping[str, Mapping[str, Any]],
+    extra: Mapping[str, Any],
+    built: WireStruct,
+    provider: Provider,
+) -> list[Note]:
+    """Return notes of options that nobody reads for sure.
+
+    Raises `ConfigurationError` for a key that the host is known not to take, with its remedy.
+    """
+    names = provider.option_names
+    if options.keys().isdisjoint(names) and any(options.values()):
+        others = ", ".join(map(str, options))
+        return [Note("options", f"not sent: they are for {others}, not for {names[-1]}")]
+    added = []
+    for path, known in unknown_keys(extra, type(built)):
+        from wire.catalogue.settings import own_keys, where_key_is  # few options are unknown
+
+        own = own_keys(provider.wire, provider.family)
+        if path in (own or ()):
+            continue
+        key, top = path.rpartition(".")[2], path.partition(".")[0]
+        at = next(each for each in reversed(names) if top in options.get(each, ()))
+        if own is None:
+            added.append(Note(f"options.{at}.{path}", "sent, and not a key of the reference"))
+            continue
+        remedy = where_key_is(key, provider.wire, known, getattr(built, "model", None) or "")
+        raise ConfigurationError(
+            f"options.{at}.{path}: {provider.name} takes no such key; {remedy}",
+            provider=provider.name,
+        )
+    return added
 
 
 def _check_other_provider(

@@ -352,7 +352,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     caching: str | None = None
     """How the vendor is asked to keep the beginning of the request: `auto`, `long` or `off`."""
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
-    """Provider name -> further keys of the body that are sent to this provider only."""
+    """Name of a provider or a wire (`wire.core.provider.wire_option`) -> further keys of the body,
+    which are sent there only."""
 
     def _hidden(self) -> dict[str, Any]:
         from wire.core.secret_fields import masked_value
