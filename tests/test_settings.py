@@ -12,7 +12,10 @@ from tests.joined import joined
 from wire import Chat, anthropic, gemini, notes, openai
 from wire.catalogue.settings import COLUMNS, own_keys, setting, table
 from wire.errors import ConfigurationError, RuleError
+from wire.neutral.messages import Message
+from wire.neutral.request import Request
 from wire.openai import responses
+from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
 
 STRUCTS: dict[str, tuple[tuple[str, type[msgspec.Struct]], ...]] = {
@@ -80,7 +83,10 @@ def test_a_row_is_complete():
     columns = set(COLUMNS.values())
     for row in table().settings:
         assert any(getattr(row, column) for column in columns), row
-        assert {*row.bounds, *row.values, *row.hosts} <= columns, row
+        families = {each.family for each in PROVIDERS.values()}
+        assert {*row.bounds, *row.hosts} <= columns, row
+        assert {*row.values} <= columns | families, row
+        assert {*row.names} <= families, row
         assert re.fullmatch("[OAGD]( [OAGD])*", row.source), row
         assert re.fullmatch(r"2026-\d\d-\d\d", row.date), row
         assert row.name or row.why or row.policy != "same", row
@@ -208,5 +214,191 @@ def test_a_host_whose_keys_are_not_known_gets_any_with_a_note():
     assert body("openrouter:m", options={"openrouter": {"models": ["a"]}})["models"] == ["a"]
 
 
-def test_a_setting_has_its_policy():
-    assert (setting("seed").policy, setting("stop").policy) == ("drop", "cut")
+# --- settings that few hosts share ----------------------------------------------------------------
+
+GIVEN: dict[str, Any] = {
+    "seed": 7,
+    "verbosity": "low",
+    "metadata": {"user_id": "u", "team": "a"},
+    "tier": "flex",
+    "store": True,
+    "thoughts": True,
+}
+BRIEF = "Answer briefly."
+OUTCOMES: dict[str, dict[str, Any]] = {
+    "gemini:gemini-3.8-flash": {
+        "generationConfig": {"seed": 7, "thinkingConfig": {"includeThoughts": True}},
+        "serviceTier": "flex",
+        "store": True,
+        "systemInstruction": {"parts": [{"text": BRIEF}]},
+    },
+    "openai@chat:gpt-5.1": {
+        **{"seed": 7, "verbosity": "low", "service_tier": "flex", "store": True},
+        "metadata": GIVEN["metadata"],
+    },
+    "openai@chat:gpt-4.1": {
+        **{"seed": 7, "service_tier": "flex", "store": True},
+        "metadata": GIVEN["metadata"],
+    },
+    "openai:gpt-5.6": {
+        "text": {"verbosity": "low"},
+        "reasoning": {"summary": "auto"},
+        "service_tier": "flex",
+        "store": True,
+        "metadata": GIVEN["metadata"],
+    },
+    "openai@responses:gpt-4.1": {
+        "instructions": BRIEF,
+        "service_tier": "flex",
+        "store": True,
+        "metadata": GIVEN["metadata"],
+    },
+    "anthropic:claude-opus-4-8": {
+        "thinking": {"type": "adaptive", "display": "summarized"},
+        "metadata": {"user_id": "u"},
+        "system": BRIEF,
+    },
+    "anthropic:claude-haiku-4-5": {"metadata": {"user_id": "u"}, "system": BRIEF},
+    "mistral:m": {"random_seed": 7},
+    "groq:m": {"seed": 7, "service_tier": "flex"},
+    "xai:grok-4.5": {"seed": 7},
+    "kimi:kimi-k2.6": {"seed": 7},
+    "vllm:m": {"seed": 7},
+    "ollama@responses:m": {"reasoning": {"summary": "auto"}, "text": {"verbosity": "low"}},
+}
+"""Model -> what the body has of all settings in `GIVEN`; each other one has a note."""
+SENT_AS = {
+    "seed": r"seed",
+    "verbosity": r"verbosity",
+    "metadata": r"metadata|labels",
+    "tier": r"service_?[tT]ier",
+    "store": r"\bstore\b",
+    "thoughts": r"includeThoughts|summary|display",
+}
+"""Setting -> what shows in the body that it was sent."""
+
+
+@joined("model", OUTCOMES)
+def test_a_setting_is_sent_or_noted(model: str):
+    call = called(model, max_tokens=16, **GIVEN)
+    sent = msgspec.json.decode(call.body)
+    for key, value in OUTCOMES[model].items():
+        found = sent[key]
+        if isinstance(value, dict) and key not in ("metadata",):
+            found = {name: each for name, each in found.items() if name in value}
+        assert found == value, key
+    noted = {note.path for note in notes(call)}
+    without = re.sub(r'"stream_options"|Hi', "", call.body.decode())
+    for name, shown in SENT_AS.items():
+        assert bool(re.search(shown, without)) != (name in noted) or name == "metadata", name
+    if "anthropic" in model:
+        assert "metadata: not sent: team; only user_id is taken" in map(str, notes(call))
+
+
+def test_nothing_is_stored_unless_it_is_asked_for():
+    stores = {name for name, row in PROVIDERS.items() if b'"store":false' in plain(name, row.wire)}
+    wanted = {"gemini", "openai", "openai@chat", "azure"}
+    assert {name for name in stores if "@responses" not in name} == wanted
+    row = setting("store")
+    for name, each in PROVIDERS.items():
+        if each.wire != "openai.responses":
+            assert row.is_taken(each.wire, name) == (name in stores), name
+    assert body("openai:gpt-5.6")["store"] is False
+    assert body("openai:gpt-5.6", store=True)["store"] is True
+    assert body("gemini:gemini-3.8-flash", options={"gemini": {"store": True}})["store"] is True
+
+
+def plain(name: str, wire: str) -> bytes:
+    """The body of a request without settings."""
+    request = Request(messages=(Message.user("Hi"),), system="Be brief.")
+    return WIRES[wire].stream_call(request, "m", PROVIDERS[name]).body
+
+
+def test_a_call_for_one_host_is_sent_to_another_without_its_default():
+    request = Request(messages=(Message.user("Hi"),), system='{"store":false}')
+    for wire, other in (("gemini", "gemini@vertex"), ("openai", "mistral"), ("openai", "azure")):
+        call = WIRES[wire].call(request, "m", PROVIDERS[wire])
+        assert msgspec.json.decode(call.body)["store"] is False
+        sent = msgspec.json.decode(call.judge(PROVIDERS[other]).body)
+        assert sent.pop("store", None) == (False if other == "azure" else None)
+        assert {**sent, "store": False} == msgspec.json.decode(call.body)
+    asked = msgspec.structs.replace(request, store=True)
+    call = gemini.call(asked, "gemini-3.8-flash")
+    with pytest.raises(RuleError, match="store"):
+        call.judge(PROVIDERS["gemini@vertex"])
+
+
+@joined(
+    ("model", "settings", "path", "value", "noted"),
+    [
+        (MODELS["gemini"], {"tier": "default"}, "serviceTier", "standard", ["tier"]),
+        (MODELS["gemini"], {"tier": "fast"}, "serviceTier", "priority", ["tier"]),
+        (MODELS["gemini"], {"tier": "scale"}, "serviceTier", None, ["tier"]),
+        (MODELS["openai"], {"tier": "standard"}, "service_tier", "default", ["tier"]),
+        (MODELS["openai"], {"tier": "fast"}, "service_tier", "fast", []),
+        (MODELS["anthropic"], {"tier": "default"}, "service_tier", "standard_only", ["tier"]),
+        (MODELS["anthropic"], {"tier": "priority"}, "service_tier", None, ["tier"]),
+        ("groq:m", {"tier": "performance"}, "service_tier", "performance", []),
+        (
+            "gemini:gemini-2.0-flash",
+            {"thoughts": True},
+            "generationConfig",
+            {"maxOutputTokens": 99},
+            ["thoughts"],
+        ),
+        (MODELS["openai"], {"thoughts": False}, "reasoning", None, ["thoughts"]),
+        (MODELS["openai.responses"], {"thoughts": False}, "reasoning", None, []),
+        (
+            MODELS["openai.responses"],
+            {"thoughts": "detailed", "effort": "low"},
+            "reasoning",
+            {"effort": "low", "summary": "detailed"},
+            [],
+        ),
+        (
+            "anthropic:claude-opus-4-8",
+            {"thoughts": False, "effort": "low"},
+            "thinking",
+            {"type": "adaptive", "display": "omitted"},
+            [],
+        ),
+        ("anthropic:claude-opus-4-8", {"thoughts": False}, "thinking", None, []),
+        (
+            "anthropic:claude-opus-4-8",
+            {"thoughts": True, "effort": "none"},
+            "thinking",
+            {"type": "disabled"},
+            ["thoughts"],
+        ),
+        ("openai:gpt-4.1", {"verbosity": "medium"}, "verbosity", None, ["verbosity"]),
+        ("openai:gpt-4.1", {"metadata": {}}, "metadata", {}, []),
+        ("mistral:m", {"metadata": {"a": "b"}}, "metadata", None, ["metadata"]),
+    ],
+)
+def test_a_value_is_spelled_as_the_host_does(
+    model: str, settings: dict[str, Any], path: str, value: Any, noted: list[str]
+):
+    call = called(model, max_tokens=99, **settings)
+    assert msgspec.json.decode(call.body).get(path) == value
+    assert [note.path for note in notes(call) if note.path != "model"] == noted
+
+
+@joined(
+    ("settings", "message"),
+    [
+        ({"seed": 1.5}, "seed: expected a whole number, not 1.5"),
+        ({"seed": 2**31}, "seed: expected a whole number from -2147483648 to 2147483647"),
+        ({"verbosity": "loud"}, "verbosity: expected low, medium or high, not 'loud'"),
+        ({"verbosity": 3}, "verbosity: expected a str, not int"),
+        ({"store": "no"}, "store: expected a bool, not str"),
+        ({"thoughts": 1}, "thoughts: expected a bool or str, not int"),
+        ({"tier": "turbo"}, "tier: expected flex, standard, priority, auto, default, scale, fast"),
+        ({"metadata": {"a": 1}}, "metadata.a: expected a text, not int"),
+        ({"metadata": ["a"]}, "metadata: expected a Mapping, not list"),
+        ({"metadata": {"a": "\ud800"}}, "metadata"),
+    ],
+)
+def test_a_value_that_no_host_takes_is_refused(settings: dict[str, Any], message: str):
+    with pytest.raises(RuleError) as caught:
+        called("gemini:gemini-3.8-flash", **settings)
+    assert str(caught.value).startswith(message)

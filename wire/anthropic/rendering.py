@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from wire.anthropic.families import (
     Family,
     default_max_tokens,
     family,
+    takes_adaptive,
     takes_sampling,
     takes_schema,
 )
@@ -38,6 +39,7 @@ from wire.anthropic.types import (
     MessageResponse,
     OutputConfig,
     OutputFormat,
+    Thinking,
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
@@ -115,6 +117,11 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        adapt = functools.partial(_with_display, model_family=family(model), dialect=row.dialect)
+        return cast(MessageRequest, with_further(request, row, model, render_request, adapt=adapt))
     model_family = family(model)
     messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
@@ -289,6 +296,32 @@ def _thinking(
     return msgspec.structs.replace(
         changed, output_config=config if config != OutputConfig() else None
     )
+
+
+def _with_display(
+    built: MessageRequest,
+    paths: dict[str, Any],
+    notes: list[Note],
+    *,
+    model_family: Family,
+    dialect: Dialect,
+) -> MessageRequest:
+    """Return the request as one that thinks, if its thoughts are to be shown and the model can.
+
+    Without thoughts, there is nothing to show: the path of the setting is then removed.
+    """
+    display = paths.get("thinking.display")
+    thinking_settings = built.thinking
+    is_known = model_family.version is not None or dialect.newest_models or dialect.adaptive_only
+    thinks = is_known and takes_adaptive(model_family)
+    if display == "summarized" and thinking_settings is None and thinks:
+        return msgspec.structs.replace(built, thinking=Thinking(type="adaptive"))
+    if display and (thinking_settings is None or thinking_settings.type == "disabled"):
+        del paths["thinking.display"]
+        if display == "summarized":
+            words = "not sent: this request is answered without thoughts; an effort asks for them"
+            notes.append(Note("thoughts", words))
+    return built
 
 
 def _sampling(

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from wire.core.arguments import suggestion
+from wire.core.decoders import decoder
 
 Policy: TypeAlias = Literal["same", "nearest", "clamp", "reword", "cut", "many", "drop", "refuse"]
 
@@ -51,10 +52,14 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     type: Literal["integer", "number", "bool", "text", "list", "object"]
     policy: Policy
     """What a host without the setting gets. Each but `same` leaves a note or an error."""
-    bounds: dict[str, tuple[float | None, float | None]] = {}
+    bounds: dict[str, tuple[int | None, int | None]] = {}
     """Column -> least and greatest value, or number of items; `None` for no bound."""
     values: dict[str, tuple[str, ...]] = {}
-    """Column -> the words that the wire knows."""
+    """Column, or family of providers that has its own -> the words that are known there."""
+    alike: tuple[tuple[str, ...], ...] = ()
+    """Words of several vendors that mean the same."""
+    names: dict[str, str] = {}
+    """Family of providers -> the key, where it is not that of the wire."""
     most: dict[str, int] = {}
     """The largest `count` of entries, and the most characters of a `key` and of a `value`."""
     hosts: dict[str, tuple[str, ...]] = {}
@@ -66,11 +71,19 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
     date: str
 
-    def path(self, wire: str) -> str | None:
+    def path(self, wire: str, family: str = "") -> str | None:
         """Return the path of its key on a wire of `COLUMNS`; `None` if the wire has none."""
         column = COLUMNS.get(wire)
         found: str | None = getattr(self, column) if column else None
-        return found
+        return self.names.get(family, found)
+
+    def words(self, wire: str, family: str) -> tuple[str, ...]:
+        """Return the words that a host knows.
+
+        >>> setting("tier").words("openai", "xai")
+        ('default', 'priority')
+        """
+        return self.values.get(family) or self.values.get(COLUMNS.get(wire, ""), ())
 
     def is_taken(self, wire: str, provider: str) -> bool:
         """Return whether a host has the setting: a row of providers that speaks the wire.
@@ -95,7 +108,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def table() -> Settings:
     """Return the rows and the hosts. The file is read once."""
     data = Path(__file__).with_name("settings.json").read_bytes()
-    return msgspec.json.decode(data, type=Settings)
+    found: Settings = decoder(Settings).decode(data)
+    return found
 
 
 def setting(name: str) -> Setting:

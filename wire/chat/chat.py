@@ -81,6 +81,16 @@ class Chat(ChatState["Client"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -137,6 +147,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -196,6 +212,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -235,6 +257,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -295,6 +327,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -328,6 +366,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -373,6 +421,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -413,6 +467,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -527,6 +591,16 @@ class AsyncChat(ChatState["AsyncClient"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -583,6 +657,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -642,6 +722,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -675,6 +761,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -735,6 +831,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -766,6 +868,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -811,6 +923,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -842,6 +960,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to

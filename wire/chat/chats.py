@@ -202,6 +202,12 @@ class Chats(ChatsState[Client]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -229,6 +235,16 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -286,6 +302,12 @@ class Chats(ChatsState[Client]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -320,6 +342,16 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -383,6 +415,12 @@ class Chats(ChatsState[Client]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -417,6 +455,16 @@ class Chats(ChatsState[Client]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -521,6 +569,12 @@ class AsyncChats(ChatsState[AsyncClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -545,6 +599,16 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -602,6 +666,12 @@ class AsyncChats(ChatsState[AsyncClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -636,6 +706,16 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -699,6 +779,12 @@ class AsyncChats(ChatsState[AsyncClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -733,6 +819,16 @@ class AsyncChats(ChatsState[AsyncClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to

@@ -300,6 +300,16 @@ class FallbackChat(FallbackState[Chat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -327,6 +337,12 @@ class FallbackChat(FallbackState[Chat]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -474,6 +490,16 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -501,6 +527,12 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,

@@ -69,6 +69,20 @@ class Settings(TypedDict, total=False):
     effort: str | None
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the vendor.
     By default, that of the model."""
+    thoughts: bool | str | None
+    """Whether the reply has the model's thoughts, or a summary of them, whatever the effort: True,
+    False, or a word of the vendor. By default, as the model and the effort have it."""
+    verbosity: str | None
+    """Length of the text: `low`, `medium` or `high`. By default, that of the model."""
+    seed: int | None
+    """A number for which the reply is the same again, as far as the host can."""
+    tier: str | None
+    """Tier of the service, which has a price: `flex`, `priority`, or another word of the vendor."""
+    store: bool | None
+    """Whether the vendor keeps the request and the reply. False by default, wherever a host has the
+    choice."""
+    metadata: Mapping[str, str] | None
+    """Texts that the vendor shows with the request in its lists."""
     search_grounding: bool | None
     """True adds Google Search to the tools. Only Gemini has it; `wire.web_search()` among the tools
     is for all vendors. False by default."""
@@ -159,6 +173,12 @@ class ChatState(Generic[AnyClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -184,6 +204,16 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -251,6 +281,12 @@ class ChatState(Generic[AnyClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -282,6 +318,16 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -318,6 +364,12 @@ class ChatState(Generic[AnyClient]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -349,6 +401,16 @@ class ChatState(Generic[AnyClient]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -473,7 +535,15 @@ def _listed(messages: Any) -> tuple[Message, ...]:
 SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
 
 
-_NO_TEXTS = ("max_tokens", "temperature", "top_p", "search_grounding", "raw_schemas")
+_NO_TEXTS = (
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "seed",
+    "store",
+    "search_grounding",
+    "raw_schemas",
+)
 
 
 def seal_settings(settings: Any) -> None:

@@ -74,9 +74,9 @@ def stream_call(
     `reply()` of the stream returns the same reply as `call`.
 
     >>> from wire.neutral.messages import Message
-    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> request = Request(messages=(Message.user("Hi"),))
     >>> print(stream_call(request, "gemini-3.8-flash").body.decode())
-    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"store":false}
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
     in their received bytes: those of the same provider and model.
@@ -98,12 +98,16 @@ def render_request(
 
     >>> from wire.neutral.messages import Message
     >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash")
-    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')])
+    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')], store=False)
 
     `wire.notes(result)` lists what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row, name = provider_row(provider), _name(model)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, _refuses)
     of, vertex = family(name), row.dialect.api == "vertex"
     sendable, report, answers = sendable_request(request, row.name, name)
     texts, others = texts_of(request)
@@ -129,6 +133,7 @@ def render_request(
             tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
             generation_config=_generation_config(request, of, report),
+            store=False if row.dialect.api == "gemini" else None,
         )
     except SchemaError as error:
         from wire.gemini.schemas import RAW_FIELDS
@@ -141,6 +146,11 @@ def render_request(
         ]
         raise SchemaError(violations=violations) from None
     return with_notes(rendered, report)
+
+
+def _refuses(model: str, path: str, value: object) -> bool:
+    """Return whether a model refuses a setting: those before 2.5 do not think."""
+    return "thinkingConfig" in path and family(_name(model)).before(2, 5)
 
 
 # --- the call -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import msgspec
 
 from wire.core.bodies import merged_options, unknown_keys, with_options
 from wire.core.call import Call, StreamCall, TextSource
+from wire.core.decoders import decoder
 from wire.core.errors import (
     ConfigurationError,
     RuleError,
@@ -155,9 +156,12 @@ def wire_call(
     the provider refuses, with its preview, which has no host. If the call is sent to another
     provider, it is checked again.
     """
-    extra = merged_options(options, provider.option_names, built)
-    added = _checked_options(options, extra, built, provider) if options else ()
-    request = with_options(built, extra)
+    extra: dict[str, Any] = {}
+    request, added = built, list[Note]()
+    if options:  # few requests have any
+        extra = merged_options(options, provider.option_names, built)
+        added = _checked_options(options, extra, built, provider)
+        request = with_options(built, extra)
     raw: Any = make(request)
     try:
         # Options are keys of the body, not paths into it.
@@ -178,10 +182,11 @@ def wire_call(
         error.preview = raw.preview()
         raise
     warnings = (Note(each.path, f"warning: {each.message}") for each in violations)
-    check_request = functools.partial(check, request)
     call = msgspec.structs.replace(
         raw.judge(provider),
-        host_rules=functools.partial(_check_other_provider, provider, check_request),
+        host_rules=functools.partial(
+            _check_other_provider, provider, check, request, "store" not in extra
+        ),
         notes=(*notes(built), *added, *warnings),
     )
     return cast(AnyCall, call)
@@ -223,13 +228,27 @@ def _checked_options(
 
 def _check_other_provider(
     rendered_for: Provider,
-    check: Callable[[Provider], list[Violation]],
+    check: Check,
+    request: Any,
+    is_default: bool,
     call: AnyCall,
     provider: Provider,
 ) -> AnyCall:
-    """Apply the rules of `provider`, unless the call was rendered and checked for it."""
-    if provider != rendered_for:
-        refuse(check(provider), provider=provider.name)
+    """Apply the rules of `provider`, unless the call was rendered and checked for it.
+
+    `is_default`: `store: false` was added for the host of `rendered_for`. Others may not know it.
+    """
+    if provider == rendered_for:
+        return call
+    if is_default and getattr(request, "store", None) is False:
+        from wire.catalogue.settings import setting  # few calls go to another host
+
+        if not setting("store").is_taken(provider.wire, provider.name):
+            request = msgspec.structs.replace(request, store=None)
+            keys = decoder(dict[str, msgspec.Raw]).decode(call.body)
+            del keys["store"]
+            call = msgspec.structs.replace(call, body=msgspec.json.encode(keys))
+    refuse(check(request, provider), provider=provider.name)
     return call
 
 

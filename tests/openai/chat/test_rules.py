@@ -296,6 +296,12 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "max_tokens",
         "Use 'max_completion_tokens' instead.",
     ),
+    "openai-verbosity": (
+        "openai",
+        asked(model="gpt-4.1", verbosity="low"),
+        "verbosity",
+        "Unrecognized request argument supplied: verbosity",
+    ),
     "openai-max-tokens-o": (
         "openai",
         asked(model="o4-mini", max_tokens=1),

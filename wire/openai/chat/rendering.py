@@ -106,6 +106,10 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
     sendable, notes, answers = sendable_request(request, row.name, model)
     if request.search_grounding:
@@ -149,6 +153,7 @@ def render_request(
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
+        store=False if dialect.stores else None,
     )
     if len(functions) < len(request.tools):
         from wire.openai.chat.server_tools import with_server_tools  # few requests have one
@@ -265,6 +270,10 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     """
     probe = ChatCompletionRequest(model=model, messages=[], **fields)
     return all(violation.rule != "O7" for violation in check(probe, model, row))
+
+
+def _refuses(row: Provider, model: str, field: str, value: Any) -> bool:
+    return not _takes(row, model, **{field: value})
 
 
 def _max_tokens_field(model: str, row: Provider) -> str:

@@ -184,7 +184,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all. The first form of a kind counts."""
 
-    # --- caching
+    # --- what the host keeps
+    stores: bool = False
+    """The host takes `store`, and may keep a request that does not say false."""
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""
 

@@ -63,6 +63,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 # --- dialects -------------------------------------------------------------------------------------
 
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
+_UNRECOGNISED = "Unrecognized request argument supplied: {}"
 _SHUT_DOWN = (
     "The model `{model}` has been deprecated, learn more here: "
     "https://platform.openai.com/docs/deprecations"
@@ -94,6 +95,7 @@ _OPENAI = Dialect(
             _UNSUPPORTED.format("stop"),
             models=rf"o1-mini|o1-preview|o3|o4-mini|gpt-5(-mini|-nano)?|{_GPT_56}",
         ),
+        Refusal("verbosity", _UNRECOGNISED.format("verbosity"), models=r"(gpt-(4|3\.5)|o\d).*"),
         Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=_GPT_56),
         Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=_GPT_56),
         Refusal(
@@ -196,6 +198,7 @@ _OPENAI = Dialect(
     custom_tools=True,
     call_ids=CallIds(most=40),
     server_tools=(("web_search_options", r".*search.*"),),
+    stores=True,
     caching=OPENAI_CACHING,
 )
 
@@ -411,15 +414,8 @@ _CEREBRAS = Dialect(
     caching=CACHES_UNASKED,
 )
 
-_TOGETHER = Dialect(
-    refuses=(
-        Refusal(
-            "messages[].tool_calls=[]",
-            "an empty list of tool_calls is refused",
-            remedy="remove it",
-        ),
-    )
-)
+_NO_CALLS = "an empty list of tool_calls is refused"
+_TOGETHER = Dialect(refuses=(Refusal("messages[].tool_calls=[]", _NO_CALLS, remedy="remove it"),))
 
 _GEMINI = Dialect(
     refuses=tuple(
@@ -510,6 +506,7 @@ ROWS: tuple[Provider, ...] = (
             answers_anew=True,
             developer_role=True,
             takes=("audio",),
+            stores=True,
             call_ids=CallIds(most=40),
             # Breakpoints and retention depend on the model, which a deployment's name hides.
             caching=Caching(unasked=True, key=True),

@@ -112,6 +112,10 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
     messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
@@ -313,6 +317,15 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     """
     violations = check(ResponseRequest(model=model, **fields), model, row)
     return all(each.rule not in ("P2", "P16") for each in violations)
+
+
+def _refuses(row: Provider, model: str, path: str, value: Any) -> bool:
+    from wire.neutral.settings import placed
+
+    if path == "store" and not row.dialect.stores:
+        return True
+    violations = check(placed(ResponseRequest(model=model), path, value), model, row)
+    return any(each.rule in ("P16", "P18") for each in violations)
 
 
 def _custom_tool(tool: Tool) -> WireTool:

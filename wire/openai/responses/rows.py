@@ -52,6 +52,14 @@ _OPENAI = Dialect(
             code="unsupported_parameter",
         ),
         Refusal(
+            "text.verbosity=low|high",
+            "Unsupported value: '{value}' is not supported with the '{model}' model. Supported "
+            "values are: 'medium'.",
+            "use medium, or say it in the prompt",
+            models=r"(gpt-(4|3\.5)|o\d).*",
+            code="unsupported_value",
+        ),
+        Refusal(
             "reasoning.generate_summary",
             _UNKNOWN,
             "use reasoning.summary",
