@@ -15,6 +15,7 @@ from wire.errors import ConfigurationError, RuleError
 from wire.neutral.messages import Message
 from wire.neutral.request import Request
 from wire.openai import responses
+from wire.testing.emulator import Emulator, EmulatorTransport
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
 
@@ -402,3 +403,91 @@ def test_a_value_that_no_host_takes_is_refused(settings: dict[str, Any], message
     with pytest.raises(RuleError) as caught:
         called("gemini:gemini-3.8-flash", **settings)
     assert str(caught.value).startswith(message)
+
+
+# --- JSON without a schema ------------------------------------------------------------------------
+
+JSON_WORDS = "Answer with one JSON object, and nothing else."
+JSON_MODES: dict[str, tuple[str, dict[str, Any], list[str]]] = {
+    "gemini": (
+        "gemini:gemini-3.8-flash",
+        {"generationConfig": {"responseMimeType": "application/json"}},
+        [],
+    ),
+    "chat": (
+        "openai@chat:gpt-4.1",
+        {
+            "response_format": {"type": "json_object"},
+            "messages": [
+                {"role": "system", "content": JSON_WORDS},
+                {"role": "user", "content": "Hi"},
+            ],
+        },
+        ["output: the system text says JSON, without which the mode is refused"],
+    ),
+    "chat without the mode": (
+        "openai@chat:gpt-audio",
+        {
+            "messages": [
+                {"role": "system", "content": JSON_WORDS},
+                {"role": "user", "content": "Hi"},
+            ],
+        },
+        ["output: sent as words in the system text: there is no JSON mode here"],
+    ),
+    "Responses": (
+        "openai:gpt-5.6",
+        {
+            "text": {"format": {"type": "json_object"}},
+            "input": [
+                {"type": "message", "role": "developer", "content": JSON_WORDS},
+                {"type": "message", "role": "user", "content": "Hi"},
+            ],
+        },
+        ["output: a message says JSON, without which the mode is refused"],
+    ),
+    "Responses without the mode": (
+        "ollama@responses:m",
+        {"instructions": JSON_WORDS},
+        ["output: sent as words in the instructions: there is no JSON mode here"],
+    ),
+    "Messages": (
+        "anthropic:claude-opus-4-8",
+        {"system": JSON_WORDS},
+        [
+            "output: not sent as a schema, but as an instruction in the system text: the wire has "
+            "no JSON without a schema"
+        ],
+    ),
+}
+
+
+@joined("case", JSON_MODES)
+def test_json_without_a_schema(case: str):
+    model, wanted, said = JSON_MODES[case]
+    call = called(model, max_tokens=99, output="json")
+    sent = msgspec.json.decode(call.body)
+    config = sent.get("generationConfig", {})
+    config.pop("maxOutputTokens", None)
+    assert {key: sent[key] for key in wanted} == wanted
+    assert ("response_format" in sent, "text" in sent) == (
+        "response_format" in wanted,
+        "text" in wanted,
+    )
+    assert list(map(str, notes(call))) == said
+
+
+@joined("model", ["openai@chat:gpt-4.1", "openai:gpt-5.6", "gemini:gemini-3.8-flash"])
+def test_a_mode_needs_no_words_if_the_user_has_said_json(model: str):
+    with Chat(model, api_key="fake-key") as chat:
+        call = chat.call("Say hi as JSON.", output="json", verbosity="medium")
+    assert b"Answer with one" not in call.body
+    assert [note.path for note in notes(call)] in ([], ["verbosity"])
+
+
+def test_the_value_of_json_is_any_json():
+    emulator = Emulator([{"say": '{"tide": [1, 2]}'}, {"say": "Hello."}, {"say": "[3]"}])
+    http = EmulatorTransport(emulator)
+    with Chat("openai:gpt-4.1", api_key="fake-key", http=http) as chat:
+        assert chat.ask("Hi", output="json").output == {"tide": [1, 2]}
+        assert chat.ask("Hi", output="json").output == [3]  # asked again

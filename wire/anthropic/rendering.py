@@ -46,16 +46,15 @@ from wire.anthropic.types import Tool as WireTool
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation
-from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
-    SCHEMA_WORDS,
     ReplyReader,
     note_custom,
     note_names,
+    schema_words,
     wire_call,
 )
 from wire.neutral.request import Output, Request, Tool, checked_request
@@ -410,7 +409,8 @@ def _output_format(
     """Return the output format; or `None`, and the text that replaces it in the system text."""
     if output is None:
         return None, ""
-    problem = _schema_problem(output.schema, model_family, dialect)
+    no_mode = "the wire has no JSON without a schema"
+    problem = _schema_problem(output.schema, model_family, dialect) if output.schema else no_mode
     if not problem:
         return OutputFormat(
             type="json_schema", schema=closed(output.schema, "output.schema", notes)
@@ -418,4 +418,4 @@ def _output_format(
     notes.append(
         Note("output", f"not sent as a schema, but as an instruction in the system text: {problem}")
     )
-    return None, SCHEMA_WORDS + json_text(output.schema, "output.schema")
+    return None, schema_words(output)

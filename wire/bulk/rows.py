@@ -275,9 +275,9 @@ def _tool(value: Any, path: str) -> Tool | ServerTool:
 def _output(value: Any) -> Output:
     if isinstance(value, dict) and set(value) <= {"schema", "name", "strict"} and "schema" in value:
         return Output(**value)
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) and value != "json":
         raise wrong_type("output", value, "JSON Schema")
-    return Output(value)
+    return Output(value if isinstance(value, dict) else {})
 
 
 def _shown(key: str) -> str:

@@ -239,8 +239,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -348,8 +348,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -449,8 +449,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -743,8 +743,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -850,8 +850,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -942,8 +942,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.

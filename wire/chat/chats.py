@@ -324,8 +324,8 @@ class Chats(ChatsState[Client]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -437,8 +437,8 @@ class Chats(ChatsState[Client]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -688,8 +688,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -801,8 +801,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.

@@ -385,8 +385,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -435,8 +435,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with ExitStack() as stack:
@@ -572,8 +572,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -621,8 +621,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         async with AsyncExitStack() as stack:

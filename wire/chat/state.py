@@ -300,8 +300,8 @@ class ChatState(Generic[AnyClient]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -383,8 +383,8 @@ class ChatState(Generic[AnyClient]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.

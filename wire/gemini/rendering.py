@@ -379,6 +379,8 @@ def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[s
     """Return the fields that request JSON instead of prose (S2-22)."""
     if output is None:
         return {}
+    if not output.schema:
+        return {"response_mime_type": "application/json"}
     if raw:
         return {"response_mime_type": "application/json", "response_json_schema": output.schema}
     from wire.gemini.schemas import schema

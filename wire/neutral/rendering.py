@@ -24,10 +24,11 @@ from wire.core.errors import (
     convert_partial,
     refuse,
 )
+from wire.core.json_values import json_text
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
-from wire.neutral.messages import Event, Message, Reply, checked, with_answer
-from wire.neutral.request import NO_STOPS, Tool
+from wire.neutral.messages import Event, Message, Reply, Text, checked, with_answer
+from wire.neutral.request import JSON_WORDS, NO_STOPS, Output, Request, Tool
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -35,6 +36,18 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
+
+
+def schema_words(output: Output) -> str:
+    """Return the text that asks for an output, where the host accepts no schema or no JSON mode."""
+    return SCHEMA_WORDS + json_text(output.schema, "output.schema") if output.schema else JSON_WORDS
+
+
+def says_json(request: Request) -> bool:
+    """Return whether a text of the request has the word JSON, which OpenAI's mode demands."""
+    parts = (part for message in request.messages for part in message.parts)
+    texts = (request.system, *(part.text for part in parts if isinstance(part, Text)))
+    return any("json" in text.lower() for text in texts)
 
 
 class ToolNames(msgspec.Struct, frozen=True):

@@ -296,8 +296,12 @@ def _refusal(path: str, problem: str) -> RuleError:
     return RuleError(violations=[Violation(path, problem)])
 
 
+JSON_WORDS = "Answer with one JSON object, and nothing else."
+"""Added to a request for JSON without a schema, if the host needs words."""
+
+
 class Output(MetadataStruct, frozen=True):
-    """Requests JSON that matches a schema, instead of prose.
+    """Requests JSON that matches a schema, instead of prose; any JSON if the schema is empty.
 
     >>> Output({"type": "object", "properties": {"city": {"type": "string"}}}, "weather").name
     'weather'

@@ -17,12 +17,18 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import StreamInvalid, Violation
-from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, note_custom, wire_call
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    says_json,
+    schema_words,
+    wire_call,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -114,7 +120,7 @@ def render_request(
     sendable, notes, answers = sendable_request(request, row.name, model)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    response_format, instruction = _response_format(request.output, model, row, notes)
+    response_format, instruction = _response_format(request, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
     functions = [
         (f"tools[{index}]", tool)
@@ -354,14 +360,17 @@ def _tool_choice(
 
 
 def _response_format(
-    output: Output | None, model: str, row: Provider, notes: list[Note]
+    request: Request, model: str, row: Provider, notes: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
     """Return the strictest format that the host accepts.
 
     If that format has no schema, the second value is the text that replaces it in the system text.
     """
+    output = request.output
     if output is None:
         return None, ""
+    if not output.schema:
+        return _json_mode(request, output, model, row, notes)
     plain = dict(output.schema)
     if output.strict and row.dialect.strict_schemas_are_closed:
         plain = closed_objects(plain, "output.schema", notes)
@@ -379,7 +388,21 @@ def _response_format(
             f"sent {form}, with the schema in the system text: this host accepts no json_schema",
         )
     )
-    return response_format, SCHEMA_WORDS + json_text(output.schema, "output.schema")
+    return response_format, schema_words(output)
+
+
+def _json_mode(
+    request: Request, output: Output, model: str, row: Provider, notes: list[Note]
+) -> tuple[ResponseFormat | None, str]:
+    """Return the format of JSON without a schema, and the words that the host needs beside it."""
+    mode = ResponseFormat(type="json_object")
+    if not _takes(row, model, response_format=mode):
+        notes.append(Note("output", "sent as words in the system text: there is no JSON mode here"))
+        return None, schema_words(output)
+    if says_json(request):
+        return mode, ""
+    notes.append(Note("output", "the system text says JSON, without which the mode is refused"))
+    return mode, schema_words(output)
 
 
 def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMessage]:

@@ -21,7 +21,14 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
-from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    note_names,
+    schema_words,
+    wire_call,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.common.dialect import matches_model
 from wire.openai.common.error_body import parse_error
@@ -176,6 +183,8 @@ def render_request(
         store=False if dialect.stores else None,
         include=include or None,
     )
+    if request.output is not None and not request.output.schema:
+        built = _json_mode(built, request.output, row, notes)
     if request.caching is not None and request.caching != "off":
         from wire.openai.responses.caching import cached
 
@@ -377,8 +386,27 @@ def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
     return dialect.vendor_rules and request.effort not in (None, "none")
 
 
+def _json_mode(
+    built: ResponseRequest, output: Output, row: Provider, notes: list[Note]
+) -> ResponseRequest:
+    """Return the request for JSON without a schema, in the host's own mode if it has one."""
+    mode = TextOptions(format=TextFormat(type="json_object"))
+    if not _takes(row, built.model or "", text=mode):
+        notes.append(
+            Note("output", "sent as words in the instructions: there is no JSON mode here")
+        )
+        instructions = "\n\n".join(filter(None, (built.instructions, schema_words(output))))
+        return msgspec.structs.replace(built, instructions=instructions)
+    built = msgspec.structs.replace(built, text=mode)
+    if any(each.rule == "P20" for each in check(built, built.model or "", row)):
+        notes.append(Note("output", "a message says JSON, without which the mode is refused"))
+        words = Item(type="message", role="developer", content=schema_words(output))
+        built = msgspec.structs.replace(built, input=[words, *(built.input or ())])
+    return built
+
+
 def _text(output: Output | None, notes: list[Note]) -> TextOptions | None:
-    if output is None:
+    if output is None or not output.schema:
         return None
     schema = dict(output.schema)
     if output.strict:
