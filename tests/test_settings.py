@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import re
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 
+from tests import options
 from tests.joined import joined
-from wire import Chat, anthropic, gemini, notes, openai
+from wire import Agent, AsyncChat, Chat, Client, Message, Reply, anthropic, gemini, notes, openai
 from wire.catalogue.settings import COLUMNS, own_keys, setting, table
-from wire.errors import ConfigurationError, RuleError
-from wire.neutral.messages import Message
+from wire.catalogue.usage import Usage
+from wire.core.lazy import foreign_words, here_it_is
+from wire.errors import ConfigurationError, RuleError, WireError
+from wire.neutral.messages import Stop
 from wire.neutral.request import Request
 from wire.openai import responses
 from wire.testing.emulator import Emulator, EmulatorTransport
@@ -403,6 +409,98 @@ def test_a_value_that_no_host_takes_is_refused(settings: dict[str, Any], message
     with pytest.raises(RuleError) as caught:
         called("gemini:gemini-3.8-flash", **settings)
     assert str(caught.value).startswith(message)
+
+
+# --- foreign words --------------------------------------------------------------------------------
+
+
+@joined(
+    ("function", "message"),
+    [
+        (
+            lambda: Client("gemini", max_retries=2),
+            "max_retries: no such option; here it is 'retry': Retry(attempts=3), or None for one "
+            "attempt",
+        ),
+        (
+            lambda: called(MODELS["openai"], reasoning_effort="low"),
+            "reasoning_effort: no such setting; here it is 'effort': 'none', 'low', 'medium' or "
+            "'high'",
+        ),
+        (
+            lambda: called(MODELS["openai"], max_completion_tokens=9),
+            "max_completion_tokens: no such setting; here it is 'max_tokens'",
+        ),
+        (
+            lambda: called(MODELS["gemini"], instructions="Be brief."),
+            "instructions: no such setting; here it is 'system'",
+        ),
+        (
+            lambda: Agent(Chat("gemini:m", api_key="fake-key"), instructions="Be brief."),
+            "instructions: no such option; here it is 'system_prompt'",
+        ),
+        (
+            lambda: called(MODELS["openai"], response_format={"type": "json_object"}),
+            "response_format: no such setting; here it is 'output': a type, a JSON Schema or "
+            "'json'",
+        ),
+        (
+            lambda: called(MODELS["anthropic"], top_k=3),
+            "top_k: no such setting; here it is 'options': {PROVIDER: {KEY: VALUE}}",
+        ),
+    ],
+)
+def test_a_keyword_of_another_library_is_told_ours(function: Callable[[], Any], message: str):
+    with pytest.raises(ConfigurationError) as caught:
+        function()
+    assert caught.value.message == message
+
+
+REPLY = Reply(Message.assistant("Hi."), Stop("end"), usage=Usage(input=1, output=2))
+
+
+@joined(
+    ("value", "name", "hint"),
+    [
+        (REPLY, "content", "'text'"),
+        (REPLY, "choices", "'text'"),
+        (REPLY, "finish_reason", "'stop.reason'"),
+        (REPLY.usage, "prompt_tokens", "'input'"),
+        (REPLY.message, "content", "'text'"),
+        (WireError("no"), "status_code", "'status'"),
+        (Chat("gemini:m", api_key="fake-key"), "completions", "'ask'"),
+        (AsyncChat("gemini:m", api_key="fake-key"), "create", "'ask'"),
+        (Client("gemini", api_key="fake-key"), "responses", "'send'"),
+        (Agent(Chat("gemini:m", api_key="fake-key")), "run_sync", "'run'"),
+    ],
+)
+def test_an_attribute_of_another_library_is_told_ours(value: Any, name: str, hint: str):
+    with pytest.raises(AttributeError) as caught:
+        getattr(value, name)
+    assert str(caught.value).endswith(f"has no attribute {name!r}; here it is {hint}")
+    own = value
+    for step in hint.strip("'").split("."):
+        own = getattr(own, step)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        value.nothing  # noqa: B018
+
+
+def test_a_value_with_such_attributes_is_copied_and_pickled():
+    assert copy.deepcopy(REPLY) == pickle.loads(pickle.dumps(REPLY)) == REPLY
+    assert not hasattr(REPLY, "__nothing__")
+
+
+def test_the_words_lead_to_names_of_ours():
+    names = {name for _, has, _ in options.GROUPS["chat"] for name in has.split()}
+    for members in options.GROUPS.values():
+        for file, name, _ in members:
+            names |= options.documented(file, name).parameters.keys()
+    assert set(foreign_words()["keywords"]) <= names
+    assert set(foreign_words()["values"]) <= set(foreign_words()["keywords"])
+    for row in table().settings:
+        for key in filter(None, (row.chat, row.responses, row.messages)):
+            if row.name and "." not in key and key not in names:
+                assert here_it_is(key).startswith(f"here it is {row.name!r}"), key
 
 
 # --- JSON without a schema ------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from wire.core.errors import (
     ungrouped,
 )
 from wire.core.exchange import Pause
+from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct, answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
@@ -142,7 +143,7 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
         return unanswered(self.messages)
 
 
-class RunResult(MetadataStruct, frozen=True, kw_only=True):
+class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
     """The messages that a run added, their usage and tool runs, and why the run stopped."""
 
     state: RunState

@@ -20,6 +20,7 @@ from wire.core.call import (
 )
 from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
+from wire.core.lazy import Foreign
 from wire.core.provider import wire_option
 from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
@@ -115,7 +116,7 @@ class RequestOptions(Settings, total=False):
     client is sent once."""
 
 
-class ChatState(Generic[AnyClient]):
+class ChatState(Foreign, Generic[AnyClient]):
     """The part of a chat that `Chat` and `AsyncChat` share: client, model and settings."""
 
     model: str
