@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import re
@@ -589,3 +590,87 @@ def test_the_value_of_json_is_any_json():
     with Chat("openai:gpt-4.1", api_key="fake-key", http=http) as chat:
         assert chat.ask("Hi", output="json").output == {"tide": [1, 2]}
         assert chat.ask("Hi", output="json").output == [3]  # asked again
+
+
+# --- none in silence ------------------------------------------------------------------------------
+
+NAMES = {
+    "gemini": "gemini",
+    "openai": "openai@chat",
+    "openai.responses": "openai@responses",
+    "anthropic": "anthropic",
+}
+KEYS = sorted(
+    {
+        (column, path)
+        for row in table().settings
+        for column in COLUMNS.values()
+        if (path := getattr(row, column))
+    }
+)
+"""Each key of each wire: its column, and its path."""
+
+
+@joined("wire", MODELS)
+def test_each_key_on_each_wire_is_sent_or_refused_with_the_remedy(wire: str):
+    own = {key for at, struct in STRUCTS[wire] if not at for key in struct.__struct_encode_fields__}
+    for column, path in KEYS:
+        top, *rest = path.split(".")
+        value: Any = None
+        for step in reversed(rest):
+            value = {step: value}
+        options = {NAMES[wire]: {top: value}}
+        if top in ("messages", "contents", "input", "model", "max_tokens"):
+            continue  # what the request is made of
+        message = outcome(MODELS[wire], options)
+        if top in own and (not rest or column == COLUMNS[wire] or not message):
+            assert message == "", path
+            continue
+        assert f"options.{NAMES[wire]}.{top}" in message, path
+        remedy = message.partition("; ")[2]
+        is_here = not rest and top not in own and setting_of(column, path).path(wire) is not None
+        wanted = r"here it is '[\w.]+'$" if is_here else r"which '[a-z@]+:\S*' chooses$|here it is"
+        assert re.search(wanted, remedy), (path, remedy)
+
+
+def outcome(model: str, options: Any) -> str:
+    """The words of the refusal; empty if all options are in the body."""
+    try:
+        with Chat(model, api_key="fake-key", max_tokens=99) as chat:
+            sent = msgspec.json.decode(chat.call("Hi", options=options).body)
+    except ConfigurationError as error:
+        return error.message
+    [keys] = options.values()
+    return "" if keys.keys() <= sent.keys() else f"not in the body: {keys}"
+
+
+def setting_of(column: str, path: str) -> Any:
+    return next(row for row in table().settings if getattr(row, column) == path)
+
+
+NEUTRAL: dict[str, Any] = {
+    **GIVEN,
+    "max_tokens": 99,
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "stop": ["END"],
+    "effort": "low",
+    "caching": "long",
+    "output": "json",
+    "system": "Be brief.",
+    "search_grounding": True,
+}
+
+
+@joined(
+    ("model", "name"), [(model, name) for model in [*MODELS.values(), "groq:m"] for name in NEUTRAL]
+)
+def test_each_neutral_setting_changes_the_body_or_leaves_a_note(model: str, name: str):
+    least = {"max_tokens": 50} if name != "max_tokens" else {}
+    without = called(model, **least)
+    with contextlib.suppress(RuleError):  # sampling of a model that has none
+        call = called(model, **least, **{name: NEUTRAL[name]})
+        assert call.body != without.body or len(notes(call)) > len(notes(without))
+        return
+    with pytest.raises(RuleError, match=name):
+        called(model, **least, **{name: NEUTRAL[name]})

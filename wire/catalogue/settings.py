@@ -142,13 +142,11 @@ def where_key_is(key: str, wire: str, known: tuple[str, ...], model: str = "") -
     others = sorted(_ENDPOINTS, key=lambda column: not _ENDPOINTS[column][1].startswith(vendor))
     elsewhere = ""
     for row in table().settings:
-        ends = {column: (getattr(row, column) or "").rpartition(".")[2] for column in others}
-        if key not in (row.name, *ends.values()):
-            continue
-        if ends.get(own):
-            return f"here it is {getattr(row, own)!r}"
+        steps = {column: (getattr(row, column) or "").split(".") for column in others}
+        if key in (row.name, *(path[-1] for path in steps.values())) and steps.get(own, [""])[0]:
+            return f"here it is {'.'.join(steps[own])!r}"
         for column in others if not elsewhere else ():
-            if ends[column] == key:
+            if key in (steps[column][0], steps[column][-1]):
                 takes, prefix = _ENDPOINTS[column]
                 elsewhere = f"{takes}, which '{prefix}{model if prefix.startswith(vendor) else ''}'"
                 elsewhere += " chooses"

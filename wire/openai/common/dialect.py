@@ -111,6 +111,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Fields, and values of fields, that the provider refuses or ignores."""
     ranges: tuple[tuple[str, float, float], ...] = ()
     """Name of a field, minimum, maximum: the provider refuses numbers outside."""
+    vendor_bounds: bool = False
+    """The provider enforces the bounds of OpenAI's own API, which the rows of the settings have."""
     most_system_messages: int = 0
     """Maximum number of system messages; 0 for no limit."""
     most_stops: int = 0

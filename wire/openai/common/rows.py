@@ -186,7 +186,7 @@ _OPENAI = Dialect(
     ),
     strict_schemas_are_closed=True,
     schemas_are_checked=True,
-    ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
+    vendor_bounds=True,
     most_stops=4,
     no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
     thinks=_GPT_56,

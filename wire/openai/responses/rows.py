@@ -5,7 +5,6 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
@@ -73,13 +72,6 @@ _OPENAI = Dialect(
             models=_GPT_56,
             code="invalid_parameter",
         ),
-    ),
-    ranges=(
-        ("max_output_tokens", 16, math.inf),
-        ("max_tool_calls", 1, math.inf),
-        ("temperature", 0, 2),
-        ("top_p", 0, 1),
-        ("top_logprobs", 0, 20),
     ),
     # Lists in recorded and reported refusals, as of November 2026; that of gpt-5.2 is documented.
     efforts=(
