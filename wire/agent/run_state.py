@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from wire.catalogue.usage import Usage
+from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
 from wire.history.order import unanswered
 from wire.neutral.messages import Message, Reply, ToolCall
@@ -86,7 +87,7 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
         return unanswered(self.messages)
 
 
-class RunResult(MetadataStruct, frozen=True, kw_only=True):
+class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
     """The messages that a run added, their usage and tool runs, and why the run stopped."""
 
     state: RunState

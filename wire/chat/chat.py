@@ -84,6 +84,16 @@ class Chat(ChatState["Client"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -91,8 +101,9 @@ class Chat(ChatState["Client"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -140,6 +151,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -200,6 +217,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -221,8 +244,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -242,6 +265,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -249,8 +282,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -302,6 +336,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -317,8 +357,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -338,6 +378,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -345,8 +395,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -383,6 +434,12 @@ class Chat(ChatState["Client"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -405,8 +462,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -426,6 +483,16 @@ class Chat(ChatState["Client"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -433,8 +500,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -542,6 +610,16 @@ class AsyncChat(ChatState["AsyncClient"]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -549,8 +627,9 @@ class AsyncChat(ChatState["AsyncClient"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -598,6 +677,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -658,6 +743,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -673,8 +764,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -694,6 +785,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -701,8 +802,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -754,6 +856,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -767,8 +875,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -788,6 +896,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -795,8 +913,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -833,6 +952,12 @@ class AsyncChat(ChatState["AsyncClient"]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -846,8 +971,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -867,6 +992,16 @@ class AsyncChat(ChatState["AsyncClient"]):
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -874,8 +1009,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

@@ -303,6 +303,16 @@ class FallbackChat(FallbackState[Chat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -310,8 +320,9 @@ class FallbackChat(FallbackState[Chat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)
@@ -330,6 +341,12 @@ class FallbackChat(FallbackState[Chat]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -372,8 +389,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -422,8 +439,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with ExitStack() as stack:
@@ -480,6 +497,16 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -487,8 +514,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)
@@ -507,6 +535,12 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -546,8 +580,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -595,8 +629,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         async with AsyncExitStack() as stack:

@@ -78,9 +78,9 @@ def stream_call(
     `reply()` of the stream returns the same reply as `call`.
 
     >>> from wire.neutral.messages import Message
-    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> request = Request(messages=(Message.user("Hi"),))
     >>> print(stream_call(request, "gemini-3.8-flash").body.decode())
-    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"store":false}
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
     in their received bytes: those of the same provider and model.
@@ -103,12 +103,16 @@ def render_request(
 
     >>> from wire.neutral.messages import Message
     >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash")
-    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')])
+    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')], store=False)
 
     `wire.notes(result)` lists what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row, name = provider_row(provider), _name(model)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, _refuses)
     of, vertex = family(name), row.dialect.api == "vertex"
     sendable, report, answers = sendable_request(request, row.name, name)
     texts, others = texts_of(request)
@@ -134,6 +138,7 @@ def render_request(
             tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
             generation_config=_generation_config(request, row, name, of, report),
+            store=False if row.dialect.api == "gemini" else None,
         )
     except SchemaError as error:
         from wire.gemini.schemas import RAW_FIELDS
@@ -146,6 +151,11 @@ def render_request(
         ]
         raise SchemaError(violations=violations) from None
     return with_notes(rendered, report)
+
+
+def _refuses(model: str, path: str, value: object) -> bool:
+    """Return whether a model refuses a setting: those before 2.5 do not think."""
+    return "thinkingConfig" in path and family(_name(model)).before(2, 5)
 
 
 # --- the call -------------------------------------------------------------------------------------
@@ -202,7 +212,7 @@ def _beside_cached_content(
     """Return the request without the fields that the server wants only in the cached content, if
     the options name one (G62).
     """
-    named = merged_options(request.options, row.name, rendered).get("cachedContent")
+    named = merged_options(request.options, row.option_names, rendered).get("cachedContent")
     left_out = [name for name in _OF_THE_CACHE if getattr(rendered, name) is not None]
     if named is None or not left_out:
         return rendered
@@ -376,6 +386,8 @@ def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[s
     """Return the fields that request JSON instead of prose (S2-22)."""
     if output is None:
         return {}
+    if not output.schema:
+        return {"response_mime_type": "application/json"}
     if raw:
         return {"response_mime_type": "application/json", "response_json_schema": output.schema}
     from wire.gemini.schemas import schema

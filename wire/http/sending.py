@@ -48,6 +48,7 @@ from wire.core.exchange import (
 )
 from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
+from wire.core.lazy import Foreign
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
 from wire.core.masking import MIN_FRAGMENT, Mask, ResponseHeaders
 from wire.core.memory import answer_account, change_notes, keep_account
@@ -649,7 +650,7 @@ def second_reader() -> StreamError:
     return StreamError("the stream is being read by another thread or task")
 
 
-class ClientState:
+class ClientState(Foreign):
     """The part of a client that the sync and the async one share."""
 
     _http: Any

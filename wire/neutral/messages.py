@@ -34,6 +34,7 @@ from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
 from wire.core.errors import BlockedError, RuleError, Violation
+from wire.core.lazy import Foreign
 from wire.core.lenient import plain
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.printable import short
@@ -454,7 +455,7 @@ class Citation(MetadataStruct, frozen=True, kw_only=True):
     """Further keys of the citation, in the vendor's form."""
 
 
-class Message(Value, frozen=True):
+class Message(Value, Foreign, frozen=True):
     """One message of a conversation: a role and parts.
 
     >>> Message.user("What is this?", Media(url="https://example.com/a.png")).text
@@ -675,7 +676,7 @@ else:
     Value_co = TypeVar("Value_co", covariant=True)
 
 
-class Reply(MetadataStruct, Generic[Value_co], frozen=True):
+class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
     """One reply of a model.
 
     >>> Reply(Message.assistant("Hello."), Stop("end")).text

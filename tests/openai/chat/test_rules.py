@@ -296,6 +296,12 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
         "max_tokens",
         "Use 'max_completion_tokens' instead.",
     ),
+    "openai-verbosity": (
+        "openai",
+        asked(model="gpt-4.1", verbosity="low"),
+        "verbosity",
+        "Unrecognized request argument supplied: verbosity",
+    ),
     "openai-max-tokens-o": (
         "openai",
         asked(model="o4-mini", max_tokens=1),
@@ -1072,20 +1078,32 @@ def test_o20_types_of_schemas_are_those_of_json_schema(
         (
             "openai",
             {"temperature": 99.0},
-            "Invalid 'temperature': above maximum value. Expected a value <= 2, but got "
+            "Invalid 'temperature': decimal above maximum value. Expected a value <= 2, but got "
             "99.0 instead.",
         ),
         (
             "openai",
             {"temperature": -0.1},
-            "Invalid 'temperature': below minimum value. Expected a value >= 0, but got "
+            "Invalid 'temperature': decimal below minimum value. Expected a value >= 0, but got "
             "-0.1 instead.",
         ),
         (
             "openai",
             {"top_logprobs": 21},
-            "Invalid 'top_logprobs': above maximum value. Expected a value <= 20, but "
+            "Invalid 'top_logprobs': integer above maximum value. Expected a value <= 20, but "
             "got 21 instead.",
+        ),
+        (
+            "openai",
+            {"top_p": 1.5},
+            "Invalid 'top_p': decimal above maximum value. Expected a value <= 1, but got 1.5 "
+            "instead.",
+        ),
+        (
+            "openai",
+            {"presence_penalty": -3},
+            "Invalid 'presence_penalty': decimal below minimum value. Expected a value >= -2, but "
+            "got -3 instead.",
         ),
         (
             "minimax",

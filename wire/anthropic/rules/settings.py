@@ -20,6 +20,7 @@ from wire.anthropic.families import (
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
 from wire.catalogue.lengths import longest_output
+from wire.catalogue.settings import setting
 from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
@@ -455,15 +456,13 @@ def sampling_supported(request: RuleInput) -> Violations:
                 f'remove it, or ask for the older API with version="{API_VERSION_2023}"',
             )
         return
-    if isinstance(temperature, (int, float)):
-        if not 0 <= temperature <= 1:
-            severity = "error" if request.at_anthropic or request.family.version else "warning"
-            yield violation("temperature", "temperature: range: 0..1", "A38", "", severity)
-        elif (
-            request.thinking.get("type") == "enabled"
-            and temperature != 1
-            and (request.at_anthropic or request.family.version)
-        ):
+    if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered
+        severity = "error" if request.at_anthropic or request.family.version else "warning"
+        least, most = (each or 0 for each in setting("temperature").bounds["messages"])
+        if not least <= temperature <= most:
+            words = f"temperature: range: {least}..{most}"
+            yield violation("temperature", words, "A38", "", severity)
+        elif request.thinking.get("type") == "enabled" and temperature != 1 and severity == "error":
             message = "`temperature` may only be set to 1 when thinking is enabled."
             yield violation("temperature", message, "A39", "remove it")
 

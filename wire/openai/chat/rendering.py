@@ -17,16 +17,16 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import StreamInvalid, Violation
-from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
-    SCHEMA_WORDS,
     ReplyReader,
     closed_objects,
     note_custom,
+    says_json,
+    schema_words,
     wire_call,
     within_longest,
 )
@@ -114,11 +114,15 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
     sendable, notes, answers = sendable_request(request, row.name, model)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    response_format, instruction = _response_format(request.output, model, row, notes)
+    response_format, instruction = _response_format(request, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
     functions = [
         (f"tools[{index}]", tool)
@@ -158,6 +162,7 @@ def render_request(
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
+        store=False if dialect.stores else None,
     )
     if len(functions) < len(request.tools):
         from wire.openai.chat.server_tools import with_server_tools  # few requests have one
@@ -273,6 +278,10 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     return all(violation.rule != "O7" for violation in check(probe, model, row))
 
 
+def _refuses(row: Provider, model: str, field: str, value: Any) -> bool:
+    return not _takes(row, model, **{field: value})
+
+
 def _most_tokens(
     max_tokens: int | None, model: str, row: Provider, notes: list[Note]
 ) -> dict[str, Any]:
@@ -356,14 +365,17 @@ def _tool_choice(
 
 
 def _response_format(
-    output: Output | None, model: str, row: Provider, notes: list[Note]
+    request: Request, model: str, row: Provider, notes: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
     """Return the strictest format that the host accepts.
 
     If that format has no schema, the second value is the text that replaces it in the system text.
     """
+    output = request.output
     if output is None:
         return None, ""
+    if not output.schema:
+        return _json_mode(request, output, model, row, notes)
     plain = dict(output.schema)
     if output.strict and row.dialect.strict_schemas_are_closed:
         plain = closed_objects(plain, "output.schema", notes)
@@ -381,7 +393,21 @@ def _response_format(
             f"sent {form}, with the schema in the system text: this host accepts no json_schema",
         )
     )
-    return response_format, SCHEMA_WORDS + json_text(output.schema, "output.schema")
+    return response_format, schema_words(output)
+
+
+def _json_mode(
+    request: Request, output: Output, model: str, row: Provider, notes: list[Note]
+) -> tuple[ResponseFormat | None, str]:
+    """Return the format of JSON without a schema, and the words that the host needs beside it."""
+    mode = ResponseFormat(type="json_object")
+    if not _takes(row, model, response_format=mode):
+        notes.append(Note("output", "sent as words in the system text: there is no JSON mode here"))
+        return None, schema_words(output)
+    if says_json(request):
+        return mode, ""
+    notes.append(Note("output", "the system text says JSON, without which the mode is refused"))
+    return mode, schema_words(output)
 
 
 def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMessage]:

@@ -8,6 +8,7 @@ field. Message texts are the server's own and stay as they are; only remedies ar
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.provider import Provider
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
+from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
 from wire.openai.common.dialect import Dialect, matches_model
 from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.rows import provider_row
@@ -208,7 +210,13 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    """O8: numbers and lists are within the limits of the provider."""
+    """O8: numbers, lists and metadata are within the limits of the provider."""
+    if dialect.vendor_bounds:
+        value_of = functools.partial(getattr, request)
+        for path, message, code in numbers_out_of_range("openai", value_of):
+            yield Violation(path, message, "O8", code=code)
+        for path, message, code in metadata_problems(request.metadata) if request.metadata else ():
+            yield Violation(path, message, "O8", code=code)
     for field, minimum, maximum in dialect.ranges:
         number = getattr(request, field)
         if isinstance(number, (int, float)) and not minimum <= number <= maximum:

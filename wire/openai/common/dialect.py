@@ -111,6 +111,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Fields, and values of fields, that the provider refuses or ignores."""
     ranges: tuple[tuple[str, float, float], ...] = ()
     """Name of a field, minimum, maximum: the provider refuses numbers outside."""
+    vendor_bounds: bool = False
+    """The provider enforces the bounds of OpenAI's own API, which the rows of the settings have."""
     most_system_messages: int = 0
     """Maximum number of system messages; 0 for no limit."""
     most_stops: int = 0
@@ -190,7 +192,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all. The first form of a kind counts."""
 
-    # --- caching
+    # --- what the host keeps
+    stores: bool = False
+    """The host takes `store`, and may keep a request that does not say false."""
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""
 

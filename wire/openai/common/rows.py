@@ -63,6 +63,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 # --- dialects -------------------------------------------------------------------------------------
 
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
+_UNRECOGNISED = "Unrecognized request argument supplied: {}"
 _SHUT_DOWN = (
     "The model `{model}` has been deprecated, learn more here: "
     "https://platform.openai.com/docs/deprecations"
@@ -94,6 +95,7 @@ _OPENAI = Dialect(
             _UNSUPPORTED.format("stop"),
             models=rf"o1-mini|o1-preview|o3|o4-mini|gpt-5(-mini|-nano)?|{_GPT_56}",
         ),
+        Refusal("verbosity", _UNRECOGNISED.format("verbosity"), models=r"(gpt-(4|3\.5)|o\d).*"),
         Refusal(
             "web_search_options",
             "Web search options not supported with this model.",
@@ -162,7 +164,7 @@ _OPENAI = Dialect(
     ),
     strict_schemas_are_closed=True,
     schemas_are_checked=True,
-    ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
+    vendor_bounds=True,
     most_stops=4,
     models_of="openai",
     ended_words=_SHUT_DOWN,
@@ -177,6 +179,7 @@ _OPENAI = Dialect(
     custom_tools=True,
     call_ids=CallIds(most=40),
     server_tools=(("web_search_options", r".*search.*"),),
+    stores=True,
     caching=OPENAI_CACHING,
 )
 
@@ -390,15 +393,8 @@ _CEREBRAS = Dialect(
     caching=CACHES_UNASKED,
 )
 
-_TOGETHER = Dialect(
-    refuses=(
-        Refusal(
-            "messages[].tool_calls=[]",
-            "an empty list of tool_calls is refused",
-            remedy="remove it",
-        ),
-    )
-)
+_NO_CALLS = "an empty list of tool_calls is refused"
+_TOGETHER = Dialect(refuses=(Refusal("messages[].tool_calls=[]", _NO_CALLS, remedy="remove it"),))
 
 _GEMINI = Dialect(
     refuses=tuple(
@@ -485,6 +481,7 @@ ROWS: tuple[Provider, ...] = (
             answers_anew=True,
             developer_role=True,
             takes=("audio",),
+            stores=True,
             call_ids=CallIds(most=40),
             # Breakpoints and retention depend on the model, which a deployment's name hides.
             caching=Caching(unasked=True, key=True),

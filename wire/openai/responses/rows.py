@@ -5,7 +5,6 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
@@ -52,6 +51,14 @@ _OPENAI = Dialect(
             code="unsupported_parameter",
         ),
         Refusal(
+            "text.verbosity=low|high",
+            "Unsupported value: '{value}' is not supported with the '{model}' model. Supported "
+            "values are: 'medium'.",
+            "use medium, or say it in the prompt",
+            models=r"(gpt-(4|3\.5)|o\d).*",
+            code="unsupported_value",
+        ),
+        Refusal(
             "reasoning.generate_summary",
             _UNKNOWN,
             "use reasoning.summary",
@@ -65,13 +72,6 @@ _OPENAI = Dialect(
             models=_GPT_56,
             code="invalid_parameter",
         ),
-    ),
-    ranges=(
-        ("max_output_tokens", 16, math.inf),
-        ("max_tool_calls", 1, math.inf),
-        ("temperature", 0, 2),
-        ("top_p", 0, 1),
-        ("top_logprobs", 0, 20),
     ),
     caching=rows.OPENAI_CACHING,
 )

@@ -269,28 +269,3 @@ def invalid_value(
     """Build the violation for a value outside the list of the API."""
     message = f"Invalid value: '{value}'. {supported(values)}"
     return violation(path, message, rule, remedy, code="invalid_value", field=field or path)
-
-
-def json_type(value: Any) -> str:
-    """Return the server's words for the JSON type of a value.
-
-    >>> json_type(None), json_type(1.5), json_type([])
-    ('null', 'a decimal', 'an array')
-    """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    for type, name in _TYPE_NAMES:
-        if isinstance(value, type):
-            return name
-    return "an unknown value"
-
-
-_TYPE_NAMES: tuple[tuple[type[Any] | tuple[type[Any], ...], str], ...] = (
-    (str, "a string"),
-    (int, "an integer"),
-    (float, "a decimal"),
-    ((list, tuple), "an array"),
-    (Mapping, "an object"),
-)

@@ -6,11 +6,12 @@ each breach. Message texts are the server's own and stay as they are; only remed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
+from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
 from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.schemas import open_object
 from wire.openai.responses.rules.rule_input import (
@@ -18,7 +19,6 @@ from wire.openai.responses.rules.rule_input import (
     as_list,
     as_object,
     invalid_value,
-    json_type,
     missing,
     violation,
 )
@@ -45,7 +45,6 @@ _VALUES = {
 }
 """Fields and their values, in the order in which the server lists them."""
 _DECIMALS = ("temperature", "top_p")
-_MAX_METADATA_ENTRIES, _MAX_METADATA_KEY, _MAX_METADATA_VALUE = 16, 64, 512  # in characters
 
 Violations = Iterator[Violation]
 
@@ -109,54 +108,27 @@ def values_in_range(request: RuleInput) -> Violations:
     """P17: numbers are within the limits of the host, and metadata within those of OpenAI."""
     for field, minimum, maximum in request.dialect.ranges:
         number = request.plain.get(field)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            continue
-        if field == "max_output_tokens" and request.dialect.models_of:
-            longest = longest_output(request.dialect.models_of, request.model, int(number))
-            maximum = longest or maximum
-        kind = "decimal" if field in _DECIMALS else "integer"
-        if number < minimum:
-            message = f"{kind} below minimum value. Expected a value >= {minimum:g}"
-            code = f"{kind}_below_min_value"
-        elif number > maximum:
-            message = f"{kind} above maximum value. Expected a value <= {maximum:g}"
-            code = f"{kind}_above_max_value"
-        else:
-            continue
-        message = f"Invalid '{field}': {message}, but got {number} instead."
-        yield violation(field, message, "P17", code=code)
+        if isinstance(number, (int, float)) and not minimum <= number <= maximum:
+            message = f"Invalid '{field}': expected {minimum:g} to {maximum:g}, but got {number}."
+            yield violation(field, message, "P17")
     if request.at_openai:
-        yield from _metadata(as_object(request.plain.get("metadata")))
-
-
-def _metadata(metadata: Mapping[str, Any]) -> Violations:
-    if len(metadata) > _MAX_METADATA_ENTRIES:
-        message = (
-            "Invalid 'metadata': too many properties. Expected an object with at most "
-            f"{_MAX_METADATA_ENTRIES} properties, but got an object with {len(metadata)} "
-            "properties instead."
-        )
-        yield violation("metadata", message, "P17", code="object_above_max_properties")
-    for key, value in metadata.items():
-        path = f"metadata.{key}"
-        if len(key) > _MAX_METADATA_KEY:
+        metadata = as_object(request.plain.get("metadata"))
+        for path, message, code in (
+            *numbers_out_of_range("openai.responses", request.plain.get),
+            *metadata_problems(metadata),
+        ):
+            remedy = "write it as text" if code == "invalid_type" else ""
+            yield violation(path, message, "P17", remedy, code=code)
+    tokens = request.plain.get("max_output_tokens")
+    if request.enforces_facts and isinstance(tokens, int):
+        most = longest_output(request.dialect.models_of, request.model, tokens)
+        if most and tokens > most:
             message = (
-                f"Invalid property name in 'metadata': '{key}' is too long. Expected a string with "
-                f"maximum length {_MAX_METADATA_KEY}, but got a string with length {len(key)} "
-                "instead."
+                "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= "
+                f"{most}, but got {tokens} instead."
             )
-            yield violation(path, message, "P17", code="string_above_max_length")
-        if not isinstance(value, str):
-            message = (
-                f"Invalid type for '{path}': expected a string, but got {json_type(value)} instead."
-            )
-            yield violation(path, message, "P17", "write it as text", code="invalid_type")
-        elif len(value) > _MAX_METADATA_VALUE:
-            message = (
-                f"Invalid '{path}': string too long. Expected a string with maximum length "
-                f"{_MAX_METADATA_VALUE}, but got a string with length {len(value)} instead."
-            )
-            yield violation(path, message, "P17", code="string_above_max_length")
+            code = "integer_above_max_value"
+            yield violation("max_output_tokens", message, "P17", code=code)
 
 
 # --- reasoning ------------------------------------------------------------------------------------
