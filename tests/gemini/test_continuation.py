@@ -12,13 +12,14 @@ import pytest
 from tests.chat.test_chat import Door
 from tests.chat.test_chat import door as door
 from tests.joined import joined
-from wire import Chat, Client, Done, Message, TextDelta, gemini
+from wire import Chat, Client, Done, Message, TextDelta, Timeouts, gemini
 from wire.around import Around, CallEnded
 from wire.catalogue.stops import Stop
 from wire.core.memory import PARTIAL, notes
 from wire.core.retry import NONE, Retry
 from wire.errors import ConnectionLost, OutputError, ServerError, StreamIncomplete
 from wire.gemini import continuation
+from wire.http.sending import Attempt
 from wire.neutral.messages import Event, Reply, Text, ToolCall
 from wire.testing.emulator import Emulator, EmulatorTransport
 
@@ -383,6 +384,27 @@ def test_without_retries_a_stream_that_broke_off_is_an_error(door: Door) -> None
     with pytest.raises(ConnectionLost) as raised:
         door.stream(emulator, "Count.", chat={"retry": NONE})
     assert raised.value.partial.stop.token is not None  # type: ignore[union-attr]
+
+
+def test_each_request_has_its_own_total_time_and_one_sent_again_the_rest_of_it(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals: list[float | None] = []
+    resumed = Attempt.resumed
+
+    def seen(self: Attempt, *args: Any, **options: Any) -> Attempt:
+        attempt = resumed(self, *args, **options)
+        totals.append(attempt.clocks.total)
+        return attempt
+
+    monkeypatch.setattr(Attempt, "resumed", seen)
+    emulator = Emulator([{"say": {"text": WORDS, "hops": 2}, "fault": "cut; after=2"}])
+    timeouts = Timeouts(total=500.0)
+    door.stream(emulator, "Count.", chat={**AGAIN, "timeouts": timeouts})
+    again, further = totals
+    assert again is not None
+    assert again < 500.0
+    assert further == 500.0
 
 
 def test_the_reply_so_far_is_of_all_requests() -> None:

@@ -405,8 +405,8 @@ class Attempt:
 
         After a break, both calls share one total time; a further request has its own.
         """
-        clocks = msgspec.structs.replace(self.clocks, total=self.left) if broke_off else self.clocks
-        call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
+        own = msgspec.structs.replace(self.clocks, total=self.left) if broke_off else call.timeouts
+        call = msgspec.structs.replace(call, timeouts=own, retry=self.call.retry)
         resumed = Attempt(self.target, call, self._http, self.account, around=self.around)
         resumed.log = self.log
         return resumed
