@@ -372,6 +372,16 @@ def test_a_call_for_one_host_is_sent_to_another_without_its_default():
         ),
         ("anthropic:claude-opus-4-8", {"thoughts": False}, "thinking", None, []),
         (
+            MODELS["gemini"],
+            {"thoughts": False, "effort": "low"},
+            "generationConfig",
+            {
+                "maxOutputTokens": 99,
+                "thinkingConfig": {"includeThoughts": False, "thinkingLevel": "LOW"},
+            },
+            [],
+        ),
+        (
             "anthropic:claude-opus-4-8",
             {"thoughts": True, "effort": "none"},
             "thinking",
@@ -414,12 +424,16 @@ def test_a_value_that_no_host_takes_is_refused(settings: dict[str, Any], message
 
 # --- foreign words --------------------------------------------------------------------------------
 
+# Without types, or type checkers would refuse the words.
+CLIENT: Any = Client
+AGENT: Any = Agent
+
 
 @joined(
     ("function", "message"),
     [
         (
-            lambda: Client("gemini", max_retries=2),
+            lambda: CLIENT("gemini", max_retries=2),
             "max_retries: no such option; here it is 'retry': Retry(attempts=3), or None for one "
             "attempt",
         ),
@@ -437,7 +451,7 @@ def test_a_value_that_no_host_takes_is_refused(settings: dict[str, Any], message
             "instructions: no such setting; here it is 'system'",
         ),
         (
-            lambda: Agent(Chat("gemini:m", api_key="fake-key"), instructions="Be brief."),
+            lambda: AGENT(Chat("gemini:m", api_key="fake-key"), instructions="Be brief."),
             "instructions: no such option; here it is 'system_prompt'",
         ),
         (
