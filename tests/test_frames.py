@@ -21,7 +21,7 @@ CEILINGS = {
     "raw signature to the next call": 148,
     "neutral signature to the next call": 218,
     "neutral signature and a tool": 240,
-    "neutral result, chat completions": 220,
+    "neutral result, chat completions": 222,
     "neutral result, Messages": 254,
     "neutral result, Responses": 270,
     "one text, raw, Gemini": 71,

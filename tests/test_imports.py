@@ -65,7 +65,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        70,
+        71,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
@@ -109,7 +109,7 @@ ENTRIES = {
     "Agent('gemini:...')": (
         "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
         "import wire; wire.Agent('gemini:gemini-3.8-flash')",
-        114,
+        116,
         (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (
