@@ -16,9 +16,8 @@ from tests.anthropic.test_inventory import ROOTS as ANTHROPIC
 from tests.inventories import Walk, inventory
 from tests.openai.chat.test_inventory import ROOTS as OPENAI
 from tests.openai.responses.test_inventory import ROOTS as RESPONSES
-from wire.anthropic.finish import REASONS as STOP_REASONS
+from wire.catalogue.stops import words_of
 from wire.gemini import types as gemini
-from wire.openai.chat.finish import REASONS as FINISH_REASONS
 
 ROOTS: dict[str, dict[str, typing.Any]] = {
     "openai": OPENAI,
@@ -33,8 +32,8 @@ FURTHER: dict[str, dict[str, Iterable[str]]] = {
         "ChatCompletionChunk.object": ("chat.completion", "chat.completion.done"),
         "ChatCompletionChunk.service_tier": ("on_demand", "provisioned"),
         "ChatCompletionRequest.tool_choice": ("any",),
-        "Choice.finish_reason": FINISH_REASONS,
-        "ChunkChoice.finish_reason": FINISH_REASONS,
+        "Choice.finish_reason": words_of("chat"),
+        "ChunkChoice.finish_reason": words_of("chat"),
         "ContentPart.type": ("document_url", "thinking", "video_url"),
     },
     "openai.responses": {
@@ -52,9 +51,9 @@ FURTHER: dict[str, dict[str, Iterable[str]]] = {
             "tool_addition",
         ),
         "Tool.type": ("advisor_20260301", "computer_20250124", "computer_20251124"),
-        "Delta.stop_reason": STOP_REASONS,
+        "Delta.stop_reason": words_of("messages"),
         "Delta.type": ("compaction_delta",),
-        "MessageResponse.stop_reason": STOP_REASONS,
+        "MessageResponse.stop_reason": words_of("messages"),
         "MessageStreamEvent.type": ("error", "ping"),
         "ToolOutput.type": ("advisor_redacted_result", "advisor_result"),
     },

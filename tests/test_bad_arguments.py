@@ -124,6 +124,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"search_grounding": "false"},
         "search_grounding: expected a bool, not str",
     ),
+    "continue_long": ({"continue_long": 1}, "continue_long: expected a bool, not int"),
     "raw_schemas": ({"raw_schemas": 1}, "raw_schemas: expected a bool, not int"),
     "effort": ({"effort": "huge"}, "effort: expected none, minimal, low"),
     "max_tokens -1": ({"max_tokens": -1}, "max_tokens: expected a whole number from 1 up, not -1"),

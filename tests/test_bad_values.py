@@ -15,8 +15,8 @@ import pytest
 
 from tests.joined import joined
 from wire import Client, anthropic, gemini, openai
+from wire.agent.run_state import RunState
 from wire.agent.saved_runs import dump_run
-from wire.agent.steps import RunState
 from wire.core import json_values
 from wire.errors import ConfigurationError, PipelineError, RuleError, SchemaError
 from wire.gemini import types as g

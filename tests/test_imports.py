@@ -65,7 +65,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        69,
+        71,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
@@ -73,7 +73,7 @@ ENTRIES = {
     ),
     "calls of Gemini": (
         "from wire.gemini import GenerateContentRequest, check, generate_content",
-        62,
+        65,
         (*HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE, "wire.neutral.messages"),
     ),
     "Client('gemini')": (
@@ -98,18 +98,18 @@ ENTRIES = {
     ),
     "AsyncChat('gemini:...')": (
         "import wire; wire.AsyncChat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        46,
+        47,
         (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Chat('gemini:...')": (
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        46,
+        47,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Agent('gemini:...')": (
         "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
         "import wire; wire.Agent('gemini:gemini-3.8-flash')",
-        112,
+        116,
         (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (

@@ -186,7 +186,7 @@ def test_the_bot_keeps_its_instructions_in_a_cache(
     assert cached["systemInstruction"] == {"parts": [{"text": weather.SYSTEM}]}
     assert [each["name"] for each in cached["tools"][0]["functionDeclarations"]] == ["get_weather"]
     for request in emulator.requests[2:4]:
-        assert set(request["body"]) == {"contents", "cachedContent"}
+        assert set(request["body"]) == {"contents", "cachedContent", "store"}
 
 
 @pytest.mark.row("S3-17")

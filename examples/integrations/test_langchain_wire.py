@@ -60,7 +60,7 @@ class Standard:
 
     @property
     def model_override_value(self) -> str:
-        return {"gemini": "gemini-3.5-flash", "openai": "gpt-5.4-mini"}.get(
+        return {"gemini": "gemini-3.8-flash", "openai": "gpt-5.4-mini"}.get(
             self.name.partition(":")[0], "claude-haiku-4-5"
         )
 

@@ -18,8 +18,8 @@ import anyio
 import pytest
 
 from wire.agent import Agent, LLMAgent, RunResult
+from wire.agent.run_state import RunState
 from wire.agent.saved_runs import dump_run, load_run
-from wire.agent.steps import RunState
 from wire.core.retry import NONE
 from wire.errors import ConfigurationError, ConnectionLost
 from wire.history import check

@@ -304,7 +304,7 @@ def test_a_response_and_its_pieces_say_the_same() -> None:
         (LLMResponse(text="a"), Reply(Message.assistant("a"), Stop("end"))),
         (
             LLMResponse(text="a", finish_reason="stop"),
-            Reply(Message.assistant("a"), Stop("other", "stop")),
+            Reply(Message.assistant("a"), Stop("end", "stop")),
         ),
         (
             LLMResponse(finish_reason="length"),

@@ -9,20 +9,20 @@ import pytest
 
 from tests.joined import joined
 from wire.agent.guard import ATTRACTOR, Guard
+from wire.agent.run_state import RunResult, RunState
 from wire.agent.state import AgentState
 from wire.agent.steps import (
     INTERRUPTED,
     Ask,
     Finished,
     RunCalls,
-    RunResult,
-    RunState,
     Steps,
     begun,
     is_transient,
     refused,
     resumed,
 )
+from wire.catalogue.stops import Next, StopReason
 from wire.catalogue.usage import Usage
 from wire.core.exchange import Pause
 from wire.core.retry import NONE, Retry
@@ -169,6 +169,48 @@ def test_a_view_is_what_is_sent_and_not_what_is_kept() -> None:
     assert len(finished(steps).state.messages) == 4
 
 
+# --- answers that are not whole -------------------------------------------------------------------
+
+
+@joined("reason", ["length", "filter", "error", "other"])
+def test_a_run_says_why_its_last_answer_is_not_whole(reason: StopReason) -> None:
+    steps = steps_of()
+    steps.next()
+    steps.replied(said("The tide is", stop=reason))
+    result = finished(steps)
+    assert (result.reason, result.complete, result.text) == (reason, False, "The tide is")
+    assert resumed(result.state).reason == reason
+
+
+def test_a_whole_answer_is_complete() -> None:
+    steps = steps_of()
+    assert not steps.result.complete
+    steps.next()
+    steps.replied(said("High tide."))
+    assert (finished(steps).reason, finished(steps).complete) == ("end", True)
+
+
+@joined(
+    ("then", "goes_on"),
+    [
+        ("send_back", True),
+        ("compact_then_send", True),
+        ("continue_token", False),
+        ("poll", False),
+        ("nothing", False),
+    ],
+)
+def test_a_pause_goes_on_only_if_the_message_is_sent_back(then: Next, goes_on: bool) -> None:
+    steps = steps_of(ASKED)
+    steps.next()
+    # A response that is queued has no parts yet; it is no empty answer.
+    parts = (Text("I look."),) if goes_on else ()
+    steps.replied(Reply(Message("assistant", parts), Stop("pause", "paused", then=then)))
+    step = steps.next()
+    assert isinstance(step, Ask if goes_on else Finished)
+    assert steps.result.state.reason == (None if goes_on else "pause")
+
+
 # --- answers that say nothing, errors -------------------------------------------------------------
 
 
@@ -198,7 +240,7 @@ def test_an_answer_cut_off_before_it_began_is_no_failure_and_no_message() -> Non
     steps.next()
     steps.replied(Reply(Message("assistant"), Stop("length", "MAX_TOKENS")))
     result = finished(steps)
-    assert (result.reason, result.text, result.messages) == ("end", "", ())
+    assert (result.reason, result.text, result.messages) == ("length", "", ())
     assert result.reply is not None
     assert result.reply.stop.reason == "length"
 

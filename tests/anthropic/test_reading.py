@@ -14,11 +14,11 @@ import pytest
 from tests.joined import joined
 from wire import AsyncChat, Chat
 from wire.anthropic import EventReader, MessageResponse
-from wire.anthropic.finish import REASONS, reason_of
 from wire.anthropic.fold import fold
 from wire.anthropic.parse import parse_reply, usage_of
 from wire.anthropic.reader import ChunkReader, parse_message
 from wire.anthropic.types import Usage as WireUsage
+from wire.catalogue.stops import stop_word, stopped, words_of
 from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, StreamIncomplete
@@ -140,11 +140,11 @@ def test_what_is_not_known_is_kept():
     ],
 )
 def test_one_meaning_for_each_stop_reason(raw: str | None, reason: Any):
-    assert reply_of(text("Hi"), stop=raw).stop == Stop(reason, raw)
-    assert reply_of(tool_use(), stop=raw).stop == Stop(
-        "tool_calls" if reason == "end" else reason, raw
-    )
-    assert (reason_of(raw) == "other") == (raw not in REASONS)
+    assert stop_word("messages", raw).reason == reason
+    assert reply_of(text("Hi"), stop=raw).stop == stopped(stop_word("messages", raw), raw)[0]
+    with_call = stopped(stop_word("messages", raw, calls=True), raw)[0]
+    assert reply_of(tool_use(), stop=raw).stop == with_call
+    assert (reason == "other") == (raw not in words_of("messages"))
 
 
 @pytest.mark.row("S4-16")

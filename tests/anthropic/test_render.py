@@ -527,7 +527,7 @@ def test_what_the_model_refuses_is_refused_before_it_is_sent():
 @joined(
     ("model", "effort", "most"),
     [
-        ("claude-3-haiku@20240307", None, 4096),
+        ("claude-3-nano", None, 4096),
         ("claude-sonnet-4-5", None, 8192),
         ("claude-opus-4-8", None, 16000),
         ("claude-opus-4-8", "high", 16000),
@@ -557,8 +557,8 @@ ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summari
             "claude-opus-4-6",
             "xhigh",
             ADAPTIVE,
-            "max",
-            ["effort: changed to max: this model has no effort xhigh"],
+            "high",
+            ["effort: changed to high: this model has no effort xhigh"],
         ),
         (
             "claude-opus-4-8",
@@ -705,7 +705,7 @@ def test_output_is_a_schema_with_closed_objects():
     [
         (
             {"type": "object"},
-            "claude-sonnet-4@20250514",
+            "claude-3-5-haiku@20241022",
             "anthropic",
             "this model accepts no schema",
         ),

@@ -69,6 +69,16 @@ def test_each_row_has_one_result_with_its_id(style: str) -> None:
 
 
 @STYLES
+def test_a_long_answer_of_a_row_is_whole(style: str) -> None:
+    text = "one two three four five six seven eight nine ten eleven twelve"
+    emulator = Emulator([{"say": {"text": text, "hops": 3}}])
+    (found,) = results(style, ROWS[:1], emulator)
+    assert found.reply is not None
+    assert (found.reply.text, len(found.reply.hops)) == (text, 3)
+    assert found.reply.stop.complete
+
+
+@STYLES
 def test_rows_may_be_a_file_requests_lines_or_async(style: str, tmp_path: Path) -> None:
     async def later() -> AsyncIterator[Any]:
         for row in ROWS[:3]:

@@ -26,7 +26,7 @@ SHIPPED = Path(wire.__file__).parent / "catalogue" / "models.json"
 
 
 def test_the_shipped_file_is_small_and_each_figure_has_a_source_with_its_date() -> None:
-    assert SHIPPED.stat().st_size <= 150_000
+    assert SHIPPED.stat().st_size <= 175_000
     catalogue = load(SHIPPED)
     assert {each.provider for each in catalogue.rows} == set(ORDER)
     for each in catalogue.rows:
@@ -37,7 +37,7 @@ def test_the_shipped_file_is_small_and_each_figure_has_a_source_with_its_date() 
             source = model.source(figure)
             assert source is not None
             assert source.date >= "2026-08"
-            assert source.license == "MIT"
+            assert (source.license == "MIT") == (not source.evidence)
         for figure in ("context_window", "longest_output", "inputs", "prices", "tools"):
             assert (figure in model.sources) == (getattr(model, figure) not in (None, ()))
 
@@ -179,10 +179,10 @@ def test_an_unknown_model_has_a_reason_and_no_figure(name: str, reason: str) -> 
         ("gemini:gemini-3.8-flash", {}),
         ("anthropic:claude-sonnet-5", {"temperature", "top_p", "audio"}),
         ("openai:gpt-5.6", {"temperature", "top_p", "stop", "audio"}),
-        ("openai@chat:gpt-5-mini", {"stop", "audio"}),
+        ("openai@chat:gpt-5-mini", {"temperature", "top_p", "stop", "audio"}),
         ("deepseek:deepseek-v4-pro", {"tool_choice=required", "image", "audio", "document"}),
         ("openai:o1-mini", {"model"}),
-        ("kimi:kimi-k3", {"effort=none"}),
+        ("kimi:kimi-k3", {}),
         ("acme:m", {}),
     ],
 )

@@ -178,4 +178,4 @@ def test_the_check_sees_a_rule_that_is_too_strict() -> None:
     assert models(record_of("alias", dated)) == ["alias"]
     for model, refused in (("o3", True), ("o3-2025-04-16", True), ("o3-mini", False)):
         found = of_chat(record_of(model, stop=["a"]), model)
-        assert [each.path for each in found] == (["stop"] if refused else [])
+        assert [each.path for each in found if each.rule != "O15"] == (["stop"] if refused else [])

@@ -50,6 +50,11 @@ def without(field: str) -> Callable[[Any], Any]:
     return make
 
 
+def like(word: str) -> Callable[[Any], Any]:
+    """A function of a stop word that takes each for this one."""
+    return lambda real: lambda *_, calls=False: real(word, calls=calls)
+
+
 def having(**fields: Any) -> Callable[[Any], Any]:
     """A function whose result has other values in these fields; a function makes them of it."""
 
@@ -219,7 +224,7 @@ MUTANTS = {
         f"{GEMINI}.parse", "_tool_call", having(id="x"), "gemini-calls"
     ),
     "an answer that was cut off looks whole": Mutant(
-        f"{GEMINI}.finish", "REASONS", lambda real: {**real, "MAX_TOKENS": "end"}, "gemini-length"
+        f"{GEMINI}.finish", "meaning_of", like("STOP"), "gemini-length"
     ),
     "the second call has no events": Mutant(
         f"{GEMINI}.parse:EventReader", "_add_calls", first_call_alone, "gemini-stream-calls"
@@ -322,7 +327,7 @@ MUTANTS = {
         f"{MESSAGES}.parse", "usage_of", having(cached=0), "messages-calls"
     ),
     "the finish of a completion has another meaning": Mutant(
-        f"{CHAT}.finish", "REASONS", lambda real: {**real, "length": "end"}, "chat-stream-choices"
+        f"{CHAT}.parse", "meaning_of", like("stop"), "chat-stream-choices"
     ),
     # Responses.
     "usage of a response has no field": Mutant(
@@ -341,10 +346,7 @@ MUTANTS = {
         f"{RESPONSES}.parse", "arguments_of", on_result(no_nulls), "responses-calls"
     ),
     "a response that was cut off looks whole": Mutant(
-        f"{RESPONSES}.finish",
-        "REASONS",
-        lambda real: {**real, "max_output_tokens": "end"},
-        "responses-length",
+        f"{RESPONSES}.finish", "meaning_of", like("completed"), "responses-length"
     ),
     "cached tokens of a response are not counted": Mutant(
         f"{RESPONSES}.parse", "usage_of", having(cached=0), "responses-calls"

@@ -359,6 +359,20 @@ HITS: dict[str, Hit] = {
         "does not support setting thinking_budget",
         "vertex",
     ),
+    "G57-none": Hit(
+        "G57",
+        thinking(thinkingBudget=512),
+        "gemini-4-argon",
+        "generationConfig.thinkingConfig.thinkingBudget",
+        "thinking_budget is not supported by this model",
+    ),
+    "G57-pro": Hit(
+        "G57",
+        thinking(thinkingBudget=0),
+        PRO31,
+        "generationConfig.thinkingConfig.thinkingBudget",
+        "Budget 0 is invalid. This model only works in thinking mode.",
+    ),
     "G58": Hit(
         "G58",
         thinking(thinkingBudget=1, thinkingLevel="LOW"),
@@ -385,8 +399,30 @@ HITS: dict[str, Hit] = {
         thinking(thinkingLevel="MINIMAL"),
         PRO31,
         "generationConfig.thinkingConfig.thinkingLevel",
-        "Thinking level",
+        "Thinking level MINIMAL is not supported",
+    ),
+    "G87": Hit(
+        "G87",
+        config(temperature=0.5),
+        "gemini-4-argon",
+        "generationConfig.temperature",
+        "is ignored by this model",
         severity="warning",
+    ),
+    "G89": Hit(
+        "G89",
+        config(maxOutputTokens=10**7),
+        FLASH37,
+        "generationConfig.maxOutputTokens",
+        "it has a maxOutputTokens value of 10000000 but the supported range is from 1 (inclusive) "
+        "to 65537 (exclusive)",
+    ),
+    "G88": Hit(
+        "G88",
+        said(cachedContent="cachedContents/a"),
+        "gemini-4-carbon",
+        "cachedContent",
+        "Cached content is not supported by models/gemini-4-carbon",
     ),
     "G60": Hit(
         "G60",

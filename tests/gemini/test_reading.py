@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from tests.conformance.records import body_of, lines
 from tests.joined import joined
 from tests.property import sample
+from wire.catalogue.stops import stop_word, stopped
 from wire.catalogue.usage import Usage
 from wire.core.memory import Note, kept_bytes, unknown, with_notes
 from wire.errors import BlockedError, WireError
@@ -27,7 +28,7 @@ from wire.gemini import (
     UsageMetadata,
     parse_reply,
 )
-from wire.gemini.finish import reason_of
+from wire.gemini.finish import meaning_of
 from wire.gemini.fold import fold
 from wire.gemini.parse import usage_of
 from wire.gemini.reader import ChunkReader, parse_response
@@ -420,16 +421,16 @@ STOPS = {
     "MODEL_ARMOR": "filter",
     "MALFORMED_FUNCTION_CALL": "error",
     "UNEXPECTED_TOOL_CALL": "error",
-    "TOO_MANY_TOOL_CALLS": "error",
+    "TOO_MANY_TOOL_CALLS": "other",
     "MISSING_THOUGHT_SIGNATURE": "error",
     "MALFORMED_RESPONSE": "error",
     "NO_IMAGE": "error",
-    "LANGUAGE": "other",
+    "LANGUAGE": "filter",
     "OTHER": "other",
-    "IMAGE_OTHER": "other",
-    "ESCALATION": "other",
-    "PUP_LIMITED_DISABLED": "other",
-    "CONTINUATION": "other",
+    "IMAGE_OTHER": "error",
+    "ESCALATION": "filter",
+    "PUP_LIMITED_DISABLED": "error",
+    "CONTINUATION": "pause",
 }
 
 
@@ -444,7 +445,8 @@ def test_the_table_has_every_reason():
 )
 def test_reasons(raw, reason):
     reply = reply_of({"text": "Hi"}, finish=raw, candidate={"finishMessage": "why"})
-    assert reply.stop == Stop(reason, raw, "why")
+    assert reply.stop == stopped(stop_word("gemini", raw), raw, "why")[0]
+    assert reply.stop.reason == reason
     with_call = reply_of(call("tide"), finish=raw).stop.reason
     assert with_call == ("tool_calls" if raw == "STOP" else reason)
 
@@ -470,7 +472,7 @@ def test_no_finish_is_never_an_end():
         parse_response(b'{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}]}')
     ).stop == Stop("other")
     assert parse_reply(parse_response(b'{"usageMetadata":{}}')).stop == Stop("other")
-    assert reason_of(None, calls=True) == "other"
+    assert meaning_of(None, calls=True).reason == "other"
 
 
 @pytest.mark.row("S1-14")

@@ -43,6 +43,9 @@ def test_turns_of_one_role_are_one_turn():
     ]
 
 
+PLAIN = {"contents": [user("Hi")], "store": False}
+
+
 @pytest.mark.row("S2-20", "S2-30", "S4-06", "S4-12")
 def test_what_the_system_says():
     messages = (
@@ -57,6 +60,7 @@ def test_what_the_system_says():
     assert made == {
         "contents": [user("Hi"), {"parts": [{"text": "x"}], "role": "model"}, user("y")],
         "systemInstruction": {"parts": [{"text": text} for text in "abcd"]},
+        "store": False,
     }
     assert told(*messages) == ["messages[2]: left out: a system message without text"]
     assert "systemInstruction" not in sent(system=" \n")
@@ -400,11 +404,11 @@ def test_no_choice_is_not_sent():
 @pytest.mark.row("S1-17")
 def test_search():
     search = {"googleSearch": {}}
-    assert sent(search_grounding=True) == {"contents": [user("Hi")], "tools": [search]}
+    assert sent(search_grounding=True) == {**PLAIN, "tools": [search]}
     both = {"tools": (Tool("now"),), "search_grounding": True}
     declared = {"functionDeclarations": [{"name": "now"}]}
     assert sent(**both) == {
-        "contents": [user("Hi")],
+        **PLAIN,
         "tools": [declared, search],
         "toolConfig": {"includeServerSideToolInvocations": True},
     }
@@ -443,7 +447,7 @@ def test_the_table_of_settings():
         "topP": 0.5,
         "stopSequences": ["a", "b"],
     }
-    assert sent() == {"contents": [user("Hi")]}
+    assert sent() == PLAIN
 
 
 LEVELS = {
@@ -486,9 +490,12 @@ def test_effort(model, effort, value):
 
 @pytest.mark.row("S2-23")
 def test_other_efforts():
-    assert config(effort="xhigh") == {
-        "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "XHIGH"}
-    }
+    for effort in ("xhigh", "max"):  # no Gemini takes max
+        assert config(effort=effort) == {
+            "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "HIGH"}
+        }
+    hydrogen = config(effort="max", model="gemini-4-hydrogen")
+    assert hydrogen["thinkingConfig"]["thinkingLevel"] == "XHIGH"
     assert config(effort="HIGH")["thinkingConfig"]["thinkingLevel"] == "HIGH"
     assert refused(effort="xhigh", model="gemini-2.5-pro") == [
         ("generationConfig.thinkingConfig.thinkingLevel", "G59")
@@ -576,7 +583,7 @@ def test_a_request_that_names_a_cached_content_leaves_out_what_the_cache_has():
         "options": {"gemini": {"cachedContent": "cachedContents/1"}},
     }
     assert sent(**settings) == {
-        "contents": [{"parts": [{"text": "Hi"}], "role": "user"}],
+        **PLAIN,
         "cachedContent": "cachedContents/1",
     }
     words = "not sent: the request names a cached content, which has it (G62)"

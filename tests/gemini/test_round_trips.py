@@ -127,6 +127,7 @@ def test_non_streaming_round_trip_and_payload_shape(style: str) -> None:
             "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
             "systemInstruction": {"parts": [{"text": "Be brief."}]},
             "generationConfig": {"maxOutputTokens": 9, "temperature": 0},
+            "store": False,
             "tools": [
                 {
                     "functionDeclarations": [

@@ -304,10 +304,23 @@ def test_violations_survive_pickling() -> None:
     ],
 )
 def test_family(name: str, expected: Family) -> None:
-    assert family(name) == expected
+    found = family(name)
+    assert (found.name, found.version, found.variant) == (
+        expected.name,
+        expected.version,
+        expected.variant,
+    )
 
 
 def test_ranges_of_an_unknown_model_hold_nothing() -> None:
     of = family("gemini-flash-latest")
     assert [of.since(1), of.before(9), of.within((1, 0), (9, 0))] == [False, False, False]
     assert not family("gemma-3-27b-it").since(1)
+
+
+def test_what_a_name_inherits_refuses_nothing() -> None:
+    body = {"contents": [], "generationConfig": {"thinkingConfig": {"thinkingLevel": "MINIMAL"}}}
+    found = [each for each in check(body, "gemini-5-argon") if each.rule == "G59"]
+    assert [(each.path, each.severity) for each in found] == [
+        ("generationConfig.thinkingConfig.thinkingLevel", "warning")
+    ]

@@ -16,8 +16,9 @@ import pytest
 from msgspec import UNSET
 
 from tests.joined import joined
+from wire.catalogue.stops import words_of
 from wire.core.memory import WireStruct, encode
-from wire.gemini import finish, parse, types
+from wire.gemini import parse, types
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -81,7 +82,8 @@ def test_the_numbers_of_modalities_are_those_of_the_enum():
 
 
 def test_the_finish_reasons_that_are_known_are_those_of_the_enum():
-    assert finish.REASONS.keys() == set(FinishReason)
+    assert words_of("gemini") == {*FinishReason, "FINISH_REASON_UNSPECIFIED"}
+    assert words_of("gemini.block") == set(types.BlockReason)
 
 
 def test_all_is_exported_and_nothing_is_missing():

@@ -15,7 +15,7 @@ from tests.live.answers import GOOD, WEATHER
 from wire import Chat, errors
 from wire.testing.emulator import Emulator, EmulatorTransport
 
-MODELS = ["gemini:gemini-3.5-flash", "openai:gpt-5.4", "anthropic:claude-opus-4-8"]
+MODELS = ["gemini:gemini-3.8-flash", "openai:gpt-5.4", "anthropic:claude-opus-4-8"]
 
 
 def run(model: str, check: Callable[[Chat], None], script: list[dict[str, Any]]) -> None:

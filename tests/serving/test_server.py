@@ -152,9 +152,10 @@ def test_models_and_token_counts() -> None:
 
 def test_what_the_backend_does_not_get_is_in_headers() -> None:
     with gateway("anthropic") as server:
-        response = posted(server, "chat", {"seed": 7, "temperature": 0.5, "user": "Zoë\nx"})
+        sent = {"logit_bias": {"1": 7}, "temperature": 0.5, "user": "Zoë\nx"}
+        response = posted(server, "chat", sent)
         notes = response.headers.get_list("x-wire-note")
-        assert notes[0] == "seed: left out: it has no neutral form"
+        assert notes[0] == "logit_bias: left out: it has no neutral form"
         assert any(each.startswith("temperature: left out: temperature: ") for each in notes)
         odd = posted(server, "chat", {"Zoë\r\nx-evil: 1\x00": 7}).headers
         assert odd["x-wire-note"].startswith("Zo\\xeb")
@@ -162,7 +163,7 @@ def test_what_the_backend_does_not_get_is_in_headers() -> None:
         many = posted(server, "chat", {f"key_{number}": 1 for number in range(50)}).headers
         notes_of_many = many.get_list("x-wire-note")
         assert (len(notes_of_many), notes_of_many[-1]) == (21, "31 more")
-        streamed = posted(server, "chat", {"seed": 7, "stream": True})
+        streamed = posted(server, "chat", {"logit_bias": {"1": 7}, "stream": True})
         assert streamed.headers.get_list("x-wire-note")[0] == notes[0]
         assert streamed.text.endswith("data: [DONE]\n\n")
 

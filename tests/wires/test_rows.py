@@ -52,7 +52,7 @@ MODELS = {
     "groq": "openai/gpt-oss-120b groq/compound",
     "xai": "grok-4",
     "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
-    "azure": "gpt-5",
+    "azure": "gpt-5 gpt-6.1-sol",
     "chatgpt": "gpt-5.6 gpt-4o gpt-5",
 }
 """Names of models that the patterns of a family's rows match; `m` for all others."""

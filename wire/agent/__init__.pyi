@@ -17,13 +17,13 @@ from wire.agent.guard import Guard as Guard
 from wire.agent.model import AgentEvent as AgentEvent
 from wire.agent.model import AsyncModel as AsyncModel
 from wire.agent.model import Model as Model
+from wire.agent.run_state import RunResult as RunResult
+from wire.agent.run_state import RunState as RunState
+from wire.agent.run_state import StepRecord as StepRecord
 from wire.agent.saved_runs import dump_run as dump_run
 from wire.agent.saved_runs import load_run as load_run
 from wire.agent.saved_runs import read_run as read_run
 from wire.agent.saved_runs import save_run as save_run
-from wire.agent.steps import RunResult as RunResult
-from wire.agent.steps import RunState as RunState
-from wire.agent.steps import StepRecord as StepRecord
 from wire.agent.steps import Steps as Steps
 from wire.agent.tool_calls import run_calls as run_calls
 from wire.sessions.session_file import Session as Session

@@ -29,14 +29,7 @@ from wire.agent.config import LLMConfig
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop
-from wire.agent.model import (
-    AgentEvent,
-    AsyncModel,
-    Model,
-    close_model,
-    is_model,
-    model_name,
-)
+from wire.agent.model import AgentEvent, AsyncModel, Model, close_model, is_model, model_name
 from wire.agent.provider import (
     ChatProvider,
     EventsToDeltas,
@@ -44,9 +37,10 @@ from wire.agent.provider import (
     as_model,
     create_provider,
 )
+from wire.agent.run_state import RunResult, RunState
 from wire.agent.spans import Spans
 from wire.agent.state import MAX_STEPS, AgentState, agent_options, seal_agent, without_groups
-from wire.agent.steps import Ask, Finished, RunCalls, RunResult, RunState, Steps, Verdict
+from wire.agent.steps import Ask, Finished, RunCalls, Steps, Verdict
 from wire.agent.tool_calls import Approve, run_calls, run_calls_in_threads
 from wire.chat.chat import AsyncChat, Chat
 from wire.core.arguments import checked_arguments, checked_names

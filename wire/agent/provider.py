@@ -20,6 +20,7 @@ import anyio
 import msgspec
 
 from wire.agent.model import AsyncModel, close_model, is_async_model
+from wire.catalogue.stops import reason_of
 from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChat
 from wire.chat.state import RequestOptions, Settings, seal_settings
@@ -42,7 +43,6 @@ from wire.neutral.messages import (
     Reply,
     Restart,
     Stop,
-    StopReason,
     Text,
     TextDelta,
     ThoughtDelta,
@@ -213,10 +213,7 @@ class LLMResponse(MetadataStruct, frozen=True, kw_only=True):
             return known
         calls = tuple(self.function_calls)
         reason = self.finish_reason or ("tool_calls" if calls else "end")
-        stop = Stop(
-            cast(StopReason, reason) if reason in get_args(StopReason) else "other",
-            raw=self.finish_reason or None,
-        )
+        stop = Stop(reason_of(reason), raw=self.finish_reason or None)
         return Reply(
             Message("assistant", (*((Text(self.text),) if self.text else ()), *calls)),
             stop,

@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from wire.agent.steps import Reason, RunState
+from wire.agent.run_state import Reason, RunState
 from wire.catalogue.usage import Usage
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert

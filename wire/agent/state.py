@@ -12,11 +12,11 @@ import msgspec
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
+from wire.agent.run_state import RunState
 from wire.agent.spans import Spans, TracedRun, checked_spans
 from wire.agent.steps import (
     MAX_CALLS_PER_TURN,
     Ask,
-    RunState,
     Steps,
     Verdict,
     begun,
@@ -30,6 +30,7 @@ from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
 from wire.core.errors import ConfigurationError, ToolError, ungrouped
+from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
@@ -129,7 +130,7 @@ _OWN = ("model", "provider", "system_prompt", "config", "http")
 """Parameters of agents other than options. `Agent` and `LLMAgent` seal them themselves."""
 
 
-class AgentState:
+class AgentState(Foreign):
     """Tools, history and options of an agent. `LLMAgent` and `Agent` add the I/O."""
 
     model: Any

@@ -12,12 +12,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from wire.agent.guard import Guard
-from wire.catalogue.usage import Usage
+from wire.agent.run_state import INCOMPLETE, Reason, RunResult, RunState, StepRecord, ending
 from wire.core import retry as presets
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import (
@@ -32,28 +32,13 @@ from wire.core.errors import (
     ungrouped,
 )
 from wire.core.exchange import Pause
-from wire.core.memory import MetadataStruct, answer_account
+from wire.core.memory import answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
 from wire.history import check
-from wire.history.order import last_calls, listed, unanswered, with_results
+from wire.history.order import last_calls, listed, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun
-
-if TYPE_CHECKING:
-    from wire.catalogue.cost import Cost
-
-Reason: TypeAlias = Literal[
-    "end",
-    "final",
-    "max_steps",
-    "max_cost",
-    "max_tokens_total",
-    "max_calls",
-    "guard",
-    "waiting",
-    "stopped",
-]
 
 Verdict: TypeAlias = bool | str
 """Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
@@ -101,112 +86,6 @@ class Finished(msgspec.Struct, frozen=True):
 
 
 Step: TypeAlias = Ask | RunCalls | Pause | Finished
-
-
-class StepRecord(MetadataStruct, frozen=True):
-    """One step of a run, in `RunResult.steps`: a reply of the model, and the runs of its calls."""
-
-    reply: Reply
-    """The reply, with its usage, its notes and why it stopped."""
-    runs: tuple[ToolRun, ...] = ()
-    """The calls of the reply that got their results, in call order."""
-
-
-class RunState(MetadataStruct, frozen=True, kw_only=True):
-    """The state of a run: enough to continue it later, in another process or with another model."""
-
-    messages: tuple[Message, ...]
-    """While calls of the last turn are open, the last tool message lacks their results."""
-    begun: int
-    """The number of messages from before the run."""
-    asked: int = 0
-    """The number of replies since the run began, or since it was resumed after `max_steps`."""
-    tool_only: int = 0
-    """The number of turns in a row with calls and no text."""
-    repeats: dict[str, int] = msgspec.field(default_factory=dict)
-    """For each call of the last turn, the number of turns in a row that made it before."""
-    usage: Usage = msgspec.field(default_factory=Usage)
-    """Token counts of all replies of the run."""
-    spent: Decimal = Decimal(0)
-    """USD that the replies of the run cost, empty ones included; counted only with `max_cost`."""
-    calls: int = 0
-    """The number of calls whose tools were started; counted only with `max_calls`."""
-    started: tuple[str, ...] = ()
-    """Ids of open calls whose tools were started, and may have had effects."""
-    reason: Reason | None = None
-    """Why the run stopped; `None` while it runs, and if it was killed: it can be resumed."""
-
-    @property
-    def open_calls(self) -> tuple[ToolCall, ...]:
-        """Calls of the last turn without a result."""
-        return unanswered(self.messages)
-
-
-class RunResult(MetadataStruct, frozen=True, kw_only=True):
-    """The messages that a run added, their usage and tool runs, and why the run stopped."""
-
-    state: RunState
-    """The state at the end, from which the run can be resumed."""
-    steps: tuple[StepRecord, ...] = ()
-    """The steps of the run; of a resumed run, those since it was resumed."""
-    resumed: tuple[ToolRun, ...] = ()
-    """Runs of calls that were open when the run was resumed; their reply is not in `steps`."""
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages that the run added, of the model and of its tools, in order."""
-        return self.state.messages[self.state.begun :]
-
-    @property
-    def reason(self) -> Reason:
-        """Why the run stopped.
-
-        `end`: the model answered without a call. `final`: a final tool returned. `waiting`: calls
-        wait for approval or for your results. `max_steps`, `max_cost`, `max_tokens_total`,
-        `max_calls`, `guard`: that limit was reached.
-        `stopped`: `stop_when` returned true, or the run did not finish.
-        """
-        return self.state.reason or "stopped"
-
-    @property
-    def reply(self) -> Reply | None:
-        """The last reply of the model."""
-        return self.steps[-1].reply if self.steps else None
-
-    @property
-    def text(self) -> str:
-        """The text of the model's last message."""
-        return next(
-            (message.text for message in reversed(self.messages) if message.role == "assistant"), ""
-        )
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of all steps."""
-        return self.state.usage
-
-    @property
-    def cost(self) -> Cost:
-        """The cost of the replies in `steps` in USD: the sum of their `Reply.cost`.
-
-        If the cost of one is unknown, so is `total`; `known` has the sum of the others.
-        """
-        from wire.catalogue.cost import total_of  # loads a file at its first use
-
-        return total_of(step.reply.cost for step in self.steps)
-
-    @property
-    def waiting(self) -> tuple[ToolCall, ...]:
-        """Calls without a result; `resume` takes their results, or verdicts on them."""
-        return self.state.open_calls
-
-    @property
-    def runs(self) -> tuple[ToolRun, ...]:
-        """Every call that got its result, with the exception behind an error."""
-        return (*self.resumed, *(run for step in self.steps for run in step.runs))
-
-    def __str__(self) -> str:
-        return self.text
 
 
 class Steps:
@@ -372,10 +251,10 @@ class Steps:
     def replied(self, reply: Reply) -> bool:
         """Report the model's reply; return whether the run accepts it.
 
-        An empty reply counts as a transient failure, unless it was cut off at its length.
+        An empty reply counts as a transient failure, unless it was cut off or goes on.
         """
         self._count(reply)
-        if reply.empty and reply.stop.reason != "length":
+        if reply.empty and reply.stop.reason not in ("length", "pause"):
             account = answer_account(reply)
             # `failed` counts one attempt; the client may have made more.
             self._attempt += account.attempts - 1 if account is not None else 0
@@ -401,8 +280,7 @@ class Steps:
             tool_only=tool_only,
             repeats=repeats,
             usage=self.state.usage + reply.usage,
-            # A paused reply is sent back, and the model goes on.
-            reason=None if calls or reply.stop.reason == "pause" else "end",
+            reason=None if calls else ending(reply),
         )
         return True
 
@@ -697,7 +575,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
                 ]
             )
         waiting.remove(result.id)
-    can_continue = state.reason not in ("end", "final", "guard")
+    can_continue = state.reason not in ("end", "final", "guard", *INCOMPLETE)
     ids = {result.id for result in results}
     return msgspec.structs.replace(
         state,

@@ -13,6 +13,7 @@ from wire.anthropic.families import (
 )
 from wire.anthropic.rules.settings import MIN_THINKING_BUDGET_TOKENS
 from wire.anthropic.types import Thinking
+from wire.catalogue.facts import nearest
 from wire.core.memory import Note
 
 THINKING_BUDGET_TOKENS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384}
@@ -66,17 +67,13 @@ def thinking_for(
 
 
 def _effort_level(level: str, family: Family, notes: list[Note]) -> str:
-    supported = efforts(family)
     if level == "minimal":
         notes.append(Note("effort", "changed to low: the wire has no lower effort"))
         return "low"
-    if level in EFFORTS and level not in supported:
-        nearest = next(
-            (each for each in EFFORTS[EFFORTS.index(level) :] if each in supported), supported[-1]
-        )
-        notes.append(Note("effort", f"changed to {nearest}: this model has no effort {level}"))
-        return nearest
-    return level
+    sent = nearest(level, efforts(family))
+    if sent != level:
+        notes.append(Note("effort", f"changed to {sent}: this model has no effort {level}"))
+    return sent
 
 
 def _budget(level: str, max_tokens: int | None, notes: list[Note]) -> int | None:

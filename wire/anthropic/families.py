@@ -13,6 +13,9 @@ import re
 
 import msgspec
 
+from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
+from wire.catalogue.facts import ModelFacts, facts
+
 Version = tuple[int, int]
 
 _NAME = re.compile(
@@ -27,6 +30,11 @@ class Family(msgspec.Struct, frozen=True):
 
     name: str = ""
     version: Version | None = None
+    known: ModelFacts = UNKNOWN_MODEL
+    """What the catalogue knows of the model; nothing, if it is another vendor's."""
+
+    def __repr__(self) -> str:
+        return f"Family(name={self.name!r}, version={self.version!r})"
 
     def since(self, major: int, minor: int = 0) -> bool:
         """Return whether the model has this version or a later one; false if its version is
@@ -38,14 +46,6 @@ class Family(msgspec.Struct, frozen=True):
         """Return whether the model has an earlier version; false if its version is unknown."""
         return self.version is not None and self.version < (major, minor)
 
-    def is_of(self, name: str, major: int, minor: int = 0) -> bool:
-        """Return whether the model is exactly of this family and version."""
-        return (self.name, self.version) == (name, (major, minor))
-
-
-UNKNOWN = Family()
-"""The family of a model whose name contains none."""
-
 
 @functools.lru_cache(maxsize=256)
 def family(model: str) -> Family:
@@ -56,37 +56,16 @@ def family(model: str) -> Family:
     >>> family("anthropic/claude-haiku-4.5").version, family("kimi-k2.6").version
     ((4, 5), None)
     """
+    known = facts(model)
+    known = known if known.vendor == "anthropic" else UNKNOWN_MODEL
     match = _NAME.search(model.lower())
     if match is None:
-        return UNKNOWN
+        return Family(known=known)
     if match["name"]:
-        return Family(match["name"], (int(match["major"]), int(match["minor"] or 0)))
-    return Family(match["old_name"] or "", (int(match["old"]), int(match["old_minor"] or 0)))
-
-
-_RETIRED: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"claude-(instant-)?1(\.\d)?"), "2024-11-06"),
-    (re.compile(r"claude-2(\.[01])?|claude-3-sonnet-20240229"), "2025-07-21"),
-    (re.compile(r"claude-3-5-sonnet-(20240620|20241022|latest)"), "2025-10-28"),
-    (re.compile(r"claude-3-opus-(20240229|latest)"), "2026-01-05"),
-    (re.compile(r"claude-3-7-sonnet-(20250219|latest)"), "2026-02-19"),
-    (re.compile(r"claude-3-haiku-20240307"), "2026-04-20"),
-    (re.compile(r"claude-(sonnet|opus)-4-(0|20250514)"), "2026-06-15"),
-)
-
-
-@functools.lru_cache(maxsize=256)
-def retired(model: str) -> str:
-    """Return the day on which Anthropic retired a model, such as `2026-01-05`; `""` if it is not
-    known.
-
-    >>> retired("claude-3-opus-20240229"), retired("claude-opus-4-8")
-    ('2026-01-05', '')
-
-    Source: Anthropic's page of model deprecations and its release notes, read in November 2026.
-    """
-    name = model.lower()
-    return next((day for pattern, day in _RETIRED if pattern.fullmatch(name)), "")
+        version = int(match["major"]), int(match["minor"] or 0)
+        return Family(match["name"], version, known)
+    version = int(match["old"]), int(match["old_minor"] or 0)
+    return Family(match["old_name"] or "", version, known)
 
 
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
@@ -95,54 +74,38 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 def efforts(model_family: Family) -> tuple[str, ...]:
     """Return the values of `output_config.effort` that a model accepts; all for an unknown one."""
-    if model_family.version is None or model_family.since(4, 7):
-        return EFFORTS
-    if model_family.since(4, 6):
-        return ("low", "medium", "high", "max")
-    return ("low", "medium", "high") if model_family.is_of("opus", 4, 5) else ()
+    known = model_family.known.efforts
+    return EFFORTS if known is None else known
 
 
 def takes_budget(model_family: Family) -> bool:
     """Return whether the model accepts `thinking.type: enabled`."""
-    return model_family.version is None or (model_family.since(3, 7) and model_family.before(4, 7))
+    return model_family.known.budget is not False
 
 
 def takes_adaptive(model_family: Family) -> bool:
     """Return whether the model accepts `thinking.type: adaptive`."""
-    return model_family.version is None or model_family.since(4, 6)
+    return model_family.known.adaptive is not False
 
 
 def always_thinks(model_family: Family) -> bool:
-    """Return whether thinking cannot be disabled.
-
-    Source: documentation; not observed in traffic.
-    """
-    return model_family.is_of("opus", 5, 5) or (
-        model_family.name == "fable" and model_family.since(5)
-    )
+    """Return whether `thinking.type: disabled` is refused."""
+    return model_family.known.off in ("refused", "between_tools")
 
 
 def thinks_unasked(model_family: Family) -> bool:
     """Return whether the model thinks if the request has no `thinking`."""
-    return model_family.since(5)
-
-
-def takes_forced_calls(model_family: Family) -> bool:
-    """Return whether `tool_choice` may be `any` or `tool`.
-
-    Source: documentation; not observed in traffic.
-    """
-    return not model_family.is_of("opus", 5, 5) and not model_family.is_of("fable", 5, 1)
+    return model_family.known.thinking in ("always", "default")
 
 
 def takes_sampling(model_family: Family) -> bool:
     """Return whether the model accepts `temperature`, `top_p` and `top_k`."""
-    return not model_family.since(4, 7)
+    return model_family.known.sampling != "refused"
 
 
 def takes_prefill(model_family: Family) -> bool:
     """Return whether the last message may be an assistant message that the model continues."""
-    return not model_family.since(4, 6)
+    return model_family.known.prefill is not False
 
 
 def pairs_calls(model_family: Family) -> bool:
@@ -155,7 +118,7 @@ def pairs_calls(model_family: Family) -> bool:
 
 def takes_schema(model_family: Family) -> bool:
     """Return whether the model accepts `output_config.format`."""
-    return model_family.since(4, 5) or model_family.is_of("opus", 4, 1)
+    return model_family.known.schemas is True
 
 
 def default_max_tokens(model_family: Family) -> int:

@@ -1,33 +1,16 @@
-"""Stop reasons of Messages as neutral stop reasons."""
+"""The meaning of the stop reasons of Messages."""
 
 from __future__ import annotations
 
-from wire.neutral.messages import StopReason
-
-REASONS: dict[str, StopReason] = {
-    "end_turn": "end",
-    "stop_sequence": "end",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "filter",
-    "pause_turn": "pause",
-}
+from wire.catalogue.stops import StopWord, stop_word
 
 
-def reason_of(stop_reason: str | None, *, calls: bool = False) -> StopReason:
-    """Return the neutral stop reason; "other" for an unknown one.
+def meaning_of(stop_reason: str | None, *, calls: bool = False) -> StopWord:
+    """Return the row of a stop reason.
 
-    >>> (
-    ...     reason_of("end_turn"),
-    ...     reason_of("end_turn", calls=True),
-    ...     reason_of("pause_turn"),
-    ...     reason_of("bored"),
-    ... )
-    ('end', 'tool_calls', 'pause', 'other')
+    >>> meaning_of("pause_turn").reason, meaning_of("end_turn", calls=True).reason
+    ('pause', 'tool_calls')
 
-    `calls` says whether the message has tool calls: some hosts then still send `end_turn`. After
-    `pause_turn` the caller sends the message back unchanged, and the model continues.
+    `calls` says whether the message has tool calls: some hosts then still send `end_turn`.
     """
-    reason = REASONS.get(stop_reason or "", "other")
-    return "tool_calls" if reason == "end" and calls else reason
+    return stop_word("messages", stop_reason, calls=calls)

@@ -14,15 +14,16 @@ from typing import Any
 
 import msgspec
 
-from wire.anthropic.finish import reason_of
+from wire.anthropic.finish import meaning_of
 from wire.anthropic.fold import fold
 from wire.anthropic.types import ContentBlock, Delta, MessageResponse, MessageStreamEvent, Usage
 from wire.anthropic.types import Message as WireMessage
+from wire.catalogue.stops import Stop, partial_stop, stopped
 from wire.catalogue.usage import Usage as Tokens
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import WireError
 from wire.core.lenient import Halves, odd_text, plain, portable, portable_json, well_formed
-from wire.core.memory import PARTIAL, encode, notes
+from wire.core.memory import PARTIAL, Note, encode, notes
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Citation,
@@ -35,7 +36,6 @@ from wire.neutral.messages import (
     ProviderEvent,
     Reply,
     Restart,
-    Stop,
     Text,
     TextDelta,
     Thought,
@@ -45,7 +45,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    partial_stop,
     provider_events,
     with_answer,
     with_origin,
@@ -99,12 +98,13 @@ def parse_reply(
         Message("assistant", tuple(parts), citations=citations),
         Origin(provider, model, WIRE, WireMessage(role="assistant", content=blocks)),
     )
-    stop = _stop(response, calls=any(isinstance(part, ToolCall) for part in parts))
+    calls = any(isinstance(part, ToolCall) for part in parts)
+    stop, of_stop = _stop(response, calls=calls)
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
         usage=usage_of(response.usage) if response.usage is not None else None,
-        notes=notes(response),
+        notes=(*notes(response), *of_stop),
         id=well_formed(response.id or ""),
         model=well_formed(response.model or ""),
     )
@@ -147,11 +147,11 @@ def _tool_call(block: ContentBlock, id: str) -> ToolCall:
 # --- stop and usage -------------------------------------------------------------------------------
 
 
-def _stop(response: MessageResponse, *, calls: bool) -> Stop:
+def _stop(response: MessageResponse, *, calls: bool) -> tuple[Stop, tuple[Note, ...]]:
     details = response.stop_details
     words = (details.explanation or details.category or "") if details is not None else ""
-    return Stop(
-        reason_of(response.stop_reason, calls=calls),
+    return stopped(
+        meaning_of(response.stop_reason, calls=calls),
         response.stop_reason,
         well_formed(words),
         None if response.stop_sequence is None else well_formed(response.stop_sequence),

@@ -30,9 +30,11 @@ _READ = (
     "cache_control",
     "max_tokens",
     "messages",
+    "metadata",
     "model",
     "output_config",
     "output_format",
+    "service_tier",
     "stop_sequences",
     "stream",
     "system",
@@ -85,6 +87,8 @@ def parse_request(
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
         stop=() if counts else tuple(sent.stop_sequences or ()),
+        tier=None if counts else sent.service_tier,
+        metadata=_metadata(sent),
         effort=_effort(sent) if thinks else None,
         output=Output(schema, strict=True) if schema is not None else None,
         caching="auto" if cached else None,
@@ -98,6 +102,11 @@ def parse_request(
         returns_state=thinks,
         notes=tuple(notes),
     )
+
+
+def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:
+    user_id = sent.metadata.user_id if isinstance(sent, MessageRequest) and sent.metadata else None
+    return {"user_id": user_id} if user_id else None
 
 
 def _effort(sent: MessageRequest | CountTokensRequest) -> str:

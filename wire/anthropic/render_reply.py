@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from wire.anthropic.finish import REASONS
+from wire.catalogue.stops import known
 from wire.catalogue.usage import Usage
 from wire.neutral.messages import (
     Citation,
@@ -34,7 +34,13 @@ from wire.neutral.serving import (
     web_pages,
 )
 
-_STOPS = {"end": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "filter": "refusal"}
+_STOPS = {
+    "end": "end_turn",
+    "tool_calls": "tool_use",
+    "length": "max_tokens",
+    "pause": "max_tokens",
+    "filter": "refusal",
+}
 _PING: dict[str, Any] = {"type": "ping"}
 
 
@@ -216,8 +222,8 @@ def usage_of(usage: Usage) -> dict[str, Any]:
 
 
 def _stop_reason(reply: Reply) -> str:
-    if reply.stop.raw in REASONS:
-        return reply.stop.raw  # the backend speaks this wire
+    if (row := known("messages", reply.stop.raw or "")) is not None:
+        return row.word  # the backend speaks this wire
     if reply.stop.sequence is not None and reply.stop.reason == "end":
         return "stop_sequence"
     return _STOPS.get(reply.stop.reason, "end_turn")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from wire.anthropic.families import (
     Family,
     default_max_tokens,
     family,
+    takes_adaptive,
     takes_sampling,
     takes_schema,
 )
@@ -38,23 +39,24 @@ from wire.anthropic.types import (
     MessageResponse,
     OutputConfig,
     OutputFormat,
+    Thinking,
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation
-from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
-    SCHEMA_WORDS,
     ReplyReader,
     note_custom,
     note_names,
+    schema_words,
     wire_call,
+    within_longest,
 )
 from wire.neutral.request import Output, Request, Tool, checked_request
 
@@ -115,6 +117,11 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        adapt = functools.partial(_with_display, model_family=family(model), dialect=row.dialect)
+        return cast(MessageRequest, with_further(request, row, model, render_request, adapt=adapt))
     model_family = family(model)
     messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
@@ -144,7 +151,7 @@ def render_request(
         temperature, top_p = _sampling(request, model_family, row, notes)
     built = MessageRequest(
         model=model,
-        max_tokens=0 if request.max_tokens is None else request.max_tokens,
+        max_tokens=within_longest(request.max_tokens, row, model, notes) or 0,
         messages=wire_messages(
             conversation, answers, [tool.name for _, tool in functions], notes, breakpoints
         ),
@@ -291,6 +298,32 @@ def _thinking(
     )
 
 
+def _with_display(
+    built: MessageRequest,
+    paths: dict[str, Any],
+    notes: list[Note],
+    *,
+    model_family: Family,
+    dialect: Dialect,
+) -> MessageRequest:
+    """Return the request as one that thinks, if its thoughts are to be shown and the model can.
+
+    Without thoughts, there is nothing to show: the path of the setting is then removed.
+    """
+    display = paths.get("thinking.display")
+    thinking_settings = built.thinking
+    is_known = model_family.version is not None or dialect.newest_models or dialect.adaptive_only
+    thinks = is_known and takes_adaptive(model_family)
+    if display == "summarized" and thinking_settings is None and thinks:
+        return msgspec.structs.replace(built, thinking=Thinking(type="adaptive"))
+    if display and (thinking_settings is None or thinking_settings.type == "disabled"):
+        del paths["thinking.display"]
+        if display == "summarized":
+            words = "not sent: this request is answered without thoughts; an effort asks for them"
+            notes.append(Note("thoughts", words))
+    return built
+
+
 def _sampling(
     request: Request, model_family: Family, row: Provider, notes: list[Note]
 ) -> tuple[float | None, float | None]:
@@ -377,7 +410,8 @@ def _output_format(
     """Return the output format; or `None`, and the text that replaces it in the system text."""
     if output is None:
         return None, ""
-    problem = _schema_problem(output.schema, model_family, dialect)
+    no_mode = "the wire has no JSON without a schema"
+    problem = _schema_problem(output.schema, model_family, dialect) if output.schema else no_mode
     if not problem:
         return OutputFormat(
             type="json_schema", schema=closed(output.schema, "output.schema", notes)
@@ -385,4 +419,4 @@ def _output_format(
     notes.append(
         Note("output", f"not sent as a schema, but as an instruction in the system text: {problem}")
     )
-    return None, SCHEMA_WORDS + json_text(output.schema, "output.schema")
+    return None, schema_words(output)

@@ -33,7 +33,7 @@ from wire.neutral.request import Location, Output, Request, ServerTool, Tool
 from wire.sessions import deserialize_message, serialize_message
 
 _SETTINGS = tuple(name for name in Request.__struct_fields__ if name != "messages")
-KEYS = ("id", "prompt", "messages", *_SETTINGS, "metadata")
+KEYS = ("id", "prompt", "messages", *_SETTINGS)
 """The keys of a neutral row. `id` is a text or a number, by default the number of the row; `prompt`
 is one message of the user, `messages` a conversation; `metadata` is any JSON, which the result
 repeats; the others are settings of `Chat.ask`."""
@@ -199,7 +199,8 @@ def _request(value: dict[str, Any]) -> Request:
             for note in notes(each)
         ]
         messages = tuple(read)
-    settings = {key: each for key, each in value.items() if key in _SETTINGS and each is not None}
+    names = {*_SETTINGS} - {"metadata"}  # a row's own goes to its result
+    settings = {key: each for key, each in value.items() if key in names and each is not None}
     if "tools" in settings:
         settings["tools"] = _tools(settings["tools"])
     if "output" in settings:
@@ -274,9 +275,9 @@ def _tool(value: Any, path: str) -> Tool | ServerTool:
 def _output(value: Any) -> Output:
     if isinstance(value, dict) and set(value) <= {"schema", "name", "strict"} and "schema" in value:
         return Output(**value)
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) and value != "json":
         raise wrong_type("output", value, "JSON Schema")
-    return Output(value)
+    return Output(value if isinstance(value, dict) else {})
 
 
 def _shown(key: str) -> str:
@@ -306,16 +307,25 @@ def request_json(request: Request) -> dict[str, Any]:
     >>> request_json(Request(messages=(Message.user("Hi"),), max_tokens=5))["max_tokens"]
     5
     """
+    if request.metadata is not None:
+        remedy = "give it for all rows, or leave it out"
+        raise _refused("metadata", "that of a row goes to its result, not to the vendor", remedy)
     messages = [serialize_message(each) for each in request.messages]
     return {"messages": messages, **settings_json(given_settings(request))}
 
 
 def settings_json(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Write settings of a request as keys of a neutral row."""
+    """Write settings of a request as keys of a neutral row.
+
+    Raises `RuleError` for a value that has no JSON form.
+    """
     plain = dict(settings)
     if plain.get("tools"):
         plain["tools"] = [_declared(each) for each in plain["tools"]]
-    value: dict[str, Any] = msgspec.json.decode(encode(plain))
+    try:
+        value: dict[str, Any] = msgspec.json.decode(encode(plain))
+    except TypeError as cause:
+        raise _refused("settings", f"a value has no JSON form: {cause}") from None
     return value
 
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from wire.catalogue.facts import Source as Source
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments, suggestion
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
@@ -26,21 +28,6 @@ _MOST_KEPT = 256
 """Number of models whose facts are kept after the first reply of each."""
 
 Tokens: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The source of figures.
-
-    >>> Source("models.dev", "2026-08-18").name
-    'models.dev'
-    """
-
-    name: str
-    """Name of a catalogue with its version; `vendor` if the response itself has the figure."""
-    date: str = ""
-    """The day, or the month, on which that catalogue had the figure: `2026-08-18`."""
-    license: str = ""
-    """The licence of the catalogue."""
 
 
 class Price(
@@ -405,10 +392,7 @@ def load(path: str | os.PathLike[str]) -> Catalogue:
 
 def parse_file(data: bytes, name: str) -> Catalogue:
     """Decode the catalogue in the bytes of a file; `name` is for errors."""
-    try:
-        file = decoder(_File).decode(data)
-    except (ValueError, RecursionError) as cause:
-        raise ConfigurationError(f"{name}: {cause}") from None
+    file = _decoded(data, name)
     for position, row in enumerate(file.models):
         path = f"$.models[{position}]"
         for figure, key in row.sources.items():
@@ -425,6 +409,14 @@ def parse_file(data: bytes, name: str) -> Catalogue:
     return Catalogue(file.models, file.sources, file.date, name)
 
 
+def _decoded(data: bytes, name: str) -> _File:
+    try:
+        file: _File = decoder(_File).decode(data)
+    except (ValueError, RecursionError) as cause:
+        raise ConfigurationError(f"{name}: {cause}") from None
+    return file
+
+
 _in_use: dict[str, Catalogue] = {}
 """Catalogues by the path of their file; under `""` the shipped one, under `_REPLACED` that of
 `use`."""
@@ -435,7 +427,9 @@ _REPLACED = "\0"
 def shipped() -> Catalogue:
     """Return the catalogue that ships with the library."""
     if "" not in _in_use:
-        _in_use.setdefault("", load(_SHIPPED))
+        name = str(_SHIPPED)
+        file = _decoded(_SHIPPED.read_bytes(), name)  # a test validates the rest
+        _in_use.setdefault("", Catalogue(file.models, file.sources, file.date, name))
     return _in_use[""]
 
 
@@ -461,6 +455,18 @@ def current() -> Catalogue:
         except ConfigurationError as error:
             raise ConfigurationError(f"{VARIABLE}: {error.message}") from None
     return _in_use[place]
+
+
+def has_model(provider: str, model: str) -> bool:
+    """Return whether the shipped catalogue or the facts have a model of a provider.
+
+    >>> has_model("openai", "gpt-6.1-sol"), has_model("openai", "gpt-6.1-sool")
+    (True, False)
+    """
+    known = facts(model)
+    return (bool(known.id) and known.vendor == provider) or shipped()._find(
+        provider, model
+    ) is not None
 
 
 @checked_arguments(ConfigurationError)

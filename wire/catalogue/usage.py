@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
+from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
 
 
-class Usage(MetadataStruct, frozen=True, kw_only=True):
+class Usage(MetadataStruct, Foreign, frozen=True, kw_only=True):
     """Token counts with the same meaning for all vendors.
 
     >>> (Usage(input=10, output=5, total=15) + Usage(input=20, output=5, total=25)).total

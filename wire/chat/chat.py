@@ -75,12 +75,25 @@ class Chat(ChatState["Client"]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -88,8 +101,9 @@ class Chat(ChatState["Client"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -132,10 +146,17 @@ class Chat(ChatState["Client"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -191,10 +212,17 @@ class Chat(ChatState["Client"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -216,8 +244,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -228,12 +256,25 @@ class Chat(ChatState["Client"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -241,8 +282,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -289,10 +331,17 @@ class Chat(ChatState["Client"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -308,8 +357,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -320,12 +369,25 @@ class Chat(ChatState["Client"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -333,8 +395,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -366,10 +429,17 @@ class Chat(ChatState["Client"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -392,8 +462,8 @@ class Chat(ChatState["Client"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -404,12 +474,25 @@ class Chat(ChatState["Client"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -417,8 +500,9 @@ class Chat(ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -517,12 +601,25 @@ class AsyncChat(ChatState["AsyncClient"]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -530,8 +627,9 @@ class AsyncChat(ChatState["AsyncClient"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
         api_key: Replaces the provider's environment variable, such as `OPENAI_API_KEY`.
         base_url: Replaces the provider's environment variable (`OPENAI_BASE_URL`), which replaces
             the vendor's host. Scheme, host and the path before the endpoint's
@@ -574,10 +672,17 @@ class AsyncChat(ChatState["AsyncClient"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -633,10 +738,17 @@ class AsyncChat(ChatState["AsyncClient"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -652,8 +764,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -664,12 +776,25 @@ class AsyncChat(ChatState["AsyncClient"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -677,8 +802,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -725,10 +851,17 @@ class AsyncChat(ChatState["AsyncClient"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -742,8 +875,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -754,12 +887,25 @@ class AsyncChat(ChatState["AsyncClient"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -767,8 +913,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -800,10 +947,17 @@ class AsyncChat(ChatState["AsyncClient"]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -817,8 +971,8 @@ class AsyncChat(ChatState["AsyncClient"]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -829,12 +983,25 @@ class AsyncChat(ChatState["AsyncClient"]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -842,8 +1009,9 @@ class AsyncChat(ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

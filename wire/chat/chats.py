@@ -198,10 +198,17 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -223,12 +230,25 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -236,8 +256,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -281,10 +302,17 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -301,8 +329,8 @@ class Chats(ChatsState[Client]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -313,12 +341,25 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -326,8 +367,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -377,10 +419,17 @@ class Chats(ChatsState[Client]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -397,8 +446,8 @@ class Chats(ChatsState[Client]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -409,12 +458,25 @@ class Chats(ChatsState[Client]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -422,8 +484,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -514,10 +577,17 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -536,12 +606,25 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -549,8 +632,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         settings = settings_of(locals())
         model, provider = sealed(model), sealed(provider)
@@ -594,10 +678,17 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -614,8 +705,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -626,12 +717,25 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -639,8 +743,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -690,10 +795,17 @@ class AsyncChats(ChatsState[AsyncClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -710,8 +822,8 @@ class AsyncChats(ChatsState[AsyncClient]):
             provider: Name of the provider. All of `model` is then the name of the model, also what
                 precedes a colon. By default, the default provider, unless `model` names one.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -722,12 +834,25 @@ class AsyncChats(ChatsState[AsyncClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -735,8 +860,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the

@@ -294,12 +294,25 @@ class FallbackChat(FallbackState[Chat]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -307,8 +320,9 @@ class FallbackChat(FallbackState[Chat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)
@@ -322,10 +336,17 @@ class FallbackChat(FallbackState[Chat]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -368,8 +389,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -418,8 +439,8 @@ class FallbackChat(FallbackState[Chat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with ExitStack() as stack:
@@ -467,12 +488,25 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             called. By default, the model chooses.
         max_tokens: Tokens. The longest reply, with its thoughts on most models. By default, that of
             the model.
+        continue_long: False returns the first part of a long answer of Gemini 4, with the token
+            that continues it. By default, the answer is followed to its end over several requests,
+            up to `max_tokens`.
         temperature: Randomness, from 0 up. By default, that of the model.
         top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of the
             model.
         stop: A text, or several, before which the reply ends.
         effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the
             vendor. By default, that of the model.
+        thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+            effort: True, False, or a word of the vendor. By default, as the model and the effort
+            have it.
+        verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+        seed: A number for which the reply is the same again, as far as the host can.
+        tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+            vendor.
+        store: Whether the vendor keeps the request and the reply. False by default, wherever a host
+            has the choice.
+        metadata: Texts that the vendor shows with the request in its lists.
         search_grounding: True adds Google Search to the tools. Only Gemini has it;
             `wire.web_search()` among the tools is for all vendors. False by default.
         raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to Gemini's
@@ -480,8 +514,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
-        options: Name of a provider to further keys of the body, which are sent to this provider
-            only.
+        options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+            `anthropic@messages`), to further keys of the body. The provider's own take precedence;
+            a key that the host does not take is refused.
     """
 
     @checked_names("setting", seal=_seal)
@@ -495,10 +530,17 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -538,8 +580,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         with asking:
@@ -587,8 +629,8 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
         async with AsyncExitStack() as stack:

@@ -20,6 +20,8 @@ from wire.core.call import (
 )
 from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
+from wire.core.lazy import Foreign
+from wire.core.provider import wire_option
 from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, type_name, unsealed
@@ -59,6 +61,9 @@ class Settings(TypedDict, total=False):
     max_tokens: int | None
     """Tokens. The longest reply, with its thoughts on most models. By default, that of the
     model."""
+    continue_long: bool | None
+    """False returns the first part of a long answer of Gemini 4, with the token that continues it.
+    By default, the answer is followed to its end over several requests, up to `max_tokens`."""
     temperature: float | None
     """Randomness, from 0 up. By default, that of the model."""
     top_p: float | None
@@ -68,6 +73,20 @@ class Settings(TypedDict, total=False):
     effort: str | None
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of the vendor.
     By default, that of the model."""
+    thoughts: bool | str | None
+    """Whether the reply has the model's thoughts, or a summary of them, whatever the effort: True,
+    False, or a word of the vendor. By default, as the model and the effort have it."""
+    verbosity: str | None
+    """Length of the text: `low`, `medium` or `high`. By default, that of the model."""
+    seed: int | None
+    """A number for which the reply is the same again, as far as the host can."""
+    tier: str | None
+    """Tier of the service, which has a price: `flex`, `priority`, or another word of the vendor."""
+    store: bool | None
+    """Whether the vendor keeps the request and the reply. False by default, wherever a host has the
+    choice."""
+    metadata: Mapping[str, str] | None
+    """Texts that the vendor shows with the request in its lists."""
     search_grounding: bool | None
     """True adds Google Search to the tools. Only Gemini has it; `wire.web_search()` among the tools
     is for all vendors. False by default."""
@@ -78,7 +97,9 @@ class Settings(TypedDict, total=False):
     """How the vendor caches the beginning of the request: `auto`, `long` (kept for longer) or `off`
     (also ignores `Message.cache`). By default, only messages with `cache=True` request it."""
     options: Mapping[str, Mapping[str, Any]] | None
-    """Name of a provider to further keys of the body, which are sent to this provider only."""
+    """Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+    `anthropic@messages`), to further keys of the body. The provider's own take precedence; a key
+    that the host does not take is refused."""
 
 
 class RequestOptions(Settings, total=False):
@@ -98,7 +119,7 @@ class RequestOptions(Settings, total=False):
     client is sent once."""
 
 
-class ChatState(Generic[AnyClient]):
+class ChatState(Foreign, Generic[AnyClient]):
     """The part of a chat that `Chat` and `AsyncChat` share: client, model and settings."""
 
     model: str
@@ -152,10 +173,17 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -175,12 +203,25 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -188,8 +229,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
         """
         return self._request(prompt, messages, locals())
 
@@ -210,9 +252,11 @@ class ChatState(Generic[AnyClient]):
         return request
 
     def _check_options(self, options: Mapping[str, Mapping[str, Any]]) -> None:
-        """Raise `RuleError` for options of a provider that does not exist: none would get them."""
-        own = self.row.name
-        known = {*PROVIDERS, *map(family_of, PROVIDERS), own, family_of(own)}
+        """Raise `RuleError` for options of a provider that does not exist, `ConfigurationError` for
+        those of another wire of the chat's own: none would get them.
+        """
+        own = self.row.option_names
+        known = {*PROVIDERS, *map(family_of, PROVIDERS), *map(wire_option, WIRES), *own}
         for name, keys in options.items():
             if name in known and not isinstance(keys, Mapping):
                 raise wrong_type(f"options.{name}", keys, "mapping")
@@ -221,6 +265,13 @@ class ChatState(Generic[AnyClient]):
                 remedy = near or "`wire providers` lists all"
                 problem = f"no provider is called {quoted(name, 40)}"
                 raise RuleError(violations=[Violation("options", problem, remedy=remedy)])
+            other = PROVIDERS.get(name) if keys and options.keys().isdisjoint(own) else None
+            if other and other.family == self.row.family and other.wire != self.row.wire:
+                raise ConfigurationError(
+                    f"options.{name}: {self.model} goes to {own[-1]}; '{name}:{self.model}' "
+                    f"chooses the other endpoint, and options.{own[-1]} beside it means both",
+                    provider=self.provider,
+                )
 
     @checked_names("setting")
     def call(
@@ -234,10 +285,17 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -251,8 +309,8 @@ class ChatState(Generic[AnyClient]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -263,12 +321,25 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -276,8 +347,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -300,10 +372,17 @@ class ChatState(Generic[AnyClient]):
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
         tool_choice: str | Sequence[str] | None = None,
         max_tokens: int | None = None,
+        continue_long: bool | None = None,
         temperature: float | None = None,
         top_p: float | None = None,
         stop: str | Sequence[str] | None = None,
         effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
@@ -317,8 +396,8 @@ class ChatState(Generic[AnyClient]):
         Args:
             prompt: A text or other parts of one message of the user. Give it or `messages`.
             messages: The conversation, oldest message first.
-            output: A type that msgspec or pydantic knows, or a JSON Schema. The model then replies
-                in JSON, and `reply.output` is its value.
+            output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
+                The model then replies in JSON, and `reply.output` is its value.
             output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
                 `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
                 `Call` that you send with a client is sent once.
@@ -329,12 +408,25 @@ class ChatState(Generic[AnyClient]):
                 called. By default, the model chooses.
             max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
                 that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
             temperature: Randomness, from 0 up. By default, that of the model.
             top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
                 the model.
             stop: A text, or several, before which the reply ends.
             effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
                 the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
             search_grounding: True adds Google Search to the tools. Only Gemini has it;
                 `wire.web_search()` among the tools is for all vendors. False by default.
             raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
@@ -342,8 +434,9 @@ class ChatState(Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
-            options: Name of a provider to further keys of the body, which are sent to this provider
-                only.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
             timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
                 limit at all. By default, those of the client.
             retry: As for a client: `None` means one attempt only. By default, the policy of the
@@ -458,7 +551,8 @@ def _listed(messages: Any) -> tuple[Message, ...]:
 SETTINGS = Settings.__annotations__.keys() | {"messages", "prompt"}
 
 
-_NO_TEXTS = ("max_tokens", "temperature", "top_p", "search_grounding", "raw_schemas")
+_BOOLS = ("continue_long", "search_grounding", "raw_schemas")
+_NO_TEXTS = ("max_tokens", "temperature", "top_p", "seed", "store", *_BOOLS)
 
 
 def seal_settings(settings: Any) -> None:

@@ -175,11 +175,13 @@ class Conversation:
         with self._agent.stream(text) as events:
             for event in events:
                 self._write(event)
-            reason = events.result.reason
+            result = events.result
         for note in self._agent.history.notes[known:]:
             report(f"note: {note}")
-        if reason.startswith("max_") or reason == "guard":
-            report(f"note: the run ended by its limit {reason}")
+        if result.reason.startswith("max_") or result.reason == "guard":
+            report(f"note: the run ended by its limit {result.reason}")
+        elif result.reply is not None and not result.reply.stop.complete:
+            report(f"note: the answer is not whole: {result.reason}")
 
     def _write(self, event: AgentEvent) -> None:
         from wire.neutral.messages import Done

@@ -25,7 +25,7 @@ import msgspec
 
 from wire.core.credentials import hidden
 from wire.core.errors import ConfigurationError, RuleError, Violation, WireError, one_line
-from wire.core.lazy import lazy_pattern
+from wire.core.lazy import here_it_is, lazy_pattern
 from wire.core.secret import hide_arguments, quoted, sealed_headers
 
 P = ParamSpec("P")
@@ -229,14 +229,22 @@ def shown_name(name: object) -> str:
 # --- decorators -----------------------------------------------------------------------------------
 
 
-def unknown_name(name: str, known: Iterable[str], what: str = "option") -> ConfigurationError:
+def unknown_name(
+    name: str, known: Iterable[str], what: str = "option", taken: Iterable[str] = ()
+) -> ConfigurationError:
     """Build the error for a keyword that a function does not take; it names the nearest one.
+
+    `taken` are all names of parameters, where not only those in `known` are taken by name.
 
     >>> unknown_name("temprature", ["system", "temperature"], "setting").message
     "temprature: no such setting; did you mean 'temperature'?"
     """
     known = list(known)
-    remedy = suggestion(name, known) or f"there are {', '.join(known)}"
+    remedy = (
+        here_it_is(name, {*known, *taken})
+        or suggestion(name, known)
+        or f"there are {', '.join(known)}"
+    )
     return ConfigurationError(f"{shown_name(name)}: no such {what}; {remedy}")
 
 
@@ -275,7 +283,7 @@ def checked_names(
                     if options.get("headers") is not None:
                         options["headers"] = sealed_headers(options["headers"])
                     if not (takes_any or options.keys() <= known):
-                        raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
+                        raise unknown_name(sorted(options.keys() - known)[0], keywords, what, known)
                     return await function(*args, **options)
                 finally:
                     # A traceback shows the variables of frames (R-28).
@@ -291,7 +299,7 @@ def checked_names(
                 if options.get("headers") is not None:
                     options["headers"] = sealed_headers(options["headers"])
                 if not (takes_any or options.keys() <= known):
-                    raise unknown_name(sorted(options.keys() - known)[0], keywords, what)
+                    raise unknown_name(sorted(options.keys() - known)[0], keywords, what, known)
                 return function(*args, **options)
             finally:
                 del args, options

@@ -11,8 +11,8 @@ import json
 import operator
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -32,24 +32,24 @@ def wrong_type(path: str, value: object, expected: str) -> RuleError:
 
 
 def merged_options(
-    options: Mapping[str, Mapping[str, Any]], provider: str, built: WireStruct
+    options: Mapping[str, Mapping[str, Any]], names: Iterable[str], built: WireStruct
 ) -> dict[str, Any]:
-    """Merge the options for this provider: further keys of the body, by provider name.
+    """Merge the options under these names: further keys of the body.
 
-    Options of `name@region` take precedence over those of `name`, and both over `built`. Two
-    objects under one key, such as `generationConfig`, are merged key by key. Raises `RuleError` for
+    Later names take precedence over earlier ones, and all over `built`. Two objects under one key,
+    such as `generationConfig`, are merged key by key. Raises `RuleError` for
     options that are not a mapping.
     """
     merged: dict[str, Any] = {}
-    names = dict(zip(built.__struct_encode_fields__, built.__struct_fields__, strict=True))
-    for name in dict.fromkeys((provider.partition("@")[0], provider)):
+    fields = dict(zip(built.__struct_encode_fields__, built.__struct_fields__, strict=True))
+    for name in names:
         extra = options.get(name, {})
         if not isinstance(extra, Mapping):
             raise wrong_type(f"options.{name}", extra, "mapping")
         for key, value in extra.items():
             before = merged.get(key)
-            if before is None and isinstance(value, Mapping) and key in names:
-                before = msgspec.to_builtins(getattr(built, names[key]))
+            if before is None and isinstance(value, Mapping) and key in fields:
+                before = msgspec.to_builtins(getattr(built, fields[key]))
             merged[key] = (
                 {**before, **value}
                 if isinstance(before, Mapping) and isinstance(value, Mapping)
@@ -73,6 +73,26 @@ def with_options(built: T, options: Mapping[str, Any]) -> T:
             except msgspec.ValidationError:
                 continue
     return msgspec.structs.replace(built, **known) if known else built
+
+
+def unknown_keys(
+    options: Mapping[str, Any], kind: type[msgspec.Struct], path: str = ""
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the path of each key, at any depth, that a struct and the structs in it do not have,
+    with the keys that it has.
+
+    Items of lists are left to the server.
+    """
+    keys = kind.__struct_encode_fields__
+    types_of = {each.encode_name: each.type for each in msgspec.structs.fields(kind)}
+    for key, value in options.items():
+        if key not in types_of:
+            yield path + key, keys
+        elif isinstance(value, Mapping):
+            inner = get_args(types_of[key]) or (types_of[key],)
+            for each in inner:
+                if isinstance(each, type) and issubclass(each, msgspec.Struct):
+                    yield from unknown_keys(value, each, f"{path}{key}.")
 
 
 def texts_only(cls: type[WireStruct], *names: str) -> Callable[..., bool]:

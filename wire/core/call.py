@@ -207,7 +207,7 @@ class _Message(msgspec.Struct, frozen=True):
 
 
 _OPTIONAL_FUNCTIONS = frozenset(
-    {"host_rules", "amend", "read_headers", "events", "convert", "resume"}
+    {"host_rules", "amend", "read_headers", "follow", "events", "convert", "resume"}
 )
 
 
@@ -259,8 +259,9 @@ class _Request(_Message, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "headers", headers)
         if self.query and not _is_texts(self.query):
             raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
-        if not isinstance(self.url, str):
-            raise ConfigurationError(f"url: expected a str, not {type(self.url).__name__}")
+        for name in ("wire", "url"):
+            if not isinstance(given := getattr(self, name), str):
+                raise ConfigurationError(f"{name}: expected a str, not {type(given).__name__}")
         if self.url and (self.path or self.query):
             raise ConfigurationError("url: expected either url, or path and query")
         for name in ("path", "path_prefix"):
@@ -498,13 +499,16 @@ class Call(_Request, Generic[Answer], frozen=True, kw_only=True):
     '/models/gemini-3.8-flash'
     """
 
-    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers")
+    _functions = ("host_rules", "amend", "parse", "read_error", "read_headers", "follow")
     parse: Callable[[bytes], Answer]
     """Decodes the body of a 2xx response."""
     read_error: ReadError
     """Maps a response of another status to an error."""
     read_headers: Callable[[Answer, Mapping[str, str]], Answer] | None = None
     """Hook that adds information from the response headers to the decoded response."""
+    follow: Callable[[Any, Any], Any] | None = None
+    """Returns the flow of the calls that continue the answer, with the whole answer as its result;
+    `None` if it is whole. The arguments are this call and its answer."""
 
 
 class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
@@ -538,7 +542,8 @@ class StreamCall(_Request, Generic[Chunk, Answer], frozen=True, kw_only=True):
     """Converts the folded response to the result of the call."""
     read_error: ReadError
     """Maps a response of another status than 2xx to an error."""
-    resume: Callable[[Any], Any] | None = None
-    """Returns the call that continues a stream which broke off, and prepares its reader, the
-    argument, for another body; `None` if the server cannot continue it. Only the request of that
-    call counts."""
+    resume: Callable[[Any, Any], Any] | None = None
+    """Returns the call that continues the stream of this call, and prepares its reader for another
+    body; `None` if the server cannot continue it. The arguments are this call and the reader. It
+    is asked after a stream broke off, and after one whose reader `continues`. Only the request of
+    the returned call counts."""

@@ -133,6 +133,11 @@ class ChunkBytes:
         self._is_single = True
         self._pattern, self._patterns_left = None, _MAX_PATTERNS
 
+    def divide(self, border: bytes) -> None:
+        """Keep a border between the chunks of two requests; it is no chunk."""
+        self.add(msgspec.Raw(border))
+        self.count -= 1
+
     def repeats(self, lines: Sequence[bytes], line_end: bytes, most: int) -> Repeats:
         """Add the first chunks that repeat the last one with another text, but no more than `most`.
 

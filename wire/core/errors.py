@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.core.credentials import without_known
-from wire.core.lazy import lazy_pattern
+from wire.core.lazy import Foreign, lazy_pattern
 from wire.core.printable import UNSAFE, printable_line
 
 if TYPE_CHECKING:
@@ -284,6 +284,9 @@ class WireError(Exception):
     none."""
     account: Account | None
     """Attempts, waits, bytes and times of the call; `None` if nothing was sent."""
+
+    if not TYPE_CHECKING:
+        __getattr__ = Foreign.__getattr__
 
     def __init__(
         self,

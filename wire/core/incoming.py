@@ -84,7 +84,8 @@ class Incoming(Generic[Chunk, Answer]):
         can be used again only if its body was read to the end.
         """
         self.resumption: StreamCall[Any, Any] | None = None
-        """The call that continues the stream, after it broke off. `reopen` or `give_up` follows."""
+        """The call that continues the stream, after a body that is not its last. `reopen` or
+        `give_up` follows."""
         self.account = account
         self._call = call
         self._broken: WireError | None = None
@@ -189,14 +190,17 @@ class Incoming(Generic[Chunk, Answer]):
 
     def _break(self, error: WireError) -> None:
         """End the stream with this error, unless another call can continue it."""
-        call = None
-        if self._call.resume is not None and self._resumptions:
-            call = self._call.resume(self._reader)
-        if call is None:
+        if not self._resumptions or not self._resumes():
             self._end(error)
             return
-        self._broken, self.resumption = error, call
+        self._broken = error
         self._resumptions -= 1
+
+    def _resumes(self) -> bool:
+        """Take the call that continues the stream; return whether there is one."""
+        if self._call.resume is not None:
+            self.resumption = self._call.resume(self._call, self._reader)
+        return self.resumption is not None
 
     def reopen(self, encoding: str) -> None:
         """Continue with the body of the call `resumption`."""
@@ -204,12 +208,17 @@ class Incoming(Generic[Chunk, Answer]):
         self._inflater = Inflater(encoding, self._limits)
         self.resumption = None
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether `resumption` repeats a request whose body broke off."""
+        return self._broken is not None
+
     def give_up(self, error: WireError) -> None:
-        """End the stream, because the call `resumption` failed. The error of the break counts."""
+        """End the stream, because the call `resumption` failed. The error of a break counts."""
         self.resumption = None
-        broken = self._broken or error
-        broken.__context__ = error
-        self._end(broken)
+        if self._broken is not None:
+            self._broken.__context__ = error
+        self._end(self._broken or error)
 
     def give(self, items: Sequence[Any], result: Answer) -> None:
         """End the stream, which has no body, with chunks or events and a result."""
@@ -267,6 +276,9 @@ class Incoming(Generic[Chunk, Answer]):
             error = self._reader.error
             if isinstance(error, StreamIncomplete):
                 self._break(error)
+                return
+            if error is None and getattr(self._reader, "continues", False) and self._resumes():
+                self._broken = None
                 return
             self._complete = error is None
             if error is None and self._events is not None:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, AnyStr
 
 if TYPE_CHECKING:
@@ -127,3 +127,48 @@ def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[Any
     For a long pattern that many programs never need: `re` takes up to a millisecond to compile one.
     """
     return functools.cache(lambda: re.compile(pattern, flags))
+
+
+@functools.cache
+def foreign_words() -> dict[str, Any]:
+    """Return the words of other libraries, keywords and attributes: the file `foreign_words.json`,
+    which is read for an error only.
+    """
+    import json
+    from pathlib import Path
+
+    words: dict[str, Any] = json.loads(Path(__file__).with_name("foreign_words.json").read_bytes())
+    return words
+
+
+def here_it_is(keyword: str, known: Iterable[str] = ()) -> str:
+    """Return what a keyword of another library is called here; empty if it is not known.
+
+    `known` are the keywords of the function, which come first.
+
+    >>> here_it_is("max_retries")
+    "here it is 'retry': Retry(attempts=3), or None for one attempt"
+    """
+    words = foreign_words()
+    for own, others in words["keywords"].items():
+        if keyword in others:
+            value = words["values"].get(own)
+            own = next((each for each in (own, *others) if each in known), own)
+            return f"here it is {own!r}" + (f": {value}" if value else "")
+    return ""
+
+
+class Foreign:
+    """Base of classes whose attributes other libraries call by other names: the error says ours."""
+
+    __slots__ = ()
+    if not TYPE_CHECKING:  # or any attribute would be of a known type
+
+        def __getattr__(self, name: str) -> Any:
+            kind = type(self)
+            words = {} if name.startswith("_") else foreign_words()["attributes"]
+            names = [words.get(each.__name__.removeprefix("Async"), {}) for each in kind.__mro__]
+            own = next((each[name] for each in names if name in each), "")
+            hint = f"; here it is {own!r}" if own else ""
+            problem = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
+            raise AttributeError(problem, name=name, obj=self)

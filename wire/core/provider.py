@@ -12,6 +12,10 @@ from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.secret import type_name
 
+_WIRE_OPTIONS = {"openai": "openai@chat", "anthropic": "anthropic@messages"}
+"""Name of a wire -> the name of its `options`, where a provider has the same name: the options of
+that provider are not for the other hosts of the wire."""
+
 
 class Provider(msgspec.Struct, frozen=True):
     """One row of `wire.providers.PROVIDERS`: data only.
@@ -68,7 +72,9 @@ class Provider(msgspec.Struct, frozen=True):
     providers name such a header, nor do the SDKs of OpenAI (3.54) and Anthropic (2.12) send one."""
     model_rows: tuple[tuple[str, str], ...] = ()
     """Regular expression of the names of models, and the row that `wire.Chat` uses for them. It is
-    another wire of the same API, so that one client sends the calls of both."""
+    another wire of the same API, so that one client sends the calls of both. An empty expression
+    stands for the models that chat completions do not serve, or not with tools
+    (`wire.catalogue.facts`)."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 
@@ -100,12 +106,32 @@ class Provider(msgspec.Struct, frozen=True):
         """The name of the wire before the dot. Clients send the calls of all wires of an API."""
         return self.wire.partition(".")[0]
 
+    @property
+    def option_names(self) -> tuple[str, ...]:
+        """The names whose `options` a request to this row gets, the most specific one last: its
+        wire, its family, itself.
+
+        >>> Provider("kimi@cn", "openai", "", "", "", "").option_names
+        ('openai@chat', 'kimi', 'kimi@cn')
+        """
+        names = dict.fromkeys((wire_option(self.wire), self.family))
+        return (*(each for each in names if each != self.name), self.name)
+
     @checked_arguments(ConfigurationError)
     def with_wire(self, other: Provider) -> Provider:
         """Return this row with the wire of another row of the same API."""
         return msgspec.structs.replace(
             self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
         )
+
+
+def wire_option(wire: str) -> str:
+    """Return the name of the `options` for every provider of a wire.
+
+    >>> wire_option("openai.responses"), wire_option("gemini")
+    ('openai@responses', 'gemini')
+    """
+    return _WIRE_OPTIONS.get(wire, wire.replace(".", "@"))
 
 
 @checked_arguments(ConfigurationError, before=True)

@@ -63,8 +63,8 @@ def create_batch(
     `requests` is a list, the name of an uploaded file (`files/ID`, written with `batch_lines`), or
     a `GenerateContentBatch`.
 
-    >>> print(create_batch("gemini-3.5-flash", "files/abc", display_name="b").preview())
-    POST /models/gemini-3.5-flash:batchGenerateContent
+    >>> print(create_batch("gemini-3.8-flash", "files/abc", display_name="b").preview())
+    POST /models/gemini-3.8-flash:batchGenerateContent
     content-type: application/json
     <BLANKLINE>
     {"batch":{"displayName":"b","inputConfig":{"fileName":"files/abc"}}}

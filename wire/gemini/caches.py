@@ -23,9 +23,9 @@ def create_cached_content(cache: CachedContent) -> Call[CachedContent]:
 
     `cache.model` is required; one of `ttl` and `expire_time` is allowed.
 
-    >>> call = create_cached_content(CachedContent(model="gemini-3.5-flash", ttl="300s"))
+    >>> call = create_cached_content(CachedContent(model="gemini-3.8-flash", ttl="300s"))
     >>> print(call.target, call.body.decode())
-    /cachedContents {"model":"models/gemini-3.5-flash","ttl":"300s"}
+    /cachedContents {"model":"models/gemini-3.8-flash","ttl":"300s"}
 
     Vertex requires the full name of the model,
     `projects/P/locations/L/publishers/google/models/X`. Its client makes it of a shorter one.

@@ -71,10 +71,10 @@ class ContextCache:
 
     >>> from wire.gemini import contents
     >>> cache = ContextCache(
-    ...     "gemini-3.5-flash", GenerateContentRequest(system_instruction=contents("Be brief.")[0])
+    ...     "gemini-3.8-flash", GenerateContentRequest(system_instruction=contents("Be brief.")[0])
     ... )
     >>> next(cache.tick(0.0)).target
-    '/models/gemini-3.5-flash:countTokens'
+    '/models/gemini-3.8-flash:countTokens'
 
     Raises `RuleError` for a `shared` that is not a request, or a `ttl` out of range;
     `ConfigurationError` for other wrong arguments.

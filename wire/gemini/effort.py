@@ -4,8 +4,9 @@ tokens, later models have levels (S2-23, U-149).
 
 from __future__ import annotations
 
+from wire.catalogue.facts import nearest
 from wire.core.memory import Note
-from wire.gemini.families import REFUSED_LEVELS, UNLISTED_LEVELS, Family, budget
+from wire.gemini.families import Family, budget
 from wire.gemini.types import ThinkingConfig
 
 BUDGETS = {"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
@@ -13,8 +14,8 @@ BUDGETS = {"minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
 completions.
 """
 
-LEVELS = ("MINIMAL", "LOW", "MEDIUM", "HIGH")
-"""Thinking levels, in ascending order."""
+DEFAULT_EFFORTS = ("minimal", "low", "medium", "high")
+"""Efforts of a model whose own are not known; each is a thinking level of that name."""
 
 
 def thinking(effort: str, of: Family, report: list[Note]) -> ThinkingConfig | None:
@@ -58,33 +59,14 @@ def _tokens(word: str, of: Family, report: list[Note]) -> int:
 
 
 def _level(word: str, of: Family, report: list[Note]) -> str:
-    """Return the level for an effort, or the next higher level that the model has (G59)."""
+    """Return the level for an effort, or the nearest one that the model has (G59)."""
+    accepted = of.known.efforts or DEFAULT_EFFORTS
+    nearest_word = nearest(word, accepted)
+    level = nearest_word.upper()
     if word == "none":
-        level = next(level for level in LEVELS if not _lacks(of, level))
-        report.append(
-            Note(
-                "effort",
-                f"sent as the model's lowest level, {level}: it cannot turn thinking off",
-            )
-        )
-        return level
-    level = word.upper()
-    if level in LEVELS and _lacks(of, level):
-        nearest = next(other for other in LEVELS[LEVELS.index(level) :] if not _lacks(of, other))
-        report.append(Note("effort", f"sent as {nearest}: this model has no level {level}"))
-        return nearest
+        words = f"sent as the model's lowest level, {level}: it cannot turn thinking off"
+        report.append(Note("effort", words))
+    elif nearest_word != word:
+        words = f"sent as {level}: this model has no level {word.upper()}"
+        report.append(Note("effort", words))
     return level
-
-
-def _lacks(of: Family, level: str) -> bool:
-    """Return whether the model refuses the level, or its documentation does not list it.
-
-    No Pro model lists MINIMAL.
-    """
-    if of.name != "gemini" or of.version is None:
-        return False
-    key = (of.version, of.variant)
-    listed = level not in UNLISTED_LEVELS.get(key, ()) and not (
-        of.variant == "pro" and level == "MINIMAL"
-    )
-    return level in REFUSED_LEVELS.get(key, ()) or not listed

@@ -139,8 +139,8 @@ def count_tokens(
 
     For a `GenerateContentRequest`, the system instruction and the tools are counted too.
 
-    >>> count_tokens("gemini-3.5-flash", [Content(parts=[{"text": "Hi"}])]).target
-    '/models/gemini-3.5-flash:countTokens'
+    >>> count_tokens("gemini-3.8-flash", [Content(parts=[{"text": "Hi"}])]).target
+    '/models/gemini-3.8-flash:countTokens'
 
     Raises as `generate_content`.
     """
@@ -215,8 +215,8 @@ def list_models(
 def get_model(model: str) -> Call[Model]:
     """Read the metadata of a model: token limits, methods, defaults.
 
-    >>> get_model("gemini-3.5-flash").target
-    '/models/gemini-3.5-flash'
+    >>> get_model("gemini-3.8-flash").target
+    '/models/gemini-3.8-flash'
 
     Raises `ConfigurationError` for a name that cannot stand in a path.
     """

@@ -13,6 +13,9 @@ import re
 
 import msgspec
 
+from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
+from wire.catalogue.facts import ModelFacts, facts
+
 Version = tuple[int, int]
 
 _NAME = re.compile(r"(gemini|gemma)-(?:(\d+)(?:\.(\d+))?n?(?:-|$))?(.*)")
@@ -28,6 +31,11 @@ class Family(msgspec.Struct, frozen=True):
     name: str = ""
     version: Version | None = None
     variant: str = ""
+    known: ModelFacts = UNKNOWN_MODEL
+    """What the catalogue knows of the model."""
+
+    def __repr__(self) -> str:
+        return f"Family(name={self.name!r}, version={self.version!r}, variant={self.variant!r})"
 
     def since(self, major: int, minor: int = 0) -> bool:
         """Return whether it is a Gemini of this version or a later one."""
@@ -63,6 +71,8 @@ def family(model: str) -> Family:
     match = _NAME.fullmatch(model.rpartition("/")[2].lower())
     if match is None:
         return UNKNOWN
+    known = facts(model)
+    known = known if known.vendor == "gemini" else UNKNOWN_MODEL
     name, major, minor, rest = match.groups()
     variant = "-".join(
         piece for piece in rest.split("-") if piece and not _NOT_A_VARIANT.fullmatch(piece)
@@ -70,8 +80,8 @@ def family(model: str) -> Family:
     if major is None:
         # The models of version 1.0 had no number. `latest` stands for a version that changes, so
         # such a name has none.
-        return Family(name, (1, 0) if rest in ("pro", "pro-vision") else None, variant)
-    return Family(name, (int(major), int(minor or 0)), variant)
+        return Family(name, (1, 0) if rest in ("pro", "pro-vision") else None, variant, known)
+    return Family(name, (int(major), int(minor or 0)), variant, known)
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -94,17 +104,6 @@ BUDGETS: dict[tuple[Version, str], Budget] = {
     ((2, 5), "flash"): Budget(0, 24576, off=True),
     ((2, 5), "flash-lite"): Budget(512, 24576, off=True),
 }
-
-REFUSED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
-    ((3, 7), "flash"): frozenset({"MINIMAL"}),
-    ((3, 8), "flash"): frozenset({"MINIMAL"}),
-}
-"""Thinking levels that a model refused in recorded traffic (G59)."""
-
-UNLISTED_LEVELS: dict[tuple[Version, str], frozenset[str]] = {
-    ((3, 1), "pro"): frozenset({"MINIMAL"})
-}
-"""Thinking levels that Google's documentation does not list for a model. No refusal is reported."""
 
 NO_LOGPROBS = frozenset({"gemini-flash-latest", "gemini-flash-lite-latest", "gemini-pro-latest"})
 """Models of the Gemini API that refused log probabilities (G79)."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.stops import partial_stop
 from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
@@ -29,7 +30,7 @@ from wire.core.lenient import (
     well_formed,
 )
 from wire.core.memory import PARTIAL, Note, encode, notes, with_notes
-from wire.gemini.finish import reason_of
+from wire.gemini.finish import stop_of
 from wire.gemini.fold import fold
 from wire.gemini.pairing import keys_of_call, keys_of_response
 from wire.gemini.types import (
@@ -49,7 +50,6 @@ from wire.neutral.messages import (
     Origin,
     Other,
     Reply,
-    Stop,
     Text,
     TextDelta,
     Thought,
@@ -59,7 +59,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    partial_stop,
     provider_events,
     with_answer,
     with_origin,
@@ -78,6 +77,7 @@ def parse_reply(
     provider: str = "gemini",
     model: str = "",
     error: WireError | None = None,
+    ids: ReplyIds | None = None,
 ) -> Reply:
     """Convert the first candidate of a response to a reply.
 
@@ -94,8 +94,9 @@ def parse_reply(
     ('Hi', Stop(reason='end', raw='STOP'))
 
     `provider` and `model` received the request. The received parts are sent back unchanged to them
-    only. The reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop
-    reason; `error` is the error that ended its stream, if any.
+    only. `ids` makes the ids of calls, if the responses to several requests are one reply. The
+    reply of a response with `wire.core.memory.PARTIAL` in its notes has no regular stop reason;
+    `error` is the error that ended its stream, if any.
     """
     if NOT_STRICT in vars(response):  # a chunk whose bytes cannot be sent back as they are
         response = with_notes(fold([response]), notes(response))
@@ -106,7 +107,7 @@ def parse_reply(
     model = model.removeprefix("models/")
     added: list[Note] = []
     parts: list[NeutralPart] = []
-    ids = ReplyIds(body)
+    ids = ReplyIds(body) if ids is None else ids
     for index, wire in enumerate(wire_parts):
         call = wire.function_call
         if _is_call(wire) and index not in served:
@@ -137,17 +138,13 @@ def parse_reply(
     message = Message("assistant", tuple(parts), citations=citations)
     if content is not None:
         message = with_origin(message, Origin(provider, model, WIRE, content))
-    stop = _stop(
-        response,
-        candidate,
-        calls=any(isinstance(part, ToolCall) for part in parts),
-        fragments=bool(added),
-    )
+    calls = any(isinstance(part, ToolCall) for part in parts)
+    stop, of_stop = stop_of(response, candidate, calls=calls, fragments=bool(added))
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if PARTIAL in notes(response) else stop,
         usage=usage_of(response.usage_metadata) if response.usage_metadata is not None else None,
-        notes=(*notes(response), *added),
+        notes=(*notes(response), *added, *of_stop),
         id=response.response_id or "",
         model=response.model_version or "",
     )
@@ -328,25 +325,7 @@ def _decode_base64(text: str) -> bytes:
         return from_base64(bare + "=" * (-len(bare) % 4))
 
 
-# --- stop and usage -------------------------------------------------------------------------------
-
-
-def _stop(
-    response: GenerateContentResponse, candidate: Candidate | None, *, calls: bool, fragments: bool
-) -> Stop:
-    feedback = response.prompt_feedback
-    finish = candidate.finish_reason if candidate is not None else None
-    if finish is None and feedback is not None and feedback.block_reason is not None:
-        return Stop("filter", str(feedback.block_reason), feedback.block_reason_message or "")
-    message = (candidate.finish_message or "") if candidate is not None else ""
-    reason = reason_of(finish, calls=calls)
-    # A call streamed in fragments is not assembled, so the client cannot make it. The turn is not
-    # finished without it: "end" would hide that.
-    return Stop(
-        "other" if reason == "end" and fragments else reason,
-        None if finish is None else str(finish),
-        message,
-    )
+# --- usage ----------------------------------------------------------------------------------------
 
 
 def usage_of(usage: UsageMetadata) -> Usage:

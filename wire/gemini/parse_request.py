@@ -44,7 +44,10 @@ _READ = (
     "tools",
     "tool_config",
     "generation_config",
+    "labels",
     "model",
+    "service_tier",
+    "store",
 )
 _READ_CONFIG = (
     "candidate_count",
@@ -53,6 +56,7 @@ _READ_CONFIG = (
     "response_mime_type",
     "response_modalities",
     "response_schema",
+    "seed",
     "stop_sequences",
     "temperature",
     "thinking_config",
@@ -108,6 +112,10 @@ def parse_request(
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
         effort=_effort(thinking),
+        seed=config.seed,
+        tier=None if sent.service_tier is None else str(sent.service_tier),
+        store=sent.store,
+        metadata=sent.labels,
         output=output,
     )
     return ReceivedRequest(

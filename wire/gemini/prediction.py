@@ -71,9 +71,9 @@ def compute_tokens(
 ) -> Call[ComputeTokensResponse]:
     """Split Contents into tokens: their texts and ids. Vertex only.
 
-    >>> call = compute_tokens("gemini-3.5-flash", [Content(parts=[{"text": "Hi"}])])
+    >>> call = compute_tokens("gemini-3.8-flash", [Content(parts=[{"text": "Hi"}])])
     >>> call.target
-    '/models/gemini-3.5-flash:computeTokens'
+    '/models/gemini-3.8-flash:computeTokens'
     """
     if isinstance(request, (list, tuple)):
         request = ComputeTokensRequest(contents=list(request))

@@ -20,8 +20,8 @@ from wire.core.limits import Limits
 from wire.core.memory import WireStruct
 from wire.core.reading import FramedReader, has_fields, parse_whole, shown
 from wire.gemini.error_body import ERRORS
-from wire.gemini.fold import fold, keep_bytes
-from wire.gemini.types import GenerateContentResponse
+from wire.gemini.fold import BORDER, fold, keep_bytes
+from wire.gemini.types import GenerateContentResponse, Part
 
 S = TypeVar("S", bound=WireStruct)
 
@@ -99,10 +99,25 @@ def parse_plain(kind: type[S], body: bytes) -> S:
 # --- streams --------------------------------------------------------------------------------------
 
 
+_NO_OUTPUT = [Part(text="")]
+
+
 class ChunkReader(FramedReader[GenerateContentResponse]):
     """Decodes the body of one stream into chunks."""
 
-    __slots__ = ("_blocked", "_empty", "_open")
+    __slots__ = (
+        "_begun",
+        "_blocked",
+        "_covered",
+        "_empty",
+        "_goes_on",
+        "_open",
+        "_produced",
+        "_sent",
+        "_several",
+        "_token",
+        "hops",
+    )
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = _VALUE
@@ -113,12 +128,26 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
     )
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
+        self.hops: int = 0
+        """Requests whose bodies were read."""
+        self._token = ""  # the last one: the answer can go on there
+        self._several = False  # a token continues the first candidate alone
         super().__init__(limits)
-        self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
-        self._blocked = False
         # The first chunk, while no chunk has a field of a response. A JSON body of another kind
         # decodes to an empty struct; it must not pass as a chunk of a truncated stream.
         self._empty = b""
+
+    def reopen(self) -> None:
+        """Begin the body of another request."""
+        super().reopen()
+        if self._kept is not None and self.count:
+            self._kept.divide(BORDER)
+        self.hops += 1
+        self._open: dict[int, bool] = {}  # index of a candidate -> it has no finish reason yet
+        self._blocked = self._goes_on = False
+        self._sent = self._token  # with this request
+        # Of this request: a chunk was read, output was made, no output came after the token.
+        self._begun, self._produced, self._covered = False, False, True
 
     def read(self, data: bytes, name: str) -> None:
         """Emit a chunk, or raise the error that it contains."""
@@ -135,14 +164,37 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
             self._empty = b""
         elif self.count == 1:
             self._empty = chunk.raw or b""
-        finished = False
+        finished, self._begun = False, True
+        if (usage := chunk.usage_metadata) is not None:
+            made = usage.candidates_token_count or usage.thoughts_token_count
+            self._produced = self._produced or bool(made)
         for candidate in chunk.candidates or ():
             index, ends = candidate.index or 0, candidate.finish_reason is not None
             finished = finished or ends
             self._open[index] = not ends and self._open.get(index, True)
+            parts = candidate.content.parts if candidate.content is not None else None
+            has_output = bool(parts) and parts != _NO_OUTPUT
+            self._several = self._several or index > 0
+            self._produced = self._produced or has_output
+            self._goes_on = candidate.finish_reason == "CONTINUATION"
+            if candidate.continuation_token:
+                self._token, self._covered = candidate.continuation_token, True
+            elif has_output:
+                self._covered = False
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
             finished = self._blocked = True
         self.finished = finished
+
+    @property
+    def resume_token(self) -> str:
+        """The token with which the answer goes on after all that was read; empty if none does."""
+        is_new = self._token != self._sent or not self._begun
+        return self._token if self._covered and is_new and not self._several else ""
+
+    @property
+    def continues(self) -> bool:
+        """Whether this request reached its own limit, and the next one goes on."""
+        return self._goes_on and self._produced and bool(self.resume_token)
 
     def is_whole(self) -> bool:
         """Return whether each candidate has a finish reason, or the prompt was blocked; nothing is

@@ -31,7 +31,13 @@ from wire.neutral.serving import (
     web_pages,
 )
 
-_STOPS = {"end": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "filter": "SAFETY"}
+_STOPS = {
+    "end": "STOP",
+    "tool_calls": "STOP",
+    "length": "MAX_TOKENS",
+    "pause": "MAX_TOKENS",
+    "filter": "SAFETY",
+}
 
 
 class ReplyWriter:

@@ -19,11 +19,12 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
+from wire.gemini.continuation import MOST_UNSTREAMED, as_stream, follow, parse_hops, resumed
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error
 from wire.gemini.families import Family, family
-from wire.gemini.parse import WIRE, EventReader, parse_reply
+from wire.gemini.parse import WIRE, EventReader
 from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.reader import parse_response
@@ -43,7 +44,7 @@ from wire.gemini.types import (
 )
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call
+from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call, within_longest
 from wire.neutral.request import Output, Request, checked_request, texts_of
 from wire.neutral.request import Tool as Function
 
@@ -62,7 +63,10 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     """
     row = provider_row(provider)
     raw = _wire_call(whole_call, "generateContent", request, model, row)
-    return _reader(raw, model, row).whole_call(raw)
+    if (request.max_tokens or 0) > MOST_UNSTREAMED and family(_name(model)).since(4):
+        raw = as_stream(raw)
+    made = _reader(raw, model, row).whole_call(raw)
+    return msgspec.structs.replace(made, follow=follow if request.continue_long else None)
 
 
 @checked_arguments()
@@ -74,9 +78,9 @@ def stream_call(
     `reply()` of the stream returns the same reply as `call`.
 
     >>> from wire.neutral.messages import Message
-    >>> request = Request(messages=(Message.user("Hi"),), max_tokens=9)
+    >>> request = Request(messages=(Message.user("Hi"),))
     >>> print(stream_call(request, "gemini-3.8-flash").body.decode())
-    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"generationConfig":{"maxOutputTokens":9}}
+    {"contents":[{"parts":[{"text":"Hi"}],"role":"user"}],"store":false}
 
     `provider` is a row or its name. It decides which rules apply, and which messages are sent back
     in their received bytes: those of the same provider and model.
@@ -87,7 +91,8 @@ def stream_call(
     """
     row = provider_row(provider)
     raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
-    return _reader(raw, model, row).event_call(raw)
+    made = _reader(raw, model, row).event_call(raw)
+    return msgspec.structs.replace(made, resume=resumed if request.continue_long else None)
 
 
 @checked_arguments()
@@ -98,12 +103,16 @@ def render_request(
 
     >>> from wire.neutral.messages import Message
     >>> render_request(Request(messages=(Message.user("Hi"),)), "gemini-3.8-flash")
-    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')])
+    GenerateContentRequest(contents=[Content(parts=[Part(text='Hi')], role='user')], store=False)
 
     `wire.notes(result)` lists what was changed or left out. Raises as `stream_call`.
     """
     request = checked_request(request)
     row, name = provider_row(provider), _name(model)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, _refuses)
     of, vertex = family(name), row.dialect.api == "vertex"
     sendable, report, answers = sendable_request(request, row.name, name)
     texts, others = texts_of(request)
@@ -128,7 +137,8 @@ def render_request(
             system_instruction=system,
             tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
-            generation_config=_generation_config(request, of, report),
+            generation_config=_generation_config(request, row, name, of, report),
+            store=False if row.dialect.api == "gemini" else None,
         )
     except SchemaError as error:
         from wire.gemini.schemas import RAW_FIELDS
@@ -141,6 +151,11 @@ def render_request(
         ]
         raise SchemaError(violations=violations) from None
     return with_notes(rendered, report)
+
+
+def _refuses(model: str, path: str, value: object) -> bool:
+    """Return whether a model refuses a setting: those before 2.5 do not think."""
+    return "thinkingConfig" in path and family(_name(model)).before(2, 5)
 
 
 # --- the call -------------------------------------------------------------------------------------
@@ -197,7 +212,7 @@ def _beside_cached_content(
     """Return the request without the fields that the server wants only in the cached content, if
     the options name one (G62).
     """
-    named = merged_options(request.options, row.name, rendered).get("cachedContent")
+    named = merged_options(request.options, row.option_names, rendered).get("cachedContent")
     left_out = [name for name in _OF_THE_CACHE if getattr(rendered, name) is not None]
     if named is None or not left_out:
         return rendered
@@ -224,7 +239,7 @@ def _reader(
     """
     context: dict[str, Any] = {"body": raw.body, "provider": row.name, "model": _name(model)}
     return ReplyReader(
-        functools.partial(parse_reply, **context),
+        functools.partial(parse_hops, **context),
         functools.partial(EventReader, **context),
         raw.notes,
     )
@@ -351,9 +366,11 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
 # --- generation config ----------------------------------------------------------------------------
 
 
-def _generation_config(request: Request, of: Family, report: list[Note]) -> GenerationConfig | None:
+def _generation_config(
+    request: Request, row: Provider, name: str, of: Family, report: list[Note]
+) -> GenerationConfig | None:
     config = GenerationConfig(
-        max_output_tokens=request.max_tokens,
+        max_output_tokens=within_longest(request.max_tokens, row, name, report),
         temperature=request.temperature,
         top_p=request.top_p,
         stop_sequences=list(request.stop) or None,
@@ -369,6 +386,8 @@ def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[s
     """Return the fields that request JSON instead of prose (S2-22)."""
     if output is None:
         return {}
+    if not output.schema:
+        return {"response_mime_type": "application/json"}
     if raw:
         return {"response_mime_type": "application/json", "response_json_schema": output.schema}
     from wire.gemini.schemas import schema

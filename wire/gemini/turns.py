@@ -71,7 +71,7 @@ def contents(*turns: Turn, model: str | None = None) -> Noted[Content]:
 
     >>> call = Part(function_call=FunctionCall(name="now"))
     >>> result = function_response(call.function_call, "12:00")
-    >>> [content.role for content in contents("Time?", call, result, model="gemini-3.5-flash")]
+    >>> [content.role for content in contents("Time?", call, result, model="gemini-3.8-flash")]
     ['user', 'model', 'user']
 
     Received parts are sent back in their original bytes. An unsigned call at the begin of a step

@@ -123,8 +123,8 @@ class AsyncStream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
-            if incoming.resumption is not None:
-                await self._resume(attempt.resumed(incoming.resumption))
+            if (call := incoming.resumption) is not None:
+                await self._resume(attempt.resumed(call, broke_off=incoming.broke_off))
         finally:
             self._is_being_read = False
 
@@ -361,6 +361,8 @@ class AsyncClient(ClientState):
         else:
             attempt = Attempt(self._target, call, self._http, kind=Call)
             answer = await self._run(attempt, self._whole)
+        if call.follow is not None and (flow := call.follow(call, answer)) is not None:
+            answer = await self.run(flow)
         return answer
 
     def stream(

@@ -112,8 +112,8 @@ class Stream(StreamState[Chunk, Answer]):
                 attempt.read(incoming, None, cause)
             else:
                 attempt.read(incoming, data)
-            if incoming.resumption is not None:
-                self._resume(attempt.resumed(incoming.resumption))
+            if (call := incoming.resumption) is not None:
+                self._resume(attempt.resumed(call, broke_off=incoming.broke_off))
 
     def _resume(self, attempt: Attempt) -> None:
         """Continue the stream with the body of another call."""
@@ -281,6 +281,8 @@ class Client(ClientState):
         else:
             attempt = Attempt(self._target, call, self._http, kind=Call)
             answer = self._run(attempt, self._whole)
+        if call.follow is not None and (flow := call.follow(call, answer)) is not None:
+            answer = self.run(flow)
         return answer
 
     @stream_block("with client.stream(call) as chunks:")

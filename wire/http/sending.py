@@ -48,6 +48,7 @@ from wire.core.exchange import (
 )
 from wire.core.hosts import Origin, origin_of
 from wire.core.incoming import Incoming
+from wire.core.lazy import Foreign
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
 from wire.core.masking import MIN_FRAGMENT, Mask, ResponseHeaders
 from wire.core.memory import answer_account, change_notes, keep_account
@@ -399,13 +400,13 @@ class Attempt:
             self._policy.attempts - 1,
         )
 
-    def resumed(self, call: StreamCall[Any, Any]) -> Attempt:
+    def resumed(self, call: StreamCall[Any, Any], *, broke_off: bool) -> Attempt:
         """Create the state of the call that continues the stream of this attempt.
 
-        Both calls share one total time.
+        After a break, both calls share one total time; a further request has its own.
         """
-        clocks = msgspec.structs.replace(self.clocks, total=self.left)
-        call = msgspec.structs.replace(call, timeouts=clocks, retry=self.call.retry)
+        own = msgspec.structs.replace(self.clocks, total=self.left) if broke_off else call.timeouts
+        call = msgspec.structs.replace(call, timeouts=own, retry=self.call.retry)
         resumed = Attempt(self.target, call, self._http, self.account, around=self.around)
         resumed.log = self.log
         return resumed
@@ -649,7 +650,7 @@ def second_reader() -> StreamError:
     return StreamError("the stream is being read by another thread or task")
 
 
-class ClientState:
+class ClientState(Foreign):
     """The part of a client that the sync and the async one share."""
 
     _http: Any

@@ -111,7 +111,7 @@ class Target(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"call: expected a {kind.__name__}, not {type(call).__name__}{hint}"
             )
-        if call.wire.partition(".")[0] != self.provider.api:
+        if str(call.wire).partition(".")[0] != self.provider.api:
             message = (
                 f"call: a call of the wire {call.wire!r}, but {self.provider.name!r} speaks "
                 f"{self.provider.wire!r}"

@@ -28,11 +28,13 @@ from typing import (
 
 import msgspec
 
+from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.decoders import from_base64
-from wire.core.errors import APIError, BlockedError, RuleError, Violation, WireError
+from wire.core.errors import BlockedError, RuleError, Violation
+from wire.core.lazy import Foreign
 from wire.core.lenient import plain
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
 from wire.core.printable import short
@@ -453,7 +455,7 @@ class Citation(MetadataStruct, frozen=True, kw_only=True):
     """Further keys of the citation, in the vendor's form."""
 
 
-class Message(Value, frozen=True):
+class Message(Value, Foreign, frozen=True):
     """One message of a conversation: a role and parts.
 
     >>> Message.user("What is this?", Media(url="https://example.com/a.png")).text
@@ -666,40 +668,6 @@ def _citations(given: Any) -> tuple[Citation, ...]:
     return citations
 
 
-StopReason: TypeAlias = Literal["end", "tool_calls", "pause", "length", "filter", "error", "other"]
-
-
-class Stop(MetadataStruct, frozen=True):
-    """Why the model stopped.
-
-    >>> Stop("length", raw="MAX_TOKENS").reason
-    'length'
-    """
-
-    reason: StopReason
-    """The reason in words that all vendors share. After `pause`, the host goes on with its turn if
-    the message is sent back as the last one."""
-    raw: str | None = None
-    """The vendor's stop reason; `None` if the vendor sent none."""
-    message: str = ""
-    """Text of an error, or of a refusal, which is a text of the message as well."""
-    sequence: str | None = None
-    """The text of `stop` that ended the reply; `None` if none did, or the vendor does not say which
-    one."""
-
-
-def partial_stop(stop: Stop, error: WireError | None) -> Stop:
-    """Return the `stop` of an incomplete reply; `error` is the one that ended its stream, if any.
-
-    `end`, `tool_calls` and `pause` become `other`, because with them the reply would look complete.
-    """
-    if isinstance(error, APIError):
-        return Stop("error", stop.raw, error.message)
-    if stop.reason in ("end", "tool_calls", "pause"):
-        return msgspec.structs.replace(stop, reason="other")
-    return stop
-
-
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault  # loaded for type checkers
 
@@ -708,7 +676,7 @@ else:
     Value_co = TypeVar("Value_co", covariant=True)
 
 
-class Reply(MetadataStruct, Generic[Value_co], frozen=True):
+class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
     """One reply of a model.
 
     >>> Reply(Message.assistant("Hello."), Stop("end")).text
@@ -738,6 +706,10 @@ class Reply(MetadataStruct, Generic[Value_co], frozen=True):
     reasks: tuple[Reply, ...] = ()
     """The replies before this one that did not fit `output=`, oldest first. The model was asked
     again after each. `usage` is the sum of all of them and of this one."""
+    hops: tuple[Reply, ...] = ()
+    """The replies to the requests that one long answer took, in order, each with its own `usage`
+    and `answer`; empty if it took one. `usage` is their sum, in which each request counts the
+    prompt and all that was written before it."""
 
     @property
     def answer(self) -> Any:
@@ -822,8 +794,10 @@ def with_reasks(
 
 
 def _cost(reply: Reply) -> Cost:
-    from wire.catalogue.cost import Cost, cost_of_answer
+    from wire.catalogue.cost import Cost, cost_of_answer, total_of
 
+    if reply.hops:  # a price may depend on the length of one prompt
+        return total_of(map(_cost, reply.hops))
     origin = reply.message.origin
     if origin is None:
         return Cost(reason="the message did not come from a model")

@@ -39,19 +39,27 @@ class OutputType:
     >>> numbers.output.schema["properties"], numbers.read('{"value": [1, 2]}')
     ({'value': {'type': 'array', 'items': {'type': 'integer'}}}, [1, 2])
 
+    `"json"` stands for any JSON, and has no schema:
+
+    >>> OutputType("json").output.schema, OutputType("json").read('{"a": 1}')
+    ({}, {'a': 1})
+
     `output` is the value for `Request.output`. Raises `SchemaError` for an invalid schema or a type
     without a JSON form, with the path of the part that has none, such as `output.ports[*].pilot`;
     `ConfigurationError` for a JSON Schema if the extra `wire-llm[tools]` is not installed.
     """
 
     def __init__(self, kind: Any) -> None:
+        if isinstance(kind, str) and kind == "json":
+            kind = Output({})
         given = kind if isinstance(kind, Output) else None
-        kind = given.schema if given else kind
+        kind = (given.schema or Any) if given else kind
         try:
             self._shape: Shape = shape_of(kind)
             # A JSON Schema is sent as the caller wrote it, so it is never wrapped.
             self.is_wrapped: bool = (
                 not isinstance(self._shape, SchemaShape)
+                and given is None
                 and self._shape.schema.get("type") != "object"
             )
             if self.is_wrapped:

@@ -34,7 +34,7 @@ from wire.neutral.request import Request
 
 AnyCall = TypeVar("AnyCall", bound=Call[Reply] | StreamCall[Event, Reply])
 
-_HOPELESS = ("length", "filter", "error")
+_HOPELESS = ("pause", "length", "filter", "error")
 """Stop reasons after which the same request would end in the same way."""
 
 
@@ -61,8 +61,11 @@ def call_of(question: Question) -> Any:
     """
     call = question.render(question.request)
     if isinstance(call, Call):
-        parse = functools.partial(_parsed, call.parse, question=question)
-        return msgspec.structs.replace(call, parse=parse)
+        follow = call.follow
+        parse = functools.partial(_parsed, call.parse, question=question, follows=bool(follow))
+        if follow is not None:
+            follow = functools.partial(_follow, follow, call.parse, question)
+        return msgspec.structs.replace(call, parse=parse, follow=follow)
     events = functools.partial(_output_events, call.events, question=question)
     return msgspec.structs.replace(call, events=events)
 
@@ -72,8 +75,29 @@ def _question_of(call: Call[Reply] | StreamCall[Event, Reply]) -> Question:
     return cast(Question, read.keywords["question"])
 
 
-def _parsed(parse: Callable[[bytes], Reply], body: bytes, *, question: Question) -> Reply:
-    return read_output(parse(body), question.output_type)
+def _parsed(
+    parse: Callable[[bytes], Reply], body: bytes, *, question: Question, follows: bool = False
+) -> Reply:
+    reply = parse(body)
+    if follows and reply.stop.next == "continue_token":
+        return reply  # the JSON goes on in the next answer
+    return read_output(reply, question.output_type)
+
+
+def _follow(
+    follow: Callable[[Any, Reply], Flow[Reply] | None],
+    parse: Callable[[bytes], Reply],
+    question: Question,
+    call: Call[Reply],
+    reply: Reply,
+) -> Flow[Reply] | None:
+    if reply.stop.next != "continue_token":
+        return None
+    return _read_after(follow(msgspec.structs.replace(call, parse=parse), reply), reply, question)
+
+
+def _read_after(flow: Flow[Reply] | None, reply: Reply, question: Question) -> Flow[Reply]:
+    return read_output(reply if flow is None else (yield from flow), question.output_type)
 
 
 def read_output(reply: Reply, output_type: OutputType) -> Reply:

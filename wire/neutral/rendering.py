@@ -13,13 +13,23 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from wire.core.bodies import merged_options, with_options
+from wire.catalogue.lengths import longest_output
+from wire.core.bodies import merged_options, unknown_keys, with_options
 from wire.core.call import Call, StreamCall, TextSource
-from wire.core.errors import RuleError, Violation, WireError, convert_partial, refuse
+from wire.core.decoders import decoder
+from wire.core.errors import (
+    ConfigurationError,
+    RuleError,
+    Violation,
+    WireError,
+    convert_partial,
+    refuse,
+)
+from wire.core.json_values import json_text
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
-from wire.neutral.messages import Event, Message, Reply, checked, with_answer
-from wire.neutral.request import NO_STOPS, Tool
+from wire.neutral.messages import Event, Message, Reply, Text, checked, with_answer
+from wire.neutral.request import JSON_WORDS, NO_STOPS, Output, Request, Tool
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -27,6 +37,18 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 """Precedes the schema in the system text, if the host or the model accepts no schema."""
+
+
+def schema_words(output: Output) -> str:
+    """Return the text that asks for an output, where the host accepts no schema or no JSON mode."""
+    return SCHEMA_WORDS + json_text(output.schema, "output.schema") if output.schema else JSON_WORDS
+
+
+def says_json(request: Request) -> bool:
+    """Return whether a text of the request has the word JSON, which OpenAI's mode demands."""
+    parts = (part for message in request.messages for part in message.parts)
+    texts = (request.system, *(part.text for part in parts if isinstance(part, Text)))
+    return any("json" in text.lower() for text in texts)
 
 
 class ToolNames(msgspec.Struct, frozen=True):
@@ -142,13 +164,18 @@ def wire_call(
 ) -> AnyCall:
     """Build the wire's own call for a rendered request, and check it for `provider`.
 
-    `options` are those of the neutral request: provider name to further keys of the body. The notes
-    of the call are those of rendering and the warnings of `check`. Raises `RuleError` for a request
-    that the provider refuses, with its preview, which has no host. If the call is sent to another
+    `options` are those of the neutral request: name of a provider or a wire to further keys of the
+    body. The notes of the call are those of rendering and the warnings of `check`. Raises
+    `ConfigurationError` for an option that the host does not take, `RuleError` for a request that
+    the provider refuses, with its preview, which has no host. If the call is sent to another
     provider, it is checked again.
     """
-    extra = merged_options(options, provider.name, built)
-    request = with_options(built, extra)
+    extra: dict[str, Any] = {}
+    request, added = built, list[Note]()
+    if options:  # few requests have any
+        extra = merged_options(options, provider.option_names, built)
+        added = _checked_options(options, extra, built, provider)
+        request = with_options(built, extra)
     raw: Any = make(request)
     try:
         # Options are keys of the body, not paths into it.
@@ -169,24 +196,73 @@ def wire_call(
         error.preview = raw.preview()
         raise
     warnings = (Note(each.path, f"warning: {each.message}") for each in violations)
-    check_request = functools.partial(check, request)
     call = msgspec.structs.replace(
         raw.judge(provider),
-        host_rules=functools.partial(_check_other_provider, provider, check_request),
-        notes=(*notes(built), *warnings),
+        host_rules=functools.partial(
+            _check_other_provider, provider, check, request, "store" not in extra
+        ),
+        notes=(*notes(built), *added, *warnings),
     )
     return cast(AnyCall, call)
 
 
+def _checked_options(
+    options: Mapping[str, Mapping[str, Any]],
+    extra: Mapping[str, Any],
+    built: WireStruct,
+    provider: Provider,
+) -> list[Note]:
+    """Return notes of options that nobody reads for sure.
+
+    Raises `ConfigurationError` for a key that the host is known not to take, with its remedy.
+    """
+    names = provider.option_names
+    if options.keys().isdisjoint(names) and any(options.values()):
+        others = ", ".join(map(str, options))
+        return [Note("options", f"not sent: they are for {others}, not for {names[-1]}")]
+    added = []
+    for path, known in unknown_keys(extra, type(built)):
+        from wire.catalogue.settings import own_keys, where_key_is  # few options are unknown
+
+        own = own_keys(provider.wire, provider.family)
+        if path in (own or ()):
+            continue
+        key, top = path.rpartition(".")[2], path.partition(".")[0]
+        at = next(each for each in reversed(names) if top in options.get(each, ()))
+        if own is None:
+            added.append(Note(f"options.{at}.{path}", "sent, and not a key of the reference"))
+            continue
+        remedy = where_key_is(key, provider.wire, known, getattr(built, "model", None) or "")
+        raise ConfigurationError(
+            f"options.{at}.{path}: {provider.name} takes no such key; {remedy}",
+            provider=provider.name,
+        )
+    return added
+
+
 def _check_other_provider(
     rendered_for: Provider,
-    check: Callable[[Provider], list[Violation]],
+    check: Check,
+    request: Any,
+    is_default: bool,
     call: AnyCall,
     provider: Provider,
 ) -> AnyCall:
-    """Apply the rules of `provider`, unless the call was rendered and checked for it."""
-    if provider != rendered_for:
-        refuse(check(provider), provider=provider.name)
+    """Apply the rules of `provider`, unless the call was rendered and checked for it.
+
+    `is_default`: `store: false` was added for the host of `rendered_for`. Others may not know it.
+    """
+    if provider == rendered_for:
+        return call
+    if is_default and getattr(request, "store", None) is False:
+        from wire.catalogue.settings import setting  # few calls go to another host
+
+        if not setting("store").is_taken(provider.wire, provider.name):
+            request = msgspec.structs.replace(request, store=None)
+            keys = decoder(dict[str, msgspec.Raw]).decode(call.body)
+            del keys["store"]
+            call = msgspec.structs.replace(call, body=msgspec.json.encode(keys))
+    refuse(check(request, provider), provider=provider.name)
     return call
 
 
@@ -241,3 +317,18 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
         return with_answer(
             msgspec.structs.replace(reply, notes=(*self.notes, *reply.notes)), answer
         )
+
+
+def within_longest(
+    max_tokens: int | None, row: Provider, model: str, notes: list[Note]
+) -> int | None:
+    """Return the number of output tokens to ask for: at most what the model can write.
+
+    A change is added to `notes`.
+    """
+    longest = None if max_tokens is None else longest_output(row.family, model, max_tokens)
+    if max_tokens is None or longest is None or max_tokens <= longest:
+        return max_tokens
+    words = f"changed from {max_tokens} to {longest}, the most that {model} can write"
+    notes.append(Note("max_tokens", words))
+    return longest

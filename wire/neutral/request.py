@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from types import NoneType
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
 import msgspec
 
@@ -46,6 +46,9 @@ EFFORTS = (
 """The words of all vendors for the reasoning effort, in any case. Sources: the vendors' references
 and recorded requests.
 """
+
+VERBOSITY = ("low", "medium", "high")
+"""The values of the setting `verbosity`."""
 
 CACHING = ("auto", "long", "off")
 """The values of the setting `caching`. `long` asks for a longer lifetime, which may cost more."""
@@ -293,8 +296,12 @@ def _refusal(path: str, problem: str) -> RuleError:
     return RuleError(violations=[Violation(path, problem)])
 
 
+JSON_WORDS = "Answer with one JSON object, and nothing else."
+"""Added to a request for JSON without a schema, if the host needs words."""
+
+
 class Output(MetadataStruct, frozen=True):
-    """Requests JSON that matches a schema, instead of prose.
+    """Requests JSON that matches a schema, instead of prose; any JSON if the schema is empty.
 
     >>> Output({"type": "object", "properties": {"city": {"type": "string"}}}, "weather").name
     'weather'
@@ -334,6 +341,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     """`"auto"`, `"none"`, `"required"`, or a tuple of tool names of which one must be called."""
     max_tokens: int | None = None
     """Tokens of the longest reply."""
+    continue_long: bool = True
+    """Follows a long answer of Gemini 4 to its end, over several requests."""
     temperature: float | None = None
     """Randomness, from 0 up."""
     top_p: float | None = None
@@ -343,6 +352,20 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     this library, and a note says so; batches are refused there."""
     effort: str | None = None
     """Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another of `EFFORTS`."""
+    thoughts: bool | str | None = None
+    """Whether the reply has the model's thoughts, apart from the effort: True, False, or a word of
+    the vendor."""
+    verbosity: str | None = None
+    """Length of the text: one of `VERBOSITY`."""
+    seed: int | None = None
+    """A number for which the reply is the same again, as far as the host can."""
+    tier: str | None = None
+    """Tier of the service: `flex`, `priority`, or another word of the vendor."""
+    store: bool | None = None
+    """Whether the vendor keeps request and reply. `None` is sent as false where the host has the
+    choice."""
+    metadata: Mapping[str, str] | None = None
+    """Texts that the vendor shows with the request."""
     output: Output | None = None
     """Requests JSON of a schema in place of prose."""
     search_grounding: bool = False
@@ -352,7 +375,11 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     caching: str | None = None
     """How the vendor is asked to keep the beginning of the request: `auto`, `long` or `off`."""
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
-    """Provider name -> further keys of the body that are sent to this provider only."""
+    """Name of a provider or a wire (`wire.core.provider.wire_option`) -> further keys of the body,
+    which are sent there only."""
+
+    has_further: ClassVar[bool] = False
+    """Whether it has one of the settings `FURTHER`."""
 
     def _hidden(self) -> dict[str, Any]:
         from wire.core.secret_fields import masked_value
@@ -379,7 +406,10 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
         for index, tool in enumerate(self.tools):
             if not isinstance(tool, (Tool, ServerTool)):
                 raise _wrong_type(f"tools[{index}]", tool, (Tool, ServerTool))
-        for field, kinds in _KINDS.items():
+        given = (self.thoughts, self.verbosity, self.seed, self.tier, self.store, self.metadata)
+        if given != _NONE:
+            vars(self)["has_further"] = True
+        for field, kinds in {**_KINDS, **FURTHER}.items() if self.has_further else _KINDS.items():
             if not isinstance(getattr(self, field), kinds):
                 raise _wrong_type(field, getattr(self, field), kinds)
         if self.caching is not None:
@@ -404,9 +434,7 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
             )
         for name in choice if isinstance(choice, tuple) else ():
             if not isinstance(name, str) or name not in names:
-                raise RuleError(
-                    violations=[Violation("tool_choice", f"no tool is called {quoted(name)}")]
-                )
+                raise _refusal("tool_choice", f"no tool is called {quoted(name)}")
 
 
 def _wrong_type(path: str, value: object, kinds: tuple[type, ...]) -> RuleError:
@@ -455,10 +483,29 @@ def checked_request(request: object) -> Request:
         number("top_p", request.top_p, least=0, most=1)
     if request.stop:
         _check_stops(request.stop)
-    if request.effort is not None and request.effort.lower() not in EFFORTS:
-        problem = f"expected {', '.join(EFFORTS[:-1])} or {EFFORTS[-1]}, not "
-        raise RuleError(violations=[Violation("effort", problem + quoted(request.effort, 40))])
+    if request.effort is not None:
+        _check_word("effort", request.effort, EFFORTS)
+    if request.has_further:
+        _check_further(request)
     return request
+
+
+def _check_word(name: str, word: str, words: tuple[str, ...]) -> None:
+    if word.lower() not in words:
+        problem = f"expected {', '.join(words[:-1])} or {words[-1]}, not {quoted(word, 40)}"
+        raise RuleError(violations=[Violation(name, problem)])
+
+
+def _check_further(request: Request) -> None:
+    for name in FURTHER:
+        checked(getattr(request, name), name)
+    if request.seed is not None:
+        whole_number("seed", request.seed)
+    if request.verbosity is not None:
+        _check_word("verbosity", request.verbosity, VERBOSITY)
+    for key, value in (request.metadata or {}).items():
+        if not isinstance(value, str):
+            raise wrong_type(f"metadata.{key}", value, "text")
 
 
 class TokenCount(MetadataStruct, frozen=True):
@@ -526,6 +573,16 @@ def _check_each(request: Request) -> None:
             checked(dict(extra), f"options.{provider}")
 
 
+FURTHER: dict[str, tuple[type, ...]] = {
+    "thoughts": (bool, str, NoneType),
+    "verbosity": (str, NoneType),
+    "seed": (object,),
+    "tier": (str, NoneType),
+    "store": (bool, NoneType),
+    "metadata": (Mapping, NoneType),
+}
+"""Settings that few requests have and few hosts share; `wire.neutral.settings` lowers them."""
+_NONE = (None,) * len(FURTHER)
 _SETTINGS = ("system", "tool_choice", "max_tokens", "temperature", "top_p", "stop", "effort")
 
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -536,6 +593,7 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "options": (Mapping,),
     "search_grounding": (bool,),
     "raw_schemas": (bool,),
+    "continue_long": (bool,),
 }
 
 

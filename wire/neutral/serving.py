@@ -16,12 +16,10 @@ from wire.core.errors import RuleError, Violation
 from wire.core.lenient import fields_of
 from wire.core.memory import MetadataStruct, Note, WireStruct
 from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
+from wire.neutral.request import JSON_WORDS as JSON_WORDS
 from wire.neutral.request import Request, ServerTool, Tool
 
 W = TypeVar("W", bound=WireStruct)
-
-JSON_WORDS = "Answer with one JSON object, and nothing else."
-"""Added to the system text if a client asks for JSON without a schema."""
 
 
 NO_STATE = "d2lyZS1nYXRld2F5"

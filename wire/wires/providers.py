@@ -92,7 +92,13 @@ def row_of_model(row: Provider, model: str) -> Provider:
     'openai@responses'
     """
     for pattern, name in row.model_rows:
-        if re.fullmatch(pattern, model, re.IGNORECASE):
+        if not pattern:
+            from wire.catalogue.facts import needs_responses  # most rows have none
+
+            is_of = needs_responses(model)
+        else:
+            is_of = re.fullmatch(pattern, model, re.IGNORECASE) is not None
+        if is_of:
             return row.with_wire(PROVIDERS[name])
     return row
 

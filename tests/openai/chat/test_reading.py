@@ -12,6 +12,7 @@ import pytest
 
 import wire
 from tests.joined import joined
+from wire.catalogue.stops import stop_word, stopped
 from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, with_notes
 from wire.errors import BlockedError, ConnectionLost, ServerError, StreamIncomplete
@@ -42,7 +43,7 @@ from wire.openai import (
 )
 from wire.openai import Message as WireMessage
 from wire.openai import ToolCall as WireToolCall
-from wire.openai.chat.finish import REASONS, finish_of, reason_of
+from wire.openai.chat.finish import finish_of, meaning_of
 from wire.openai.chat.fold import fold
 from wire.openai.chat.reader import parse_completion
 
@@ -79,9 +80,9 @@ TABLE = {
 
 @pytest.mark.row("Q13")
 def test_table():
-    assert REASONS.items() >= TABLE.items()
-    assert reason_of("function_call_filter: MALFORMED") == "error"
-    assert (reason_of(None), reason_of("bored"), reason_of("STOP")) == ("other", "other", "other")
+    assert {word: meaning_of(word).reason for word in TABLE} == TABLE
+    assert meaning_of("function_call_filter: MALFORMED").reason == "error"
+    assert [meaning_of(word).reason for word in (None, "bored", "STOP")] == ["other"] * 3
 
 
 @pytest.mark.row("Q13")
@@ -89,13 +90,14 @@ def test_table():
     ("raw", "reason"), [item for item in TABLE.items() if item[1] != "error"] + [("bored", "other")]
 )
 def test_stop(raw, reason):
-    assert streamed(chunk({"content": "Hi"}, raw)).reply.stop == Stop(reason=reason, raw=raw)
-    assert reply_of({"message": {"content": "Hi"}, "finish_reason": raw}).stop == Stop(
-        reason=reason, raw=raw
-    )
+    row = stop_word("chat", raw)
+    assert row.reason == reason
+    assert streamed(chunk({"content": "Hi"}, raw)).reply.stop == stopped(row, raw)[0]
+    whole = reply_of({"message": {"content": "Hi"}, "finish_reason": raw})
+    assert whole.stop == stopped(row, raw)[0]
     # with a call an end is a call
-    assert streamed(chunk(CALL, raw)).reply.stop == Stop(
-        reason="tool_calls" if reason == "end" else reason, raw=raw
+    assert (
+        streamed(chunk(CALL, raw)).reply.stop == stopped(stop_word("chat", raw, calls=True), raw)[0]
     )
 
 

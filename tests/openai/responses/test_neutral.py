@@ -163,9 +163,9 @@ def test_a_call_without_an_id_gets_the_same_one_from_the_same_request() -> None:
         (
             [message("Hi")],
             {"status": "incomplete", "incomplete_details": {"reason": "steered"}},
-            ("other", "steered", ""),
+            ("pause", "steered", ""),
         ),
-        ([], {"status": "queued"}, ("other", "queued", "")),
+        ([], {"status": "queued"}, ("pause", "queued", "")),
         ([message(refusal("No."))], {}, ("end", "completed", "No.")),
     ],
 )

@@ -1149,9 +1149,6 @@ def test_a_refusal_of_a_host_has_words_and_an_expression() -> None:
         for refusal in row.dialect.refuses:
             assert refusal.words, (row.name, refusal.path)
             re.compile(refusal.models)
-        for models, efforts in row.dialect.efforts:
-            re.compile(models)
-            assert efforts
 
 
 def test_what_every_host_refuses_is_refused_before_a_host_is_known() -> None:

@@ -56,15 +56,15 @@ def test_models_are_listed_page_by_page() -> None:
     rest = said(get(emulator, f"/v1beta/models?pageSize=50&pageToken={first['nextPageToken']}"))
     names = [each["name"] for each in first["models"] + rest["models"]]
     assert (len(first["models"]), "nextPageToken" in rest) == (5, False)
-    assert names[0] == "models/gemini-3.8-flash"
+    assert names[0] == "models/gemini-4-carbon"
     assert len(set(names)) == len(names) == 12
-    assert said(get(emulator, "/v1beta/models/gemini-3.8-flash")) == first["models"][0]
+    assert said(get(emulator, f"/v1beta/{names[0]}")) == first["models"][0]
     assert error(get(emulator, "/v1beta/models/nothing"))[0] == 404
 
 
 def test_v1_models_is_of_whom_the_key_is() -> None:
     emulator = Emulator()
-    assert said(get(emulator, "/v1/models"))["models"][0]["name"] == "models/gemini-3.8-flash"
+    assert said(get(emulator, "/v1/models"))["models"][0]["name"] == "models/gemini-4-carbon"
     openai = said(emulator.answer("GET", "/v1/models", {"authorization": "Bearer k"}, b""))
     assert (openai["object"], openai["data"][0]["id"]) == ("list", "gpt-5.4")
     assert (

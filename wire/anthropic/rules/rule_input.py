@@ -196,6 +196,11 @@ class RuleInput:
         self.has_read_host: bool = False
         """Whether a rule has read what depends on the host."""
 
+    def breach(self, figure: str, path: str, message: str, rule: str, remedy: str) -> Violation:
+        """Build the violation of a fact about the model, which may be inherited or inferred."""
+        severity = "error" if self.family.known.is_sure(figure) else "warning"
+        return violation(path, message, rule, remedy, severity)
+
     @property
     def dialect(self) -> Dialect:
         """How the host differs from others."""

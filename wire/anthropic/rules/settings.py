@@ -11,17 +11,16 @@ from typing import Any
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
 from wire.anthropic.families import (
-    always_thinks,
+    EFFORTS,
     efforts,
-    retired,
     takes_adaptive,
     takes_budget,
-    takes_forced_calls,
-    takes_sampling,
     thinks_unasked,
 )
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
+from wire.catalogue.lengths import longest_output
+from wire.catalogue.settings import setting
 from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
@@ -128,14 +127,9 @@ def tool_choice_valid(request: RuleInput) -> Violations:
         if request.thinking.get("type") == "enabled":
             message = "Thinking may not be enabled when tool_choice forces tool use."
             yield violation("tool_choice", message, "A28", "use auto, or disable thinking")
-        elif not takes_forced_calls(request.family):
-            yield violation(
-                "tool_choice",
-                "tool_choice forces tool use, which this model does not support.",
-                "A28",
-                "use auto",
-                "warning",
-            )
+        elif request.family.known.forced_calls == "refused":
+            message = 'tool_choice: type "tool" and "any" are not supported for this model.'
+            yield request.breach("forced_calls", "tool_choice", message, "A28", "use auto")
 
 
 def strict_schemas_within_limits(request: RuleInput) -> Violations:
@@ -328,35 +322,36 @@ def thinking_type_supported(request: RuleInput) -> Violations:
     kind, of = request.thinking.get("type"), request.family
     path = "thinking.type"
     if kind == "enabled" and not takes_budget(of):
-        if of.since(4, 7):
+        message, remedy = "thinking: this model does not support thinking", "remove it"
+        if takes_adaptive(of):
             message = (
                 '"thinking.type.enabled" is not supported for this model. Use '
                 '"thinking.type.adaptive" and "output_config.effort" '
                 "to control thinking behavior."
             )
-            yield violation(path, message, "A33", 'use {"type": "adaptive"}')
-        else:
-            yield violation(
-                path, "thinking: this model does not support thinking", "A33", "remove it"
-            )
+            remedy = 'use {"type": "adaptive"}'
+        yield request.breach("budget", path, message, "A33", remedy)
     elif kind == "adaptive" and not takes_adaptive(of):
         message = '"thinking.type.adaptive" is not supported for this model.'
-        yield violation(
-            path,
-            message,
-            "A33",
-            'use {"type": "enabled", "budget_tokens": ...}' if takes_budget(of) else "remove it",
+        remedy = 'use {"type": "enabled", "budget_tokens": ...}'
+        yield request.breach(
+            "adaptive", path, message, "A33", remedy if takes_budget(of) else "remove it"
         )
-    elif kind == "disabled":
-        if always_thinks(of):
-            message = '"thinking.type.disabled" is not supported for this model.'
-            yield violation(path, message, "A33", "use a low effort", "warning")
-        elif of.is_of("opus", 5) and request.config.get("effort") in ("xhigh", "max"):
-            message = (
-                '"thinking.type.disabled" is not supported with effort level '
-                f"'{request.config['effort']}' for this model."
-            )
-            yield violation(path, message, "A33", "use high or a lower effort")
+    elif kind == "disabled" and of.known.off in ("refused", "between_tools"):
+        message = '"thinking.type.disabled" is not supported for this model.'
+        remedy = "use a low effort"
+        if of.known.off == "between_tools":
+            message += ' Use "thinking.type.between_tools".'
+            remedy = 'use {"type": "between_tools"}'
+        yield request.breach("off", path, message, "A33", remedy)
+    elif (
+        kind == "disabled"
+        and (levels := of.known.efforts_when_off)
+        and (effort := request.config.get("effort")) not in (None, *levels)
+    ):
+        message = f"\"thinking.type.disabled\" is not supported with effort level '{effort}'"
+        message, remedy = f"{message} for this model.", "use high or a lower effort"
+        yield request.breach("efforts_when_off", path, message, "A33", remedy)
 
 
 def effort_supported(request: RuleInput) -> Violations:
@@ -365,18 +360,17 @@ def effort_supported(request: RuleInput) -> Violations:
     if effort is None or effort in supported:
         return
     if not supported:
-        yield violation(
-            "output_config.effort",
-            "This model does not support the effort parameter.",
-            "A34",
-            "remove it",
-        )
+        message, path = "This model does not support the effort parameter.", "output_config.effort"
+        yield request.breach("efforts", path, message, "A34", "remove it")
     elif request.at_anthropic or request.family.version:
         message = (
             f"This model does not support effort level '{effort}'. Supported levels: "
             f"{', '.join(sorted(supported))}."
         )
-        yield violation("output_config.effort", message, "A34")
+        if effort not in EFFORTS:
+            yield violation("output_config.effort", message, "A34")
+        else:
+            yield request.breach("efforts", "output_config.effort", message, "A34", "")
 
 
 def context_edits_valid(request: RuleInput) -> Violations:
@@ -398,14 +392,14 @@ def model_is_served(request: RuleInput) -> Violations:
 
     A warning: some customers keep a retired model, and other hosts serve it for longer.
     """
-    date = retired(request.model) if request.at_anthropic else ""
-    if date:
+    known = request.family.known
+    if known.gone and request.at_anthropic:
         yield Violation(
             "model",
             f"model: {request.model}",
             "A41",
             "warning",
-            f"use a model of today: this one was retired on {date}",
+            f"use a model of today: this one was retired on {known.end()}",
             status=404,
             code="not_found_error",
         )
@@ -415,7 +409,7 @@ def model_is_served(request: RuleInput) -> Violations:
 
 
 def max_tokens_given(request: RuleInput) -> Violations:
-    """A36: a request has `max_tokens`; a token count needs none."""
+    """A36: a request has `max_tokens`, and the model can write as many; a count needs none."""
     max_tokens = request.plain.get("max_tokens")
     if request.endpoint == "count_tokens":
         return
@@ -431,6 +425,12 @@ def max_tokens_given(request: RuleInput) -> Violations:
         yield violation(
             "max_tokens", "max_tokens: Input should be greater than or equal to 1", "A36"
         )
+    elif (most := longest_output("anthropic", request.model, max_tokens)) and request.at_anthropic:
+        if max_tokens <= most:
+            return
+        message = f"max_tokens: {max_tokens} > {most}, which is the maximum allowed number of"
+        message += f" output tokens for {request.model}"
+        yield violation("max_tokens", message, "A36", f"ask for {most} or less")
 
 
 def sampling_supported(request: RuleInput) -> Violations:
@@ -442,9 +442,10 @@ def sampling_supported(request: RuleInput) -> Violations:
     given = [name for name in _SAMPLING if request.plain.get(name) is not None]
     if not given:
         return
-    if not takes_sampling(request.family):
+    if request.family.known.sampling == "refused":
         for name in given:
-            yield violation(name, f"`{name}` is not supported for this model.", "A37", "remove it")
+            message = f"`{name}` is not supported for this model."
+            yield request.breach("sampling", name, message, "A37", "remove it")
         return
     if request.at_anthropic and request.version >= API_VERSION_2026:
         for name in given:
@@ -455,15 +456,13 @@ def sampling_supported(request: RuleInput) -> Violations:
                 f'remove it, or ask for the older API with version="{API_VERSION_2023}"',
             )
         return
-    if isinstance(temperature, (int, float)):
-        if not 0 <= temperature <= 1:
-            severity = "error" if request.at_anthropic or request.family.version else "warning"
-            yield violation("temperature", "temperature: range: 0..1", "A38", "", severity)
-        elif (
-            request.thinking.get("type") == "enabled"
-            and temperature != 1
-            and (request.at_anthropic or request.family.version)
-        ):
+    if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered
+        severity = "error" if request.at_anthropic or request.family.version else "warning"
+        least, most = (each or 0 for each in setting("temperature").bounds["messages"])
+        if not least <= temperature <= most:
+            words = f"temperature: range: {least}..{most}"
+            yield violation("temperature", words, "A38", "", severity)
+        elif request.thinking.get("type") == "enabled" and temperature != 1 and severity == "error":
             message = "`temperature` may only be set to 1 when thinking is enabled."
             yield violation("temperature", message, "A39", "remove it")
 

@@ -528,7 +528,7 @@ def prefill_supported(request: RuleInput) -> Violations:
             "This model does not support assistant message prefill. The conversation must "
             "end with a user message."
         )
-        yield violation(last.path, message, "A19", "end with a user message")
+        yield request.breach("prefill", last.path, message, "A19", "end with a user message")
     text = (
         last.blocks[-1].plain.get("text")
         if last.blocks and last.blocks[-1].type == "text"

@@ -69,12 +69,14 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G58", generation.one_thinking_control),
     ("G59", generation.level_is_known),
     ("G57", generation.thinking_is_in_range),
+    ("G87", generation.sampling_is_read),
+    ("G89", generation.output_is_not_too_long),
     ("G60", generation.one_candidate),
     ("G61", generation.no_penalties),
     ("G79 G80", generation.log_probabilities),
     ("G82", generation.temperature_is_in_range),
     ("G56", generation.json_beside_tools),
-    ("G62", generation.cached_content_stands_alone),
+    ("G62 G88", generation.cached_content_stands_alone),
     ("G37", tools.one_dialect),
     ("G28", tools.functions_have_names),
     ("G29", tools.functions_are_unique),
@@ -99,6 +101,8 @@ _CONFIG_RULES = frozenset(
         generation.one_thinking_control,
         generation.level_is_known,
         generation.thinking_is_in_range,
+        generation.sampling_is_read,
+        generation.output_is_not_too_long,
         generation.one_candidate,
         generation.no_penalties,
         generation.log_probabilities,
@@ -154,6 +158,7 @@ _HOST_RULES = frozenset(
         contents.results_stand_alone,
         contents.calls_are_signed,
         tools.model_has_the_feature,
+        generation.thinking_is_in_range,
         generation.no_penalties,
         generation.log_probabilities,
         generation.temperature_is_in_range,
@@ -219,7 +224,7 @@ def check(
     >>> [violation.rule for violation in check(GenerateContentRequest(contents=[]))]
     ['G4']
     >>> body = b'{"contents": {"parts": {"text": "Hi", "mood": 1}}}'
-    >>> [violation] = check(body, "gemini-3.5-flash")
+    >>> [violation] = check(body, "gemini-3.8-flash")
     >>> violation.path, violation.rule, violation.severity, violation.remedy
     ('contents.parts.mood', 'G1', 'error', 'remove the key')
     >>> print(violation.message)
@@ -303,7 +308,7 @@ def _check_struct(
     rows: list[list[Plain]] = []
     try:
         rest = msgspec.structs.replace(request, contents=None)
-        if rest != _EMPTY:  # most small requests have nothing beside their contents
+        if rest not in _SOUND.get(host, (_EMPTY,)):  # most small requests have nothing further
             if expands((rest,), MAX_SCHEMA_VALUES):
                 found = too_large(request, "", MAX_SCHEMA_VALUES)
                 return [found], _rule_input((), plain, model, host, version, endpoint)
@@ -336,6 +341,8 @@ def _check_struct(
 
 
 _EMPTY = GenerateContentRequest()
+_SOUND = {"gemini": (_EMPTY, GenerateContentRequest(store=False))}
+"""Host -> the requests, without their contents, in which the parser finds nothing."""
 
 
 def _with_set_nulls(plain: Plain, request: GenerateContentRequest) -> Plain:

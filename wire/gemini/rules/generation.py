@@ -9,8 +9,10 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from wire.catalogue.facts import ModelFacts
+from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
-from wire.gemini.families import NO_LOGPROBS, REFUSED_LEVELS, UNLISTED_LEVELS, budget
+from wire.gemini.families import NO_LOGPROBS, budget
 from wire.gemini.lifetimes import is_shut_down, lifetime
 from wire.gemini.rules.rule_input import Plain, RuleInput
 
@@ -31,7 +33,7 @@ def json_beside_tools(request: RuleInput) -> Violations:
 
 # --- thinking -------------------------------------------------------------------------------------
 
-_LEVELS = ("THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH")
+_LEVELS = ("THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH", "XHIGH")
 
 
 def _thinking(request: RuleInput) -> Plain:
@@ -49,12 +51,20 @@ def _level(request: RuleInput) -> str:
 
 
 def thinking_is_in_range(request: RuleInput) -> Violations:
-    """G57: the ranges of 2.5. 3.x accepts any budget that was recorded."""
+    """G57: the ranges of 2.5. 3.x accepts any budget that was recorded, and 4 has none."""
     tokens, range_ = _thinking(request).get("thinkingBudget"), budget(request.family)
-    if tokens is None or range_ is None or range_.accepts(int(tokens)):
+    known, path = request.family.known, "generationConfig.thinkingConfig.thinkingBudget"
+    if tokens is None:
         return
-    path = "generationConfig.thinkingConfig.thinkingBudget"
-    if int(tokens) == 0:
+    if known.budget is False:
+        yield request.violation("G57 none", path, severity=severity_of(known, "budget"))
+    elif range_ is None:
+        # Vertex takes 0 for a model that cannot stop thinking, and does not think then.
+        if request.gemini and int(tokens) == 0 and known.off == "refused":
+            yield request.violation("G57 off", path, severity=severity_of(known, "off"))
+    elif range_.accepts(int(tokens)):
+        return
+    elif int(tokens) == 0:
         yield request.violation("G57 off", path)
     else:
         yield request.violation("G57", path, budget=tokens)
@@ -71,16 +81,37 @@ def level_is_known(request: RuleInput) -> Violations:
     level, family = _level(request), request.family
     if not level:
         return
-    path = "generationConfig.thinkingConfig.thinkingLevel"
+    path, known = "generationConfig.thinkingConfig.thinkingLevel", family.known
     if family.within((2, 5), (3, 0)):
         yield request.violation("G59", path)
-    elif family.version and level in REFUSED_LEVELS.get((family.version, family.variant), ()):
-        yield request.violation("G59 level", path, level=level)
-    elif family.version and level in UNLISTED_LEVELS.get((family.version, family.variant), ()):
-        yield request.violation("G59 level", path, severity="warning", level=level)
+    elif known.efforts and level in _LEVELS and level.lower() not in known.efforts:
+        severity = severity_of(known, "efforts")
+        yield request.violation("G59 level", path, severity=severity, level=level)
+
+
+def severity_of(known: ModelFacts, figure: str) -> str:
+    """Return the severity of a breach of a fact, which may be inherited or inferred."""
+    return "error" if known.is_sure(figure) else "warning"
 
 
 # --- sampling -------------------------------------------------------------------------------------
+
+
+def sampling_is_read(request: RuleInput) -> Violations:
+    """G87: models since 3.6 answer, and ignore how their tokens should be drawn."""
+    known = request.family.known
+    for name in ("temperature", "topP", "topK") if known.sampling == "ignored" else ():
+        if request.config.get(name) is not None:
+            yield request.violation("G87", f"generationConfig.{name}", severity="warning")
+
+
+def output_is_not_too_long(request: RuleInput) -> Violations:
+    """G89: the model can write as many tokens."""
+    tokens = int(request.config.get("maxOutputTokens") or 0)
+    longest = longest_output("gemini", request.model, tokens)
+    if longest is not None and tokens > longest:
+        path = "generationConfig.maxOutputTokens"
+        yield request.violation("G89", path, tokens=tokens, end=longest + 1)
 
 
 def one_candidate(request: RuleInput) -> Violations:
@@ -118,11 +149,15 @@ def temperature_is_in_range(request: RuleInput) -> Violations:
 
 
 def cached_content_stands_alone(request: RuleInput) -> Violations:
-    """G62: a request with cached content has no system instruction, tools or tool config of its
-    own.
+    """G62, G88: a request with cached content has no system instruction, tools or tool config of
+    its own, and is for a model that has caches.
     """
     if request.plain.get("cachedContent") is None:
         return
+    known = request.family.known
+    if known.caches is False:
+        severity = severity_of(known, "caches")
+        yield request.violation("G88", "cachedContent", severity=severity, model=request.model_name)
     for name in ("systemInstruction", "tools", "toolConfig"):
         if request.plain.get(name) is not None:
             yield request.violation("G62", name, "cached content excludes this field")
@@ -161,7 +196,7 @@ def model_is_served(request: RuleInput) -> Violations:
         yield request.violation(
             "G86",
             "model",
-            f"models/{name} was shut down on {days.shutdown}; Google recommends {days.replacement}",
+            f"models/{name} was shut down on {days.end()}; Google recommends {days.successor}",
             "warning",
             model=name,
             version=request.version,

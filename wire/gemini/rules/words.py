@@ -267,12 +267,21 @@ WORDS: dict[str, Words] = {
         "use the smallest budget, or -1",
         "Unable to submit request because The model does not support setting thinking_budget to 0",
     ),
+    "G57 none": Words("thinking_budget is not supported by this model", "set thinking_level"),
     "G58": Words(
         "You can only set only one of thinking budget and thinking level.",
         "set thinking_level for Gemini 3, thinking_budget for 2.5",
     ),
     "G59": Words("thinking_level is not supported by this model", "set thinking_budget for 2.5"),
     "G59 level": Words("Thinking level {level} is not supported", "use LOW or a higher level"),
+    "G89": Words(
+        "Unable to submit request because it has a maxOutputTokens value of {tokens} but the "
+        "supported range is from 1 (inclusive) to {end} (exclusive). Update the value and try "
+        "again.",
+        "ask for fewer tokens",
+    ),
+    "G87": Words("is ignored by this model", "remove it"),
+    "G88": Words("Cached content is not supported by {model}", "send the contents themselves"),
     "G60": Words(
         "Multiple candidates is not enabled for this model",
         "request one candidate; send the request several times",

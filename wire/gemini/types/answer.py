@@ -142,7 +142,8 @@ class Candidate(GeminiStruct, frozen=True, kw_only=True):
     url_context_metadata: UrlContextMetadata | None = None
     """Output only."""
     continuation_token: Annotated[str | None, Facts(source=SDK, base64=True)] = None
-    """Base64. Comes with `FinishReason.CONTINUATION`."""
+    """Base64. Comes with `FinishReason.CONTINUATION`, and in a stream at any place before: the same
+    request with `continuation_token` goes on there."""
     score: Annotated[float | None, Facts(hosts=VERTEX, source=TRAFFIC)] = None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from wire.core.facts import SDK, TRAFFIC, Facts
+from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
 from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
 from wire.gemini.types.content import Content
 from wire.gemini.types.tools import Schema, Tool, ToolConfig
@@ -316,6 +316,9 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     model_armor_config: Annotated[ModelArmorConfig | None, Facts(hosts=VERTEX, source=TRAFFIC)] = (
         None
     )
+    continuation_token: Annotated[str | None, Facts(source=DOCS, base64=True)] = None
+    """`Candidate.continuation_token` of an answer that goes on. Everything else of the request is
+    as before."""
 
 
 class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):

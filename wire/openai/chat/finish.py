@@ -1,31 +1,10 @@
-"""Finish reasons of many vendors as neutral stop reasons (Q13)."""
+"""The meaning of the finish reasons of many vendors (Q13)."""
 
 from __future__ import annotations
 
-from wire.neutral.messages import StopReason
+from wire.catalogue.stops import StopWord, known, stop_word
 from wire.openai.chat.tool_calls import present
 from wire.openai.chat.types import Choice, ChunkChoice
-
-REASONS: dict[str, StopReason] = {
-    "stop": "end",
-    "end": "end",
-    "eos": "end",
-    "end_turn": "end",
-    "length": "length",
-    "model_length": "length",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "tool_use": "tool_calls",
-    "content_filter": "filter",
-    "sensitive": "filter",
-    "error": "error",
-    "network_error": "error",
-    "insufficient_system_resource": "error",
-}
-
-_NATIVE_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens"}
 
 
 def finish_of(choice: Choice | ChunkChoice) -> str | None:
@@ -36,24 +15,26 @@ def finish_of(choice: Choice | ChunkChoice) -> str | None:
     return None
 
 
-def reason_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopReason:
-    """Return the neutral stop reason; "other" for an unknown one.
+def meaning_of(finish: str | None, native: str | None = None, *, calls: bool = False) -> StopWord:
+    """Return the row of a finish reason.
 
     `native` is the finish reason of the host behind a gateway. The gateway may report a regular end
-    while the native reason is a length limit; the native one then counts. `calls` says whether the
-    message has tool calls: some hosts then still send `stop`.
+    while the native reason is a limit, and a limit while the native reason is a pause; the native
+    one then counts. `calls` says whether the message has tool calls: some hosts then still send
+    `stop`.
 
-    >>> (
-    ...     reason_of("eos"),
-    ...     reason_of("stop", calls=True),
-    ...     reason_of("tool_calls", "MAX_TOKENS"),
-    ...     reason_of("bored"),
-    ... )
-    ('end', 'tool_calls', 'length', 'other')
+    >>> [
+    ...     meaning_of("eos").reason,
+    ...     meaning_of("stop", calls=True).reason,
+    ...     meaning_of("tool_calls", "MAX_TOKENS").reason,
+    ...     meaning_of("length", "CONTINUATION").reason,
+    ...     meaning_of("bored").reason,
+    ... ]
+    ['end', 'tool_calls', 'length', 'pause', 'other']
     """
-    if finish is None:
-        return "other"
-    reason = "error" if finish.startswith("function_call_filter") else REASONS.get(finish, "other")
-    if reason in ("end", "tool_calls") and (native or "").lower() in _NATIVE_LENGTH_REASONS:
-        return "length"
-    return "tool_calls" if reason == "end" and calls else reason
+    # The word may be followed by its cause: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+    row = stop_word("chat", finish and finish.partition(":")[0], calls=calls)
+    behind = known("chat.native", (native or "").lower())
+    if behind is not None and (row.whole or (behind.reason, row.reason) == ("pause", "length")):
+        return behind
+    return row

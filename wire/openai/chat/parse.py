@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
+from wire.catalogue.stops import Stop, StopWord, partial_stop, stopped
 from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import StreamIncomplete, WireError
 from wire.core.lenient import Halves, odd_text, portable, well_formed
-from wire.core.memory import PARTIAL, RAW, notes
+from wire.core.memory import PARTIAL, RAW, Note, notes
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
     Citation,
@@ -31,7 +32,6 @@ from wire.neutral.messages import (
     Origin,
     Part,
     Reply,
-    Stop,
     Text,
     TextDelta,
     Thought,
@@ -41,12 +41,11 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    partial_stop,
     provider_events,
     with_answer,
     with_origin,
 )
-from wire.openai.chat.finish import finish_of, reason_of
+from wire.openai.chat.finish import finish_of, meaning_of
 from wire.openai.chat.fold import CONTENT_FIELDS, joined_details
 from wire.openai.chat.thinking import Tags
 from wire.openai.chat.tool_calls import Calls, OpenCall
@@ -111,10 +110,11 @@ def parse_reply(
     """
     event_reader = EventReader(dialect, body=body, choice=choice, provider=provider, model=model)
     event_reader.feed(response)
-    partial = PARTIAL in notes(response)
     # Not `close`, whose events and whose reply in `Done` nobody reads here.
-    event_reader._end(error or StreamIncomplete() if partial else None)
-    reply = msgspec.structs.replace(event_reader.reply(), notes=notes(response))
+    event_reader._end(error or StreamIncomplete() if PARTIAL in notes(response) else None)
+    reply = event_reader.reply()
+    all_notes = tuple(dict.fromkeys((*notes(response), *reply.notes)))
+    reply = msgspec.structs.replace(reply, notes=all_notes)
     received = [each.message for each in response.choices or () if (each.index or 0) == choice]
     if len(received) == 1 and received[0] is not None and RAW in vars(received[0]):
         _set_origins(reply.message, received[0], provider, model)
@@ -294,11 +294,12 @@ class EventReader:
             from wire.openai.chat.server_parts import citations_of  # few replies have sources
 
             citations = citations_of(self._annotations, self._searched, parts)
+        stop, noted = self._stop()
         return Reply(
             message=Message(role="assistant", parts=parts, citations=citations),
-            stop=self._stop(),
+            stop=stop,
             usage=usage_of(self._usage, self._dialect),
-            notes=() if self._complete else (PARTIAL,),
+            notes=noted,
             id=well_formed(self._id),
             model=well_formed(self._model),
         )
@@ -542,7 +543,7 @@ class EventReader:
         return tuple(with_origin(part, self._origin) for part in parts)
 
     def _call(self, call: OpenCall, id: str) -> ToolCall:
-        cut = not self._complete or self._reason(calls=True) == "length"
+        cut = not self._complete or self._meaning(calls=True).reason == "length"
         if call.kind == "custom":
             return ToolCall(
                 id=id,
@@ -557,19 +558,18 @@ class EventReader:
             id=id, name=call.name, arguments=arguments, text=call.text, extra=portable(call.extra)
         )
 
-    def _reason(self, *, calls: bool) -> Any:
-        return reason_of(self._finish, self._native, calls=calls)
+    def _meaning(self, *, calls: bool) -> StopWord:
+        return meaning_of(self._finish, self._native, calls=calls)
 
-    def _stop(self) -> Stop:
+    def _stop(self) -> tuple[Stop, tuple[Note, ...]]:
         refusals = (text for part in self._parts if part.kind == "refusal" for text in part.texts)
-        message = "".join(refusals)
-        reason = self._reason(calls=bool(self._calls.all))
-        stop = Stop(reason=reason, raw=self._finish, message=message, sequence=self._sequence)
+        message, row = "".join(refusals), self._meaning(calls=bool(self._calls.all))
+        stop, noted = stopped(row, self._finish, message, self._sequence)
         if not self._complete:
-            return partial_stop(stop, self._failure)
+            return partial_stop(stop, self._failure), (PARTIAL,)
         if self._finish is None and self._calls.all:
-            return Stop(reason="tool_calls", message=message)
-        return stop
+            return Stop(reason="tool_calls", message=message), ()
+        return stop, noted
 
 
 _EMPTY_VALUES: tuple[Any, ...] = (None, "", [], FunctionCall(), Audio())

@@ -36,17 +36,22 @@ _READ = (
     "max_completion_tokens",
     "max_tokens",
     "messages",
+    "metadata",
     "model",
     "n",
     "reasoning_effort",
     "response_format",
+    "seed",
+    "service_tier",
     "stop",
+    "store",
     "stream",
     "stream_options",
     "temperature",
     "tool_choice",
     "tools",
     "top_p",
+    "verbosity",
     "web_search_options",
 )
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
@@ -76,8 +81,7 @@ def parse_request(
     if "audio" in (sent.modalities or ()):
         raise refused("modalities", "spoken answers have no neutral form here")
     tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
-    form = sent.response_format
-    output, system = _output(form)
+    output, system = _output(sent.response_format)
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools), notes)
     request = Request(
@@ -90,6 +94,11 @@ def parse_request(
         top_p=sent.top_p,
         stop=stop,
         effort=sent.reasoning_effort,
+        verbosity=sent.verbosity,
+        seed=sent.seed,
+        tier=sent.service_tier,
+        store=sent.store,
+        metadata=sent.metadata,
         output=output,
     )
     options = sent.stream_options

@@ -16,7 +16,7 @@ from wire.core.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.core.lenient import decoded
 from wire.core.limits import Limits
 from wire.core.reading import FramedReader, parse_whole, shown
-from wire.openai.chat.finish import finish_of, reason_of
+from wire.openai.chat.finish import finish_of, meaning_of
 from wire.openai.chat.fold import fold, keep_bytes
 from wire.openai.chat.types import ChatCompletion, ChatCompletionChunk, Choice
 from wire.openai.common.dialect import PLAIN, Dialect
@@ -52,7 +52,7 @@ def _is_response(response: ChatCompletion, data: bytes) -> bool:
 
 def _is_sound(choice: Choice) -> bool:
     """Return whether a choice is complete, not of a chunk, and reports no failed server."""
-    return _in_one_piece(choice) and reason_of(finish_of(choice)) != "error"
+    return _in_one_piece(choice) and meaning_of(finish_of(choice)).reason != "error"
 
 
 def _in_one_piece(choice: Choice) -> bool:
@@ -144,4 +144,4 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
 
     def _failure(self) -> str | None:
         finishes = self._finishes.values()
-        return next((finish for finish in finishes if reason_of(finish) == "error"), None)
+        return next((finish for finish in finishes if meaning_of(finish).reason == "error"), None)

@@ -32,6 +32,7 @@ _STOPS = {
     "end": "stop",
     "tool_calls": "tool_calls",
     "length": "length",
+    "pause": "length",
     "filter": "content_filter",
 }
 

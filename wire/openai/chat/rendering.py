@@ -17,12 +17,19 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import StreamInvalid, Violation
-from wire.core.json_values import json_text
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
-from wire.neutral.rendering import SCHEMA_WORDS, ReplyReader, closed_objects, note_custom, wire_call
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    says_json,
+    schema_words,
+    wire_call,
+    within_longest,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
@@ -47,6 +54,7 @@ from wire.openai.chat.types import (
 from wire.openai.chat.types import Message as WireMessage
 from wire.openai.chat.types import Tool as WireTool
 from wire.openai.common.dialect import Dialect
+from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.rows import provider_row
 
@@ -106,11 +114,15 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
     sendable, notes, answers = sendable_request(request, row.name, model)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    response_format, instruction = _response_format(request.output, model, row, notes)
+    response_format, instruction = _response_format(request, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
     functions = [
         (f"tools[{index}]", tool)
@@ -141,7 +153,8 @@ def render_request(
         temperature=request.temperature,
         top_p=request.top_p,
         stop=stops,
-        reasoning_effort=request.effort,
+        reasoning_effort=effort_for(request.effort, model, row, notes, on_chat=True),
+        **_most_tokens(request.max_tokens, model, row, notes),
         response_format=response_format,
         tools=[
             _custom_tool(tool) if tool.name in custom else _function(tool, path, model, row, notes)
@@ -149,14 +162,12 @@ def render_request(
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom, model, row, notes),
+        store=False if dialect.stores else None,
     )
     if len(functions) < len(request.tools):
         from wire.openai.chat.server_tools import with_server_tools  # few requests have one
 
         built = with_server_tools(built, request.tools, model, row)
-    if request.max_tokens is not None:
-        field = _max_tokens_field(model, row)
-        built = msgspec.structs.replace(built, **{field: request.max_tokens})
     if request.caching is not None and request.caching != "off":
         from wire.openai.chat.caching import cached
 
@@ -267,13 +278,22 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     return all(violation.rule != "O7" for violation in check(probe, model, row))
 
 
-def _max_tokens_field(model: str, row: Provider) -> str:
-    """Return the name of the field for the maximum number of output tokens.
+def _refuses(row: Provider, model: str, field: str, value: Any) -> bool:
+    return not _takes(row, model, **{field: value})
+
+
+def _most_tokens(
+    max_tokens: int | None, model: str, row: Provider, notes: list[Note]
+) -> dict[str, Any]:
+    """Return the field for the maximum number of output tokens, if there is one.
 
     Most hosts know only the old name, `max_tokens`; OpenAI's reasoning models refuse it.
     """
+    if max_tokens is None:
+        return {}
     names = ("max_tokens", "max_completion_tokens")
-    return next((name for name in names if _takes(row, model, **{name: 1})), names[0])
+    name = next((name for name in names if _takes(row, model, **{name: 1})), names[0])
+    return {name: within_longest(max_tokens, row, model, notes)}
 
 
 def _custom_tool(tool: Tool) -> WireTool:
@@ -345,14 +365,17 @@ def _tool_choice(
 
 
 def _response_format(
-    output: Output | None, model: str, row: Provider, notes: list[Note]
+    request: Request, model: str, row: Provider, notes: list[Note]
 ) -> tuple[ResponseFormat | None, str]:
     """Return the strictest format that the host accepts.
 
     If that format has no schema, the second value is the text that replaces it in the system text.
     """
+    output = request.output
     if output is None:
         return None, ""
+    if not output.schema:
+        return _json_mode(request, output, model, row, notes)
     plain = dict(output.schema)
     if output.strict and row.dialect.strict_schemas_are_closed:
         plain = closed_objects(plain, "output.schema", notes)
@@ -370,7 +393,21 @@ def _response_format(
             f"sent {form}, with the schema in the system text: this host accepts no json_schema",
         )
     )
-    return response_format, SCHEMA_WORDS + json_text(output.schema, "output.schema")
+    return response_format, schema_words(output)
+
+
+def _json_mode(
+    request: Request, output: Output, model: str, row: Provider, notes: list[Note]
+) -> tuple[ResponseFormat | None, str]:
+    """Return the format of JSON without a schema, and the words that the host needs beside it."""
+    mode = ResponseFormat(type="json_object")
+    if not _takes(row, model, response_format=mode):
+        notes.append(Note("output", "sent as words in the system text: there is no JSON mode here"))
+        return None, schema_words(output)
+    if says_json(request):
+        return mode, ""
+    notes.append(Note("output", "the system text says JSON, without which the mode is refused"))
+    return mode, schema_words(output)
 
 
 def _with_instruction(turns: list[WireMessage], instruction: str) -> list[WireMessage]:

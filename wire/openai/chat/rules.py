@@ -8,11 +8,14 @@ field. Message texts are the server's own and stay as they are; only remedies ar
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from wire.catalogue.facts import ModelFacts, facts, nearest
+from wire.catalogue.lengths import longest_output
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
@@ -20,8 +23,9 @@ from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
 from wire.core.provider import Provider
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
+from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
 from wire.openai.common.dialect import Dialect, matches_model
-from wire.openai.common.refusals import refused_fields
+from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.rows import provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
@@ -193,10 +197,26 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
                 refusal.code,
             )
             return
+    known = facts(model)
+    if known.vendor != dialect.models_of:
+        return
+    if known.gone and dialect.ended_words:
+        words = dialect.ended_words.replace("{model}", model)
+        remedy = f"use a model of today: this one was shut down on {known.end()}"
+        yield Violation("model", words, "O15", "warning", remedy, 404, "model_not_found")
+    elif known.is_sure("wires") and "chat" not in known.wires:
+        words = "This model is only supported in v1/responses and not in v1/chat/completions."
+        yield Violation("model", words, "O15", remedy="use openai@responses", status=404)
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    """O8: numbers and lists are within the limits of the provider."""
+    """O8: numbers, lists and metadata are within the limits of the provider."""
+    if dialect.vendor_bounds:
+        value_of = functools.partial(getattr, request)
+        for path, message, code in numbers_out_of_range("openai", value_of):
+            yield Violation(path, message, "O8", code=code)
+        for path, message, code in metadata_problems(request.metadata) if request.metadata else ():
+            yield Violation(path, message, "O8", code=code)
     for field, minimum, maximum in dialect.ranges:
         number = getattr(request, field)
         if isinstance(number, (int, float)) and not minimum <= number <= maximum:
@@ -206,6 +226,16 @@ def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterat
                 else f"below minimum value. Expected a value >= {minimum:g}"
             )
             yield Violation(field, f"Invalid '{field}': {problem}, but got {number} instead.", "O8")
+    for field in ("max_tokens", "max_completion_tokens") if dialect.models_of else ():
+        tokens = getattr(request, field)
+        if isinstance(tokens, int) and tokens > (
+            longest := longest_output(dialect.models_of, request.model or "", tokens) or tokens
+        ):
+            words = (
+                f"{field} is too large: {tokens}. This model supports at most {longest} completion "
+                f"tokens, whereas you provided {tokens}."
+            )
+            yield Violation(field, words, "O8", remedy=f"ask for {longest} or less", field=field)
     if (
         dialect.most_stops
         and isinstance(request.stop, list)
@@ -295,27 +325,95 @@ def _is_thinking(request: ChatCompletionRequest, dialect: Dialect) -> bool:
     return matches_model(dialect.thinks, request.model or "")
 
 
+def _fits_the_model(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O13, O21, O22: what is known of the model, at a host that has the rules of its vendor."""
+    known = facts(request.model or "")
+    if not known.vendor or known.vendor != dialect.models_of:
+        return
+    if request.reasoning_effort is not None:
+        yield from _effort_supported(request, known, dialect)
+    if request.tools:
+        yield from _no_tools_while_reasoning(request, known)
+    if known.stop_on_chat or known.sampling in ("refused", "off"):
+        yield from _sampling_supported(request, known)
+
+
+def _breach(
+    known: ModelFacts, figure: str, field: str, words: str, rule: str, remedy: str
+) -> Violation:
+    """Build the violation of a fact, which refuses only if its evidence is a reason to."""
+    severity = "error" if known.is_sure(figure) else "warning"
+    return Violation(field, words, rule, severity, remedy, field=field)
+
+
+def _effort_supported(
+    request: ChatCompletionRequest, known: ModelFacts, dialect: Dialect
+) -> Iterator[Violation]:
+    """O21: the effort is one of the model's."""
+    effort, efforts = str(request.reasoning_effort), known.chat_efforts()
+    if efforts is None or effort in efforts:
+        return
+    if not efforts:
+        words, remedy = "Unrecognized request argument supplied: reasoning_effort", "remove it"
+    else:
+        words = dialect.effort_words or "reasoning_effort '{value}' is not supported by {model}."
+        if "{values}" not in words:
+            words = f"{words} {supported(efforts)}"
+        words = words.replace("{value}", effort).replace("{model}", request.model or "")
+        words = words.replace("{values}", ", ".join(sorted(efforts)))
+        remedy = f"use {nearest(effort, efforts)}"
+    yield _breach(known, "efforts", "reasoning_effort", words, "O21", remedy)
+
+
 def _no_tools_while_reasoning(
-    request: ChatCompletionRequest, dialect: Dialect
+    request: ChatCompletionRequest, known: ModelFacts
 ) -> Iterator[Violation]:
     """O13: a reasoning model gets no function tools."""
-    if not dialect.no_tools_while_reasoning or not matches_model(
-        dialect.no_tools_while_reasoning, request.model or ""
-    ):
-        return
-    is_reasoning = (
-        request.reasoning_effort != "none"
-        if request.reasoning_effort is not None
-        else _is_thinking(request, dialect)
-    )
-    if is_reasoning and any(tool.function is not None for tool in request.tools or ()):
-        message = (
+    takes = known.tools_on_chat
+    is_refused = takes == "refused" or (takes == "off" and known.thinks(request.reasoning_effort))
+    if is_refused and any(tool.function is not None for tool in request.tools or ()):
+        words = (
             f"Function tools with reasoning_effort are not supported for {request.model} "
             "in /v1/chat/completions. "
             "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
         )
-        remedy = 'use openai@responses, or set reasoning_effort: "none"'
-        yield Violation("reasoning_effort", message, "O13", remedy=remedy)
+        remedy = "use openai@responses"
+        if takes == "off":
+            remedy += ', or set reasoning_effort: "none"'
+        yield _breach(known, "tools_on_chat", "reasoning_effort", words, "O13", remedy)
+
+
+def _sampling_supported(request: ChatCompletionRequest, known: ModelFacts) -> Iterator[Violation]:
+    """O22: a reasoning model gets no field that decides how its tokens are drawn."""
+    if known.stop_on_chat == "refused" and request.stop is not None:
+        words = "Unsupported parameter: 'stop' is not supported with this model."
+        yield _breach(known, "stop_on_chat", "stop", words, "O22", "remove it")
+    if known.sampling not in ("refused", "off"):
+        return
+    if known.sampling == "off" and not known.thinks(request.reasoning_effort):
+        return
+    for field, default in _SAMPLING.items():
+        value = getattr(request, field)
+        if value is None or value == default:
+            continue
+        words = f"Unsupported parameter: '{field}' is not supported with this model."
+        if known.sampling == "off" and field in ("temperature", "top_p"):
+            words = (
+                f"Unsupported value: '{field}' does not support {value:g} with this model. "
+                f"Only the default ({default}) value is supported."
+            )
+        yield _breach(known, "sampling", field, words, "O22", "remove it")
+
+
+_SAMPLING: Mapping[str, Any] = {
+    "temperature": 1,
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "logprobs": False,
+    "top_logprobs": None,
+}
+"""Fields that a reasoning model does not have, and the value with which each is answered."""
 
 
 def required_reasoning(request: ChatCompletionRequest, dialect: Dialect) -> str:
@@ -356,7 +454,7 @@ _RULES: tuple[Rule, ...] = (
     _roles_valid,
     _tools_have_parameters,
     _no_forced_call_while_thinking,
-    _no_tools_while_reasoning,
+    _fits_the_model,
     _reasoning_present,
     _model_answers,
     content_rules.media_from_users_only,

@@ -111,6 +111,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Fields, and values of fields, that the provider refuses or ignores."""
     ranges: tuple[tuple[str, float, float], ...] = ()
     """Name of a field, minimum, maximum: the provider refuses numbers outside."""
+    vendor_bounds: bool = False
+    """The provider enforces the bounds of OpenAI's own API, which the rows of the settings have."""
     most_system_messages: int = 0
     """Maximum number of system messages; 0 for no limit."""
     most_stops: int = 0
@@ -145,9 +147,15 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """Regular expression of models that think by default."""
     no_forced_call_while_thinking: bool = False
     """`tool_choice` may not be "required" or a name while the model thinks."""
-    no_tools_while_reasoning: str = ""
-    """Regular expression of models that refuse function tools while they reason: with an effort
-    other than "none", or without an effort if the model is one of `thinks`."""
+    models_of: str = ""
+    """The vendor whose facts about models the host enforces (`wire.catalogue.facts`); empty if the
+    names of its models are those of deployments, or if it is not known."""
+    ended_words: str = ""
+    """The host's error message for a model of `models_of` that has ended; `{model}` is replaced.
+    Empty if it is not known."""
+    effort_words: str = ""
+    """The host's error message for an effort that the model does not have; `{model}`, `{value}` and
+    `{values}` are replaced. Empty if it is not known."""
 
     # --- roles
     developer_role: bool = False
@@ -184,7 +192,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all. The first form of a kind counts."""
 
-    # --- caching
+    # --- what the host keeps
+    stores: bool = False
+    """The host takes `store`, and may keep a request that does not say false."""
     caching: Caching = Caching()
     """How the host keeps the beginnings of prompts."""
 

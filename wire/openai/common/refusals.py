@@ -27,17 +27,11 @@ def refused_fields(
         if not refusal.models or matches_model(refusal.models, model):
             severity = "warning" if refusal.ignored else "error"
             words = refusal.words.replace("{model}", model)
-            for path, value in _matches(refusal, request):
+            for path, value in _walk(request, *_steps(refusal.path), ""):
                 message = words.replace("{path}", path).replace("{value}", str(value))
                 yield Violation(
                     path, message, rule, severity, refusal.remedy, code=refusal.code, field=path
                 )
-
-
-def _matches(refusal: Refusal, request: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the value of each refused field in the request."""
-    keys, values = _steps(refusal.path)
-    return _walk(request, keys, values, "")
 
 
 @functools.cache
@@ -54,6 +48,7 @@ def _steps(path: str) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
 def _walk(
     node: Any, keys: tuple[str, ...], values: tuple[str, ...] | None, path: str
 ) -> Iterator[tuple[str, Any]]:
+    """Yield the path and the value of each refused field in the request."""
     if not keys:
         if values is None or any(_equals(node, value) for value in values):
             yield path, node
@@ -84,3 +79,19 @@ def _equals(child: Any, value: str) -> bool:
     if isinstance(child, (int, float)):
         return f"{child:g}" == value
     return bool(child == value)
+
+
+def supported(values: Iterable[str]) -> str:
+    """Return the end of the server's words for a value outside a list.
+
+    >>> print(supported(["low", "medium", "high"]))
+    Supported values are: 'low', 'medium', and 'high'.
+    >>> print(supported(["low", "high"]))
+    Supported values are: 'low' and 'high'.
+    """
+    quoted = [f"'{each}'" for each in values]
+    if len(quoted) > 2:
+        listed = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
+    else:
+        listed = " and ".join(quoted)
+    return f"Supported values are: {listed}."

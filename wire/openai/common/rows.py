@@ -63,6 +63,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 # --- dialects -------------------------------------------------------------------------------------
 
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
+_UNRECOGNISED = "Unrecognized request argument supplied: {}"
 _SHUT_DOWN = (
     "The model `{model}` has been deprecated, learn more here: "
     "https://platform.openai.com/docs/deprecations"
@@ -94,14 +95,7 @@ _OPENAI = Dialect(
             _UNSUPPORTED.format("stop"),
             models=rf"o1-mini|o1-preview|o3|o4-mini|gpt-5(-mini|-nano)?|{_GPT_56}",
         ),
-        Refusal("logprobs", _UNSUPPORTED.format("logprobs"), models=_GPT_56),
-        Refusal("top_logprobs", _UNSUPPORTED.format("top_logprobs"), models=_GPT_56),
-        Refusal(
-            "reasoning_effort=minimal",
-            "Unsupported value: 'reasoning_effort' does not support 'minimal' with this model.",
-            remedy="use none or low",
-            models=_GPT_56,
-        ),
+        Refusal("verbosity", _UNRECOGNISED.format("verbosity"), models=r"(gpt-(4|3\.5)|o\d).*"),
         Refusal(
             "web_search_options",
             "Web search options not supported with this model.",
@@ -159,20 +153,6 @@ _OPENAI = Dialect(
             remedy="use a model of today",
             code="model_not_found",
         ),
-        *(
-            ModelRefusal(models, _SHUT_DOWN, code="model_not_found", since=day)
-            for day, models in (
-                ("2024-12-06", "gpt-4(-1106)?-vision-preview"),
-                ("2025-06-06", "gpt-4-32k(-0613|-0314)?"),
-                ("2025-07-14", "gpt-4\\.5-preview"),
-                ("2025-07-28", "o1-preview"),
-                ("2025-10-27", "o1-mini"),
-                ("2026-02-17", "chatgpt-4o"),
-                ("2026-07-23", "gpt-5(\\.1)?-chat|gpt-4o(-mini)?-(audio|search)-preview"),
-                ("2026-08-10", "gpt-5\\.[23]-chat"),
-                ("2026-10-23", "gpt-3\\.5-turbo|gpt-4"),
-            )
-        ),
     ),
     media_from_users_only=True,
     # Since gpt-5, such an image is accepted and not read (openai/openai-openapi#523).
@@ -184,10 +164,13 @@ _OPENAI = Dialect(
     ),
     strict_schemas_are_closed=True,
     schemas_are_checked=True,
-    ranges=(("temperature", 0, 2), ("top_logprobs", 0, 20)),
+    vendor_bounds=True,
     most_stops=4,
-    no_tools_while_reasoning=r"gpt-5\.[456](-.*)?",
-    thinks=_GPT_56,
+    models_of="openai",
+    ended_words=_SHUT_DOWN,
+    effort_words=(
+        "Unsupported value: 'reasoning_effort' does not support '{value}' with this model."
+    ),
     developer_role=True,
     answers_anew=True,
     verbatim=True,
@@ -196,6 +179,7 @@ _OPENAI = Dialect(
     custom_tools=True,
     call_ids=CallIds(most=40),
     server_tools=(("web_search_options", r".*search.*"),),
+    stores=True,
     caching=OPENAI_CACHING,
 )
 
@@ -317,14 +301,11 @@ _MISTRAL = Dialect(
             "Reasoning prompt mode is not enabled for this model",
             remedy="use reasoning_effort",
         ),
-        Refusal(
-            "reasoning_effort=minimal|low|medium|xhigh|max",
-            "this reasoning_effort is not supported for {model}, supported values: [high, none]",
-            remedy="use high or none",
-        ),
         Refusal("tools[].type=custom|web_search", "Input should be 'function'"),
         Refusal("seed", "unknown to Mistral", remedy="use random_seed", ignored=True),
     ),
+    models_of="mistral",
+    effort_words="this reasoning_effort is not supported for {model}, supported values: [{values}]",
     last_assistant_needs_prefix=True,
     prefix_key="prefix",
     reasoning_slots=("content",),
@@ -381,6 +362,7 @@ _GROQ = Dialect(
 )
 
 _XAI = Dialect(
+    models_of="xai",
     refuses=tuple(
         Refusal(
             name,
@@ -411,15 +393,8 @@ _CEREBRAS = Dialect(
     caching=CACHES_UNASKED,
 )
 
-_TOGETHER = Dialect(
-    refuses=(
-        Refusal(
-            "messages[].tool_calls=[]",
-            "an empty list of tool_calls is refused",
-            remedy="remove it",
-        ),
-    )
-)
+_NO_CALLS = "an empty list of tool_calls is refused"
+_TOGETHER = Dialect(refuses=(Refusal("messages[].tool_calls=[]", _NO_CALLS, remedy="remove it"),))
 
 _GEMINI = Dialect(
     refuses=tuple(
@@ -469,11 +444,6 @@ _LLAMA_CPP = Dialect(
 
 # --- rows -----------------------------------------------------------------------------------------
 
-_RESPONSES_MODELS = (
-    # Chat completions refuse tools while they reason (O13), or the model (O15).
-    r"gpt-(5\.([4-9]|\d\d)|[6-9]).*|gpt-5(\.\d)?-codex.*|(gpt-5(\.\d)?|o1|o3)-pro.*"
-    r"|o\d(-mini)?-deep-research.*|computer-use-preview.*|codex-mini.*"
-)
 _OPENAI_ROW = chat_host(
     "openai",
     "https://api.openai.com/v1",
@@ -492,7 +462,7 @@ ROWS: tuple[Provider, ...] = (
         "GEMINI_API_KEY",
         _GEMINI,
     ),
-    msgspec.structs.replace(_OPENAI_ROW, model_rows=((_RESPONSES_MODELS, "openai@responses"),)),
+    msgspec.structs.replace(_OPENAI_ROW, model_rows=(("", "openai@responses"),)),
     msgspec.structs.replace(
         _OPENAI_ROW, name="openai@chat", other_base_url_variable=base_url_variable_of("openai")
     ),
@@ -506,10 +476,12 @@ ROWS: tuple[Provider, ...] = (
         hosts=("*.openai.azure.com", "*.services.ai.azure.com"),
         base_url_like="https://NAME.openai.azure.com/openai/v1",
         other_base_url_variable="AZURE_OPENAI_ENDPOINT",  # without a path, which the host gets
+        model_rows=(("", "azure@responses"),),
         dialect=Dialect(
             answers_anew=True,
             developer_role=True,
             takes=("audio",),
+            stores=True,
             call_ids=CallIds(most=40),
             # Breakpoints and retention depend on the model, which a deployment's name hides.
             caching=Caching(unasked=True, key=True),

@@ -21,9 +21,11 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     # --- rendering
     developer_role: bool = True
     """The host has the role `developer`. Otherwise instructions are sent as `system`."""
-    reasons: str = ""
-    """Regular expression of the models whose encrypted reasoning is requested, see
-    `wire.openai.common.dialect.matches_model`. OpenAI refuses the request for other models."""
+    models_of: str = ""
+    """The vendor whose facts about models the host enforces (`wire.catalogue.facts`); empty if the
+    names of its models are those of deployments, or if it is not known."""
+    encrypts: bool = False
+    """The host takes a request for encrypted reasoning of any model."""
     reasoning: Literal["encrypted", "content", "either"] = "either"
     """The reasoning that the host reads when it comes back: `encrypted_content`, or the text in
     `content`. Reasoning without it is left out."""
@@ -62,16 +64,6 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     message."""
     ranges: tuple[tuple[str, float, float], ...] = ()
     """Name of a field, minimum, maximum: the host refuses numbers outside."""
-    efforts: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Regular expression of models, and the efforts of reasoning that they support. The first one
-    that matches counts; a model that none matches may support any."""
-    always_reasons: str = ""
-    """Regular expression of models whose reasoning cannot be turned off."""
-    reasons_by_default: str = ""
-    """Regular expression of models that reason unless the effort is "none"."""
-    never_reasons: str = ""
-    """Regular expression of models that refuse `reasoning`, and a request for encrypted reasoning.
-    """
     item_types: tuple[str, ...] = ()
     """The types of items that the host knows, if it refuses others."""
     unknown_item_words: str = ""

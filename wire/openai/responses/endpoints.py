@@ -136,7 +136,7 @@ def stream_again(
     )
 
 
-def _resumed(reader: ChunkReader) -> StreamCall[StreamEvent, Response] | None:
+def _resumed(_: object, reader: ChunkReader) -> StreamCall[StreamEvent, Response] | None:
     """Build the call that continues a stream after its last event.
 
     It is `None` unless the server runs the response in the background.

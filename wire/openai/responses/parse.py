@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.catalogue.stops import partial_stop
 from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
@@ -36,7 +37,6 @@ from wire.neutral.messages import (
     Reply,
     Restart,
     ServerToolResult,
-    Stop,
     Text,
     TextDelta,
     Thought,
@@ -46,13 +46,12 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    partial_stop,
     provider_events,
     with_answer,
     with_origin,
 )
 from wire.openai.common.arguments import arguments_of, compact_json
-from wire.openai.responses.finish import reason_of
+from wire.openai.responses.finish import stop_of
 from wire.openai.responses.fold import PIECES, TERMINAL_EVENTS, ItemPositions
 from wire.openai.responses.types import ContentPart, Item, Response, ResponseUsage, StreamEvent
 
@@ -102,12 +101,12 @@ def parse_reply(
         Message("assistant", parts, citations=_citations(items, parts)),
         Origin(provider, model, WIRE, Response(output=items)),
     )
-    stop = _stop(response, parts)
+    stop, of_stop = stop_of(response, parts)
     reply = Reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
         usage=usage_of(response.usage) if response.usage is not None else None,
-        notes=notes(response),
+        notes=(*notes(response), *of_stop),
         id=well_formed(response.id or ""),
         model=well_formed(response.model or ""),
     )
@@ -253,22 +252,7 @@ def _call(item: Item, id: str, cut: bool) -> ToolCall:
     return ToolCall(id=id, name=name, arguments=arguments, text=text, extra=extra)
 
 
-# --- stop and usage -------------------------------------------------------------------------------
-
-
-def _stop(response: Response, parts: Sequence[Part]) -> Stop:
-    details = response.incomplete_details
-    incomplete = details.reason if details is not None else None
-    calls = any(isinstance(part, ToolCall) for part in parts)
-    refusals = "".join(part.text for part in parts if isinstance(part, Text) and part.refusal)
-    error = response.error
-    message = (error.message or "") if error is not None else refusals
-    status = response.status or ("completed" if response.output else None)
-    return Stop(
-        reason_of(status, incomplete, calls=calls),
-        incomplete or response.status,
-        well_formed(message),
-    )
+# --- usage ----------------------------------------------------------------------------------------
 
 
 def usage_of(usage: ResponseUsage) -> Usage:

@@ -43,6 +43,7 @@ _READ = (
     "parallel_tool_calls",
     "previous_response_id",
     "reasoning",
+    "service_tier",
     "store",
     "stream",
     "stream_options",
@@ -76,8 +77,7 @@ def parse_request(
             raise refused(name, "the gateway stores nothing of this kind")
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
     tools = tuple(_tools(sent.tools or (), provider, notes))
-    form = sent.text.format if sent.text is not None else None
-    output, words = _output(form)
+    output, words = _output(sent.text.format if sent.text is not None else None)
     system = "\n\n".join(text for text in (sent.instructions or "", words) if text)
     reasoning = sent.reasoning
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
@@ -90,6 +90,8 @@ def parse_request(
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
         effort=reasoning.effort if reasoning is not None else None,
+        verbosity=sent.text.verbosity if sent.text is not None else None,
+        tier=None if counts else sent.service_tier,
         output=output,
     )
     if counts:

@@ -33,7 +33,11 @@ from wire.neutral.serving import (
     web_pages,
 )
 
-_INCOMPLETE = {"length": "max_output_tokens", "filter": "content_filter"}
+_INCOMPLETE = {
+    "length": "max_output_tokens",
+    "pause": "max_output_tokens",
+    "filter": "content_filter",
+}
 _KEEP_ALIVE = b": the model writes a call\n\n"
 _Events = list[dict[str, Any]]
 

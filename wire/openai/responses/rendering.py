@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation, WireError
@@ -21,9 +22,17 @@ from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
-from wire.neutral.rendering import ReplyReader, closed_objects, note_custom, note_names, wire_call
+from wire.neutral.rendering import (
+    ReplyReader,
+    closed_objects,
+    note_custom,
+    note_names,
+    schema_words,
+    wire_call,
+    within_longest,
+)
 from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
-from wire.openai.common.dialect import matches_model
+from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.endpoints import create_response, stream_response
@@ -112,6 +121,10 @@ def render_request(
     """
     request = checked_request(request)
     row = provider_row(provider)
+    if request.has_further:  # few requests
+        from wire.neutral.settings import with_further
+
+        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
     messages, notes, answers = sendable_request(request, row.name, model)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
@@ -155,10 +168,10 @@ def render_request(
             breakpoints,
         ),
         instructions=instructions or None,
-        max_output_tokens=request.max_tokens,
+        max_output_tokens=within_longest(request.max_tokens, row, model, notes),
         temperature=request.temperature,
         top_p=request.top_p,
-        reasoning=Reasoning(effort=request.effort.lower()) if request.effort is not None else None,
+        reasoning=_reasoning(request, model, row, notes),
         text=_text(request.output, notes),
         tools=[
             *[
@@ -172,6 +185,8 @@ def render_request(
         store=False if dialect.stores else None,
         include=include or None,
     )
+    if request.output is not None and not request.output.schema:
+        built = _json_mode(built, request.output, row, notes)
     if request.caching is not None and request.caching != "off":
         from wire.openai.responses.caching import cached
 
@@ -315,6 +330,15 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     return all(each.rule not in ("P2", "P16") for each in violations)
 
 
+def _refuses(row: Provider, model: str, path: str, value: Any) -> bool:
+    from wire.neutral.settings import placed
+
+    if path == "store" and not row.dialect.stores:
+        return True
+    violations = check(placed(ResponseRequest(model=model), path, value), model, row)
+    return any(each.rule in ("P16", "P18") for each in violations)
+
+
 def _custom_tool(tool: Tool) -> WireTool:
     grammar = CustomFormat(type="grammar", syntax=tool.syntax, definition=tool.grammar)
     return WireTool(
@@ -354,18 +378,45 @@ def _tool_choice(
     return ToolChoice(type="allowed_tools", mode="required", tools=named)
 
 
+def _reasoning(request: Request, model: str, row: Provider, notes: list[Note]) -> Reasoning | None:
+    effort = effort_for(request.effort, model, row, notes, on_chat=False)
+    return None if effort is None else Reasoning(effort=effort.lower())
+
+
 def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
     """Return whether the model is known to reason.
 
     A request with an effort says so of a deployment, whose name says nothing.
     """
-    if dialect.reasons:
-        return matches_model(dialect.reasons, model)
+    if dialect.encrypts:
+        return True
+    if dialect.models_of:
+        known = facts(model)
+        return known.vendor == dialect.models_of and known.efforts != ()
     return dialect.vendor_rules and request.effort not in (None, "none")
 
 
+def _json_mode(
+    built: ResponseRequest, output: Output, row: Provider, notes: list[Note]
+) -> ResponseRequest:
+    """Return the request for JSON without a schema, in the host's own mode if it has one."""
+    mode = TextOptions(format=TextFormat(type="json_object"))
+    if not _takes(row, built.model or "", text=mode):
+        notes.append(
+            Note("output", "sent as words in the instructions: there is no JSON mode here")
+        )
+        instructions = "\n\n".join(filter(None, (built.instructions, schema_words(output))))
+        return msgspec.structs.replace(built, instructions=instructions)
+    built = msgspec.structs.replace(built, text=mode)
+    if any(each.rule == "P20" for each in check(built, built.model or "", row)):
+        notes.append(Note("output", "a message says JSON, without which the mode is refused"))
+        words = Item(type="message", role="developer", content=schema_words(output))
+        built = msgspec.structs.replace(built, input=[words, *(built.input or ())])
+    return built
+
+
 def _text(output: Output | None, notes: list[Note]) -> TextOptions | None:
-    if output is None:
+    if output is None or not output.schema:
         return None
     schema = dict(output.schema)
     if output.strict:

@@ -5,7 +5,6 @@ Sources and dates of the facts: docs/providers.md.
 
 from __future__ import annotations
 
-import math
 import re
 
 import msgspec
@@ -34,7 +33,7 @@ _GPT_56 = r"gpt-5\.6(-sol|-terra|-luna)?"
 _TOOLS = (("web_search", ""), ("code_interpreter", ""), ("file_search", ""))
 _OPENAI = Dialect(
     server_tools=_TOOLS,
-    reasons=r"o[134](-.*)?|gpt-5(?!.*-chat)([.-].*)?|codex-mini|computer-use-preview",
+    models_of="openai",
     reasoning="encrypted",
     vendor_rules=True,
     refuses=(
@@ -52,6 +51,14 @@ _OPENAI = Dialect(
             code="unsupported_parameter",
         ),
         Refusal(
+            "text.verbosity=low|high",
+            "Unsupported value: '{value}' is not supported with the '{model}' model. Supported "
+            "values are: 'medium'.",
+            "use medium, or say it in the prompt",
+            models=r"(gpt-(4|3\.5)|o\d).*",
+            code="unsupported_value",
+        ),
+        Refusal(
             "reasoning.generate_summary",
             _UNKNOWN,
             "use reasoning.summary",
@@ -66,42 +73,12 @@ _OPENAI = Dialect(
             code="invalid_parameter",
         ),
     ),
-    ranges=(
-        ("max_output_tokens", 16, math.inf),
-        ("max_tool_calls", 1, math.inf),
-        ("temperature", 0, 2),
-        ("top_p", 0, 1),
-        ("top_logprobs", 0, 20),
-    ),
-    # Lists in recorded and reported refusals, as of November 2026; that of gpt-5.2 is documented.
-    efforts=(
-        (r"o[134](-mini|-pro)?", ("low", "medium", "high")),
-        (r"gpt-5(-mini|-nano)?", ("minimal", "low", "medium", "high")),
-        (r"gpt-5-pro", ("high",)),
-        (r"gpt-5\.1", ("none", "low", "medium", "high")),
-        (r"gpt-5\.[23]-chat", ("medium",)),
-        (r"gpt-5\.[245]-pro", ("medium", "high", "xhigh")),
-        (
-            r"gpt-5\.2|gpt-5\.3-codex|gpt-5\.4(-mini|-nano)?|gpt-5\.5",
-            ("none", "low", "medium", "high", "xhigh"),
-        ),
-        (_GPT_56, ("none", "low", "medium", "high", "xhigh", "max")),
-    ),
-    always_reasons=(
-        r"o[134](-mini|-pro)?|gpt-5(-mini|-nano)?|gpt-5(\.[245])?-pro|gpt-5\.[23]-chat"
-    ),
-    reasons_by_default=rf"gpt-5\.5|{_GPT_56}",
     caching=rows.OPENAI_CACHING,
-    never_reasons=r"gpt-(4|3\.5)(?!.*deep-research).*",
 )
 _AZURE = msgspec.structs.replace(
     # Names of models are those of the customer's deployments, so no rule can go by them.
     _OPENAI,
-    reasons="",
-    efforts=(),
-    always_reasons="",
-    reasons_by_default="",
-    never_reasons="",
+    models_of="",
     caching=Caching(unasked=True, key=True),
 )
 # The service behind a login of ChatGPT. Its words are reported, and stand in `detail`.
@@ -224,13 +201,13 @@ _OF_CHAT_HOSTS = tuple(
                 ("xai.code_interpreter", ""),
                 ("file_search", ""),
             ),
-            reasons=r"grok-.*",
+            models_of="xai",
             reasoning="encrypted",
             caching=Caching(unasked=True, key=True),
         ),
         "openrouter": Dialect(
             server_tools=rows.OPENROUTER_TOOLS,
-            reasons=".*",
+            encrypts=True,
             ids="messages",
             stores=False,
             chains="refused",

@@ -138,6 +138,9 @@ def _value_of(body: bytes, content_type: str) -> Any:
         _canonical(value)  # which is deeper recursion than that of msgspec
     except (ValueError, RecursionError):
         return _without_boundary(body, content_type)
+    # It changes no answer, and recordings of before it was sent by default have none.
+    if isinstance(value, dict) and value.get("store") is False:
+        del value["store"]
     return value
 
 

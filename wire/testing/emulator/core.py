@@ -20,7 +20,6 @@ from wire.core.arguments import checked_arguments, items_of, whole_number
 from wire.core.errors import ConfigurationError
 from wire.core.forks import new_in_child
 from wire.core.secret import quoted, sealed, type_name
-from wire.gemini.lifetimes import AS_OF
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.control import (
@@ -100,7 +99,7 @@ class Emulator:
         lenient: bool = False,
         seed: int = 0,
         provider: str = "",
-        date: str = AS_OF,
+        date: str = "",
         limits: EmulatorLimits = DEFAULT_LIMITS,
         quota: Quota | None = None,
         clock: Callable[[], float] | None = None,
@@ -109,7 +108,7 @@ class Emulator:
         # Before anything can raise: tracebacks show the arguments of this frame.
         provider, date = sealed(provider), sealed(date)
         check_provider(provider)
-        if not isinstance(date, str) or not _DATE.fullmatch(date):
+        if not isinstance(date, str) or (date and not _DATE.fullmatch(date)):
             raise ConfigurationError(f"date: expected a day such as 2026-03-09, not {quoted(date)}")
         self.limits = limits
         whole_number("seed", seed, error=ConfigurationError)
@@ -356,7 +355,9 @@ class Emulator:
         generation = vendor.read(request, route) if route.generates else None
         model = route.name if generation is None else generation.model
         question = "" if generation is None else generation.wish.question
-        step = choose(self._steps, request, route, model, question) or Step()
+        continues = generation is not None and generation.wish.continues
+        steps = [each for each in self._steps if each.is_fault] if continues else self._steps
+        step = choose(steps, request, route, model, question) or Step()
 
         def respond() -> Answer:
             own_body = step.status != 200 or not isinstance(step.answer, dict)

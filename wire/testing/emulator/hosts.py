@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
+from wire.catalogue.catalogue import has_model
 from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider
 from wire.core.secret import quoted
@@ -43,7 +44,9 @@ def serves(row: Provider, model: str) -> bool:
     True
     """
     names = _MODELS.get(row.family)
-    return names is None or re.fullmatch(names, model, re.IGNORECASE) is not None
+    if names is None or re.fullmatch(names, model, re.IGNORECASE) is not None:
+        return True
+    return has_model(row.family, model)
 
 
 def rows_of(wire: str) -> list[Provider]:

@@ -81,6 +81,8 @@ class Wish:
     """Tokens of thinking."""
     prefill: str = ""
     """The text of a last message of the model, which the output continues."""
+    continues: bool = False
+    """Whether the request has a token that was given for an answer that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,8 @@ class Output:
     """Tokens of thinking."""
     sources: Sequence[Source] = ()
     """The pages that the text rests on, if a script names them."""
+    hops: int = 1
+    """Requests that the answer takes, at a vendor whose answers go on with a token."""
 
     @property
     def tokens(self) -> int:

@@ -8,8 +8,11 @@ used up answers it; if none does, the small model answers. A step has these keys
   searched in the last text of the user), `number` (of the request, from 1); all must fit. Without
   `endpoint`, only requests for output of a model match.
 - `times`: how many requests it answers, 1 unless given; 0 means no limit.
-- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish", "sources"}`: sent
-  in the vendor's format as output of the model, streamed or not, signed. `sources` is a list of
+- `say`: a text, or `{"text", "thoughts", "calls": [{"name", "args"}], "finish", "sources",
+  "hops"}`: sent in the vendor's format as output of the model, streamed or not, signed. With
+  `hops`, an answer of Gemini takes that many requests: each but the last ends with `CONTINUATION`
+  and a token, and a request with the token gets what follows. Of the script, only a step that is a
+  fault alone applies to such a request. `sources` is a list of
   `{"url", "title", "quote", "cites"}`: the pages that the text rests on, as a search finds them;
   `quote` is text of the page, `cites` the part of the answer, which is all of it if absent.
   `finish` of `responses` may be `refusal`, `content_filter`, `failed` or `error` (the stream ends
@@ -48,7 +51,7 @@ Script = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any] | Function]
 
 _STEP_KEYS = frozenset({"match", "times", "say", "answer", "status", "stream", "fault"})
 _MATCH_KEYS = frozenset({"endpoint", "model", "text", "number"})
-_OUTPUT_KEYS = frozenset({"text", "thoughts", "calls", "finish", "thinking", "sources"})
+_OUTPUT_KEYS = frozenset({"text", "thoughts", "calls", "finish", "thinking", "sources", "hops"})
 _SOURCE_KEYS = frozenset({"url", "title", "quote", "cites"})
 
 
@@ -65,6 +68,11 @@ class Step:
     stream: Sequence[Any] | None = None
     fault: Fault | None = None
     function: Function | None = None
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is a fault alone."""
+        return self.fault is not None and self.say is self.answer is self.stream is None
 
     def fits(self, number: int, route: Route, model: str, question: str) -> bool:
         """Return whether the step answers this request."""
@@ -161,6 +169,10 @@ def _output(value: Any, path: str) -> Output:
         _check_type(text, str, f"{path}.{name}")
     calls, thinking = value.get("calls") or [], value.get("thinking") or 0
     _check_type(thinking, int, f"{path}.thinking")
+    hops = value.get("hops", 1)
+    _check_type(hops, int, f"{path}.hops")
+    if hops < 1:
+        raise ConfigurationError(f"script: {path}.hops: expected a number from 1")
     _check_type(calls, (list, tuple), f"{path}.calls")
     sources = value.get("sources") or []
     _check_type(sources, (list, tuple), f"{path}.sources")
@@ -176,6 +188,7 @@ def _output(value: Any, path: str) -> Output:
         finish=texts["finish"] or "STOP",
         thinking=thinking or (8 if texts["thoughts"] else 0),
         sources=[Source(**each) for each in sources],
+        hops=hops,
     )
 
 

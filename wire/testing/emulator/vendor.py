@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from wire.gemini.lifetimes import AS_OF
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.model import Output, Wish
 from wire.testing.emulator.quota import LimitState, Meter
@@ -36,7 +35,7 @@ class Settings:
     """Changes ids and signatures."""
     provider: str = ""
     """The provider that is played on the paths that several share; empty: see `hosts.row_of`."""
-    date: str = AS_OF
+    date: str = ""
     """The day that is played, as `2026-03-09`: models that were shut down by then are unknown."""
     respond: Callable[[Received], Answer] = _nothing
     """Answers a request that is part of another one, such as one of a batch; the list of requests

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from wire.core.errors import Violation
+from wire.openai.common.bounds import json_type
 from wire.openai.responses.rules.rule_input import (
     CALL_NAMES,
     OUTPUT_OF,
@@ -17,7 +18,6 @@ from wire.openai.responses.rules.rule_input import (
     RuleInput,
     as_list,
     invalid_value,
-    json_type,
     missing,
     violation,
 )

@@ -11,10 +11,11 @@ from typing import Any, cast
 
 import msgspec
 
+from wire.catalogue.facts import ModelFacts, facts
 from wire.core.decoders import decoder
 from wire.core.errors import Violation
 from wire.core.memory import COMPLETE, WireStruct, kept_bytes, raw_of
-from wire.openai.common.dialect import matches_model
+from wire.openai.common.refusals import supported
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.types import Item, ResponseRequest
 
@@ -169,6 +170,7 @@ class RuleInput:
         self.body, self.model, self._dialect = body, model, dialect
         self.plain: Plain = body.plain
         self.items: list[Entry] = body.items
+        self.facts: ModelFacts = facts(model)
         self.has_read_host: bool = False
         """Whether a rule has read what depends on the host."""
 
@@ -201,23 +203,19 @@ class RuleInput:
         return effort if isinstance(effort, str) else None
 
     @property
-    def is_reasoning(self) -> bool:
-        """Whether the model reasons, by the request or by default."""
-        dialect = self.dialect
-        if _matches(dialect.always_reasons, self.model):
-            return True
-        if self.effort is not None:
-            return self.effort != "none" and _matches(dialect.reasons, self.model)
-        return _matches(dialect.reasons_by_default, self.model)
+    def enforces_facts(self) -> bool:
+        """Whether the host has OpenAI's rules for its models, and the name is that of a model."""
+        self.has_read_host = True
+        return self._dialect.vendor_rules and bool(self._dialect.models_of)
+
+    def severity_of(self, figure: str) -> str:
+        """Severity of a breach of a fact that may be inherited or inferred."""
+        return "error" if self.facts.is_sure(figure) else "warning"
 
     @property
-    def never_reasons(self) -> bool:
-        """Whether the model is known not to reason."""
-        return _matches(self.dialect.never_reasons, self.model)
-
-
-def _matches(pattern: str, model: str) -> bool:
-    return bool(pattern) and matches_model(pattern, model)
+    def is_reasoning(self) -> bool:
+        """Whether the model reasons, by the request or by default."""
+        return self.facts.sampling == "refused" or self.facts.thinks(self.effort)
 
 
 def as_object(value: Any) -> Plain:
@@ -265,50 +263,9 @@ def missing(path: str, rule: str, remedy: str = "", severity: str = "error") -> 
     return violation(path, message, rule, remedy, severity, code="missing_required_parameter")
 
 
-def supported(values: Iterable[str]) -> str:
-    """Return the end of the server's words for a value outside a list.
-
-    >>> print(supported(["low", "medium", "high"]))
-    Supported values are: 'low', 'medium', and 'high'.
-    >>> print(supported(["low", "high"]))
-    Supported values are: 'low' and 'high'.
-    """
-    quoted = [f"'{each}'" for each in values]
-    if len(quoted) > 2:
-        listed = f"{', '.join(quoted[:-1])}, and {quoted[-1]}"
-    else:
-        listed = " and ".join(quoted)
-    return f"Supported values are: {listed}."
-
-
 def invalid_value(
     path: str, value: str, values: Iterable[str], rule: str, remedy: str = "", field: str = ""
 ) -> Violation:
     """Build the violation for a value outside the list of the API."""
     message = f"Invalid value: '{value}'. {supported(values)}"
     return violation(path, message, rule, remedy, code="invalid_value", field=field or path)
-
-
-def json_type(value: Any) -> str:
-    """Return the server's words for the JSON type of a value.
-
-    >>> json_type(None), json_type(1.5), json_type([])
-    ('null', 'a decimal', 'an array')
-    """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    for type, name in _TYPE_NAMES:
-        if isinstance(value, type):
-            return name
-    return "an unknown value"
-
-
-_TYPE_NAMES: tuple[tuple[type[Any] | tuple[type[Any], ...], str], ...] = (
-    (str, "a string"),
-    (int, "an integer"),
-    (float, "a decimal"),
-    ((list, tuple), "an array"),
-    (Mapping, "an object"),
-)

@@ -6,21 +6,20 @@ each breach. Message texts are the server's own and stay as they are; only remed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
-from wire.openai.common.dialect import matches_model
-from wire.openai.common.refusals import refused_fields
+from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
+from wire.openai.common.refusals import refused_fields, supported
 from wire.openai.common.schemas import open_object
 from wire.openai.responses.rules.rule_input import (
     RuleInput,
     as_list,
     as_object,
     invalid_value,
-    json_type,
     missing,
-    supported,
     violation,
 )
 
@@ -46,7 +45,6 @@ _VALUES = {
 }
 """Fields and their values, in the order in which the server lists them."""
 _DECIMALS = ("temperature", "top_p")
-_MAX_METADATA_ENTRIES, _MAX_METADATA_KEY, _MAX_METADATA_VALUE = 16, 64, 512  # in characters
 
 Violations = Iterator[Violation]
 
@@ -110,51 +108,27 @@ def values_in_range(request: RuleInput) -> Violations:
     """P17: numbers are within the limits of the host, and metadata within those of OpenAI."""
     for field, minimum, maximum in request.dialect.ranges:
         number = request.plain.get(field)
-        if isinstance(number, bool) or not isinstance(number, (int, float)):
-            continue
-        kind = "decimal" if field in _DECIMALS else "integer"
-        if number < minimum:
-            message = f"{kind} below minimum value. Expected a value >= {minimum:g}"
-            code = f"{kind}_below_min_value"
-        elif number > maximum:
-            message = f"{kind} above maximum value. Expected a value <= {maximum:g}"
-            code = f"{kind}_above_max_value"
-        else:
-            continue
-        message = f"Invalid '{field}': {message}, but got {number} instead."
-        yield violation(field, message, "P17", code=code)
+        if isinstance(number, (int, float)) and not minimum <= number <= maximum:
+            message = f"Invalid '{field}': expected {minimum:g} to {maximum:g}, but got {number}."
+            yield violation(field, message, "P17")
     if request.at_openai:
-        yield from _metadata(as_object(request.plain.get("metadata")))
-
-
-def _metadata(metadata: Mapping[str, Any]) -> Violations:
-    if len(metadata) > _MAX_METADATA_ENTRIES:
-        message = (
-            "Invalid 'metadata': too many properties. Expected an object with at most "
-            f"{_MAX_METADATA_ENTRIES} properties, but got an object with {len(metadata)} "
-            "properties instead."
-        )
-        yield violation("metadata", message, "P17", code="object_above_max_properties")
-    for key, value in metadata.items():
-        path = f"metadata.{key}"
-        if len(key) > _MAX_METADATA_KEY:
+        metadata = as_object(request.plain.get("metadata"))
+        for path, message, code in (
+            *numbers_out_of_range("openai.responses", request.plain.get),
+            *metadata_problems(metadata),
+        ):
+            remedy = "write it as text" if code == "invalid_type" else ""
+            yield violation(path, message, "P17", remedy, code=code)
+    tokens = request.plain.get("max_output_tokens")
+    if request.enforces_facts and isinstance(tokens, int):
+        most = longest_output(request.dialect.models_of, request.model, tokens)
+        if most and tokens > most:
             message = (
-                f"Invalid property name in 'metadata': '{key}' is too long. Expected a string with "
-                f"maximum length {_MAX_METADATA_KEY}, but got a string with length {len(key)} "
-                "instead."
+                "Invalid 'max_output_tokens': integer above maximum value. Expected a value <= "
+                f"{most}, but got {tokens} instead."
             )
-            yield violation(path, message, "P17", code="string_above_max_length")
-        if not isinstance(value, str):
-            message = (
-                f"Invalid type for '{path}': expected a string, but got {json_type(value)} instead."
-            )
-            yield violation(path, message, "P17", "write it as text", code="invalid_type")
-        elif len(value) > _MAX_METADATA_VALUE:
-            message = (
-                f"Invalid '{path}': string too long. Expected a string with maximum length "
-                f"{_MAX_METADATA_VALUE}, but got a string with length {len(value)} instead."
-            )
-            yield violation(path, message, "P17", code="string_above_max_length")
+            code = "integer_above_max_value"
+            yield violation("max_output_tokens", message, "P17", code=code)
 
 
 # --- reasoning ------------------------------------------------------------------------------------
@@ -163,64 +137,66 @@ def _metadata(metadata: Mapping[str, Any]) -> Violations:
 def sampling_supported(request: RuleInput) -> Violations:
     """P18: the model supports the effort; a model that reasons has no sampling parameters."""
     yield from _effort(request)
-    if not request.is_reasoning:
+    if not request.enforces_facts or not request.is_reasoning:
         return
+    severity = request.severity_of("sampling")
     for field in _DECIMALS:
         value = request.plain.get(field)
         # A temperature of 1 is answered, a top_p of 1 is not.
         if value is not None and (field, value) != ("temperature", 1):
-            yield _unsupported(field, "remove it")
+            yield _unsupported(field, "remove it", severity)
     if request.plain.get("top_logprobs") is not None:
-        yield _no_logprobs("top_logprobs")
+        yield _no_logprobs("top_logprobs", "P18", severity)
 
 
 def _effort(request: RuleInput) -> Violations:
     reasoning, path = as_object(request.plain.get("reasoning")), "reasoning.effort"
-    if request.never_reasons:
+    effort, accepted = request.effort, request.facts.efforts
+    if request.at_openai and effort is not None and effort not in EFFORTS:
+        yield invalid_value(path, effort, EFFORTS, "P18")
+    elif not request.enforces_facts:
+        return
+    elif accepted == ():
+        severity = request.severity_of("efforts")
         for key in ("effort", "summary"):
             if reasoning.get(key) is not None:
-                yield _unsupported(f"reasoning.{key}", "remove it", "unsupported_parameter")
-        return
-    effort = request.effort
-    if effort is None or not request.at_openai:
-        return
-    if effort not in EFFORTS:
-        yield invalid_value(path, effort, EFFORTS, "P18")
-        return
-    for models, efforts in request.dialect.efforts:
-        if matches_model(models, request.model):
-            if effort not in efforts:
-                message = (
-                    f"Unsupported value: '{effort}' is not supported with the '{request.model}' "
-                    f"model. {supported(efforts)}"
-                )
-                yield violation(path, message, "P18", code="unsupported_value")
-            return
+                field = f"reasoning.{key}"
+                yield _unsupported(field, "remove it", severity, "unsupported_parameter")
+    elif accepted and effort is not None and effort not in accepted:
+        message = (
+            f"Unsupported value: '{effort}' is not supported with the '{request.model}' "
+            f"model. {supported(accepted)}"
+        )
+        severity = request.severity_of("efforts")
+        yield violation(path, message, "P18", "", severity, code="unsupported_value")
 
 
-def _unsupported(field: str, remedy: str, code: str = "") -> Violation:
+def _unsupported(field: str, remedy: str, severity: str, code: str = "") -> Violation:
     message = f"Unsupported parameter: '{field}' is not supported with this model."
-    return violation(field, message, "P18", remedy, code=code)
+    return violation(field, message, "P18", remedy, severity, code=code)
 
 
-def _no_logprobs(field: str, rule: str = "P18") -> Violation:
+def _no_logprobs(field: str, rule: str, severity: str) -> Violation:
     message = "logprobs are not supported with reasoning models."
-    return violation(field, message, rule, "remove it", code="unsupported_parameter")
+    return violation(field, message, rule, "remove it", severity, code="unsupported_parameter")
 
 
 def include_supported(request: RuleInput) -> Violations:
     """P19: `include` has values of the API, which fit the model."""
     if not request.at_openai:
         return
+    can_reason = not request.enforces_facts or request.facts.efforts != ()
+    is_reasoning = request.enforces_facts and request.is_reasoning
     for index, value in enumerate(as_list(request.plain.get("include"))):
         path = f"include[{index}]"
         if value not in INCLUDES:
             yield invalid_value(path, str(value), INCLUDES, "P19")
-        elif value == "reasoning.encrypted_content" and request.never_reasons:
+        elif value == "reasoning.encrypted_content" and not can_reason:
             message = "Encrypted content is not supported with this model."
-            yield violation(path, message, "P19", "remove it", field="include")
-        elif value == "message.output_text.logprobs" and request.is_reasoning:
-            yield _no_logprobs("include", "P19")
+            severity = request.severity_of("efforts")
+            yield violation(path, message, "P19", "remove it", severity, field="include")
+        elif value == "message.output_text.logprobs" and is_reasoning:
+            yield _no_logprobs("include", "P19", request.severity_of("sampling"))
 
 
 # --- output format and tools ----------------------------------------------------------------------

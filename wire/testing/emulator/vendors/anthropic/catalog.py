@@ -14,12 +14,10 @@ from wire.anthropic.families import (
     takes_budget,
     takes_schema,
 )
+from wire.catalogue.catalogue import has_model
+from wire.catalogue.lengths import longest_output
 from wire.testing.emulator.vendors.anthropic.lists import page
 
-_MODEL = re.compile(
-    r"claude-(?:(?:opus|sonnet|haiku|fable|mythos)-[45](?:-\d)?|3(?:-[57])?-(?:opus|sonnet|haiku))"
-    r"(?:-\d{8}|-latest)?"
-)
 # The names of Anthropic's SDK 2.12.0 (November 2026).
 _LISTED = (
     "claude-fable-5-2",
@@ -46,7 +44,7 @@ def is_known(model: str) -> bool:
     >>> is_known("claude-opus-5"), is_known("claude-sonet-4-5"), is_known("gpt-5.4")
     (True, False, False)
     """
-    return _MODEL.fullmatch(model) is not None
+    return has_model("anthropic", model)
 
 
 def max_prompt_tokens(model: str) -> int:
@@ -59,15 +57,7 @@ def description(model: str) -> dict[str, Any]:
     of = family(model)
     words = re.sub(r"-\d{8}$", "", model).split("-")
     title = re.sub(r"(?<=\d) (?=\d)", ".", " ".join(word.capitalize() for word in words))
-    most = (
-        128_000
-        if of.since(4, 6)
-        else 32_000
-        if of.is_of("opus", 4) or of.is_of("opus", 4, 1)
-        else 64_000
-        if of.since(4)
-        else 8192
-    )
+    most = longest_output("anthropic", model, 10**9) or 8192
     levels = efforts(of)
     types = {"enabled": takes_budget(of), "adaptive": takes_adaptive(of)}
     return {

@@ -9,7 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from wire.gemini.lifetimes import AS_OF, LIFETIMES, is_shut_down, lifetime
+from wire.catalogue.catalogue import has_model
+from wire.catalogue.facts import shipped
+from wire.gemini.families import family
+from wire.gemini.lifetimes import is_shut_down, lifetime
 
 # The name after its family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
 # misspelled `gemini-3.6-flahs`.
@@ -67,7 +70,7 @@ class Traits:
 
 
 def traits(
-    name: str, *, host: str = "gemini", lenient: bool = False, date: str = AS_OF
+    name: str, *, host: str = "gemini", lenient: bool = False, date: str = ""
 ) -> Traits | None:
     """Return the traits of a model, or `None` if no model of this name answers on that day.
 
@@ -77,10 +80,13 @@ def traits(
     if is_shut_down(name, date) and not lenient:
         if not days.routed:
             return None
-        name = days.replacement
+        name = days.successor
     match = _MODEL.fullmatch(name)
     if match is None:
-        return _generated(name, 3.0, host) if lenient else None
+        if lenient or has_model("gemini", name):
+            major, _ = family(name).version or (3, 0)
+            return _generated(name, major, host)
+        return None
     if match["embeds"]:
         return Traits(name, 2.0, embeds=True, thinks=False)
     if match["draws"] or match["films"]:
@@ -110,13 +116,13 @@ def _generated(name: str, generation: float, host: str) -> Traits:
 _UNLISTED_METHODS = frozenset({"streamGenerateContent", "batchEmbedContents", "predict"})
 
 
-def listed(date: str = AS_OF) -> list[Traits]:
+def listed(date: str = "") -> list[Traits]:
     """List the models that ListModels returns on a day."""
-    names = (
-        name
-        for name, days in LIFETIMES.items()
-        if days.released <= date and not is_shut_down(name, date)
-    )
+    table = shipped()
+    day = date or table.date
+    rows = [row for row in table.rows if row.vendor == "gemini" and (row.released or "9") <= day]
+    rows.sort(key=lambda row: row.released or "", reverse=True)
+    names = [row.id for row in rows if not is_shut_down(row.id, day)]
     found = (traits(name, date=date) for name in (*names, "gemini-embedding-001"))
     return [model for model in found if model is not None]
 

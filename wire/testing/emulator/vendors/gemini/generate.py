@@ -21,6 +21,7 @@ from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.model import Declared, Output, Wish, thinking_of
 from wire.testing.emulator.vendors.gemini.bodies import array, events, whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.continuation import Continuations
 from wire.testing.emulator.vendors.gemini.responses import ResponseWriter, combined
 from wire.testing.emulator.vendors.gemini.signatures import merged
 
@@ -130,6 +131,7 @@ class Generation:
     streams: bool
     sse: bool
     """Whether the stream is server-sent events and not an array."""
+    continuations: Continuations
 
     @property
     def model(self) -> str:
@@ -138,9 +140,8 @@ class Generation:
 
     def render(self, output: Output, id: str) -> Answer:
         """Render output of the small model as a response."""
-        if not self.streams:
-            return self._answer([self.writer.whole(output, id)])
-        return self._answer(list(self.writer.chunks(output, id)))
+        bodies = self.continuations.bodies(output, self.writer, id, streams=self.streams)
+        return self._answer(list(bodies))
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render one body of a script; an error object is sent unchanged."""

@@ -19,6 +19,7 @@ from wire.testing.emulator.vendors.gemini import bodies, refusals
 from wire.testing.emulator.vendors.gemini.batches import Batches
 from wire.testing.emulator.vendors.gemini.caches import Caches
 from wire.testing.emulator.vendors.gemini.catalog import Traits, description, listed, traits
+from wire.testing.emulator.vendors.gemini.continuation import Continuations
 from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
 from wire.testing.emulator.vendors.gemini.files import Files
 from wire.testing.emulator.vendors.gemini.generate import Generation, wish_of
@@ -139,6 +140,7 @@ class Gemini:
         self._stores = Stores(self._files, self._operations, storage)
         self._batches = Batches(self._files, settings.respond, storage)
         self._signatures = Signatures(settings.seed)
+        self._continuations = Continuations()
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -187,8 +189,9 @@ class Gemini:
             refusals.check_signatures(turn, model, route.host, self._signatures)
             self._files.check(body.contents or [])
         with_cache, cached_tokens = self._caches.apply(body, model)
+        continues = self._continuations.rest(body) is not None
         return Generation(
-            wish_of(with_cache, model),
+            replace(wish_of(with_cache, model), continues=continues),
             ResponseWriter(
                 body,
                 model,
@@ -199,6 +202,7 @@ class Gemini:
             ),
             streams=route.endpoint == "streamGenerateContent",
             sse=request.query.get("alt") == "sse",
+            continuations=self._continuations,
         )
 
     def _model(self, route: Route) -> Traits:

@@ -7,21 +7,13 @@ from __future__ import annotations
 
 import re
 
-_TAIL = (
-    r"(?:-(?:mini|nano|pro|turbo|chat|codex|max|search|api|audio|vision|image|luna|sol|terra"
-    r"|latest|preview|16k|32k|\d{4}|\d{4}-\d\d-\d\d))*"
-)
-_CHAT = re.compile(
-    rf"gpt-(?:3\.5-turbo|4|4o|4\.1|4\.5-preview|5(?:\.[1-6])?|audio){_TAIL}"
-    rf"|chatgpt-4o-latest|o[134]{_TAIL}|ft:[\w.-]+:[\w:.-]*"
-)
+from wire.catalogue.catalogue import has_model
+
 _SHUT_DOWN = re.compile(r"gpt-3\.5-turbo-(?:0301|0613|16k-0613)")
 _COMPLETIONS = re.compile(r"gpt-3\.5-turbo-instruct(?:-0914)?|davinci-002|babbage-002")
 
 LISTED = ("gpt-5.4", "gpt-5.4-mini")
 """The models that the models endpoint lists."""
-REASONING = re.compile(r"o\d|gpt-5(?!.*chat)")
-"""The beginning of the name of a reasoning model."""
 
 
 def is_known(model: str) -> bool:
@@ -30,7 +22,8 @@ def is_known(model: str) -> bool:
     >>> is_known("gpt-5.4-mini"), is_known("gpt-5.4-mimi"), is_known("gpt-4o-2024-08-06")
     (True, False, True)
     """
-    return _CHAT.fullmatch(model) is not None and not is_shut_down(model)
+    named = model.startswith("ft:") or has_model("openai", model)
+    return named and not is_shut_down(model) and not is_completions_model(model)
 
 
 def is_shut_down(model: str) -> bool:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wire.catalogue.facts import facts
 from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider, family_of
@@ -61,6 +62,9 @@ def _check_openai(model: str) -> None:
         )
     if not catalog.is_known(model):
         raise _unknown_model(model, "openai")
+    if (wires := facts(model).wires) and "chat" not in wires:
+        words = "This model is only supported in v1/responses and not in v1/chat/completions."
+        raise refusal(404, words, param="model")
 
 
 def _unknown_model(model: str, family: str) -> Refusal:
@@ -169,7 +173,7 @@ def _unknown_key(
     if path[1:]:
         message = f"Additional properties are not allowed ('{key}' was unexpected)"
         return refusal(400, f"{message} - 'messages.{path[1]}'")
-    if catalog.REASONING.match(model):
+    if facts(model).efforts:
         message = f"Unknown parameter: '{key}'."
         return refusal(400, message, param=key, code="unknown_parameter")
     return refusal(400, f"Unrecognized request argument supplied: {key}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
+from wire.catalogue.facts import facts
 from wire.testing.emulator.vendors.openai import catalog
 
 PROMPT_MODEL = "gpt-5.4-mini"
 """The model of each stored prompt, for a request that names a prompt and no model."""
 _RESPONSES_ONLY = re.compile(r"computer-use-preview|codex-mini-latest|o[34](-mini)?-deep-research")
 _CHAT_ONLY = re.compile(r"gpt-audio.*|gpt-4o(-mini)?-(audio|search)-preview.*")
-_UNREASONING = re.compile(r"gpt-5(\.\d)?-chat")
-_NO_EFFORT = re.compile(r"gpt-5\.[1-4](?!-chat)(?!.*(codex|pro))")
 _ENCRYPTS_UNASKED = re.compile(r"gpt-5\.6")
 
 
@@ -32,11 +31,8 @@ def default_effort(model: str) -> str | None:
     >>> [default_effort(each) for each in ("gpt-4o", "gpt-5.4-mini", "gpt-5-pro", "gpt-5.6")]
     [None, 'none', 'high', 'medium']
     """
-    if catalog.REASONING.match(model) is None or _UNREASONING.match(model) is not None:
-        return None
-    if _NO_EFFORT.match(model) is not None:
-        return "none"
-    return "high" if "-pro" in model else "medium"
+    known = facts(model)
+    return known.default_effort or "medium" if known.efforts else None
 
 
 def encrypts_unasked(model: str) -> bool:

@@ -1,0 +1,161 @@
+"""The state of a run, its steps and its result, as values."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+
+from wire.catalogue.usage import Usage
+from wire.core.lazy import Foreign
+from wire.core.memory import MetadataStruct
+from wire.history.order import unanswered
+from wire.neutral.messages import Message, Reply, ToolCall
+from wire.tools import ToolRun
+
+if TYPE_CHECKING:
+    from wire.catalogue.cost import Cost
+
+Reason: TypeAlias = Literal[
+    "end",
+    "final",
+    "max_steps",
+    "max_cost",
+    "max_tokens_total",
+    "max_calls",
+    "guard",
+    "waiting",
+    "stopped",
+    "pause",
+    "length",
+    "filter",
+    "error",
+    "other",
+]
+
+INCOMPLETE: tuple[Reason, ...] = ("pause", "length", "filter", "error", "other")
+"""Reasons of a run whose last reply is not the model's whole answer."""
+
+
+def ending(reply: Reply) -> Reason | None:
+    """Return why a run ends with a reply without calls; `None` if its message is sent back, and
+    the model goes on.
+    """
+    stop = reply.stop
+    if stop.reason == "pause" and stop.next in ("send_back", "compact_then_send"):
+        return None
+    return "end" if stop.reason == "tool_calls" else stop.reason
+
+
+class StepRecord(MetadataStruct, frozen=True):
+    """One step of a run, in `RunResult.steps`: a reply of the model, and the runs of its calls."""
+
+    reply: Reply
+    """The reply, with its usage, its notes and why it stopped."""
+    runs: tuple[ToolRun, ...] = ()
+    """The calls of the reply that got their results, in call order."""
+
+
+class RunState(MetadataStruct, frozen=True, kw_only=True):
+    """The state of a run: enough to continue it later, in another process or with another model."""
+
+    messages: tuple[Message, ...]
+    """While calls of the last turn are open, the last tool message lacks their results."""
+    begun: int
+    """The number of messages from before the run."""
+    asked: int = 0
+    """The number of replies since the run began, or since it was resumed after `max_steps`."""
+    tool_only: int = 0
+    """The number of turns in a row with calls and no text."""
+    repeats: dict[str, int] = msgspec.field(default_factory=dict)
+    """For each call of the last turn, the number of turns in a row that made it before."""
+    usage: Usage = msgspec.field(default_factory=Usage)
+    """Token counts of all replies of the run."""
+    spent: Decimal = Decimal(0)
+    """USD that the replies of the run cost, empty ones included; counted only with `max_cost`."""
+    calls: int = 0
+    """The number of calls whose tools were started; counted only with `max_calls`."""
+    started: tuple[str, ...] = ()
+    """Ids of open calls whose tools were started, and may have had effects."""
+    reason: Reason | None = None
+    """Why the run stopped; `None` while it runs, and if it was killed: it can be resumed."""
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """Calls of the last turn without a result."""
+        return unanswered(self.messages)
+
+
+class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
+    """The messages that a run added, their usage and tool runs, and why the run stopped."""
+
+    state: RunState
+    """The state at the end, from which the run can be resumed."""
+    steps: tuple[StepRecord, ...] = ()
+    """The steps of the run; of a resumed run, those since it was resumed."""
+    resumed: tuple[ToolRun, ...] = ()
+    """Runs of calls that were open when the run was resumed; their reply is not in `steps`."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that the run added, of the model and of its tools, in order."""
+        return self.state.messages[self.state.begun :]
+
+    @property
+    def reason(self) -> Reason:
+        """Why the run stopped.
+
+        `end`: the model answered without a call. `final`: a final tool returned. `waiting`: calls
+        wait for approval or for your results. `max_steps`, `max_cost`, `max_tokens_total`,
+        `max_calls`, `guard`: that limit was reached.
+        `stopped`: `stop_when` returned true, or the run did not finish. `pause`, `length`,
+        `filter`, `error`, `other`: the last reply is not the model's whole answer; its
+        `stop` says who acts next.
+        """
+        return self.state.reason or "stopped"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run ended by itself, with a whole answer or the result of a final tool."""
+        return self.state.reason in ("end", "final")
+
+    @property
+    def reply(self) -> Reply | None:
+        """The last reply of the model."""
+        return self.steps[-1].reply if self.steps else None
+
+    @property
+    def text(self) -> str:
+        """The text of the model's last message."""
+        return next(
+            (message.text for message in reversed(self.messages) if message.role == "assistant"), ""
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all steps."""
+        return self.state.usage
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of the replies in `steps` in USD: the sum of their `Reply.cost`.
+
+        If the cost of one is unknown, so is `total`; `known` has the sum of the others.
+        """
+        from wire.catalogue.cost import total_of  # loads a file at its first use
+
+        return total_of(step.reply.cost for step in self.steps)
+
+    @property
+    def waiting(self) -> tuple[ToolCall, ...]:
+        """Calls without a result; `resume` takes their results, or verdicts on them."""
+        return self.state.open_calls
+
+    @property
+    def runs(self) -> tuple[ToolRun, ...]:
+        """Every call that got its result, with the exception behind an error."""
+        return (*self.resumed, *(run for step in self.steps for run in step.runs))
+
+    def __str__(self) -> str:
+        return self.text
