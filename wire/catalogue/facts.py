@@ -155,6 +155,10 @@ class ModelFacts(_Traits, frozen=True, kw_only=True):
         source = self.sources.get(figure)
         return source is not None and source.evidence != "inferred"
 
+    def severity(self, figure: str) -> str:
+        """Return the severity of a request that breaks a figure: `error` if the figure is sure."""
+        return "error" if self.is_sure(figure) else "warning"
+
     def end(self, host: str = "") -> str:
         """Return the first day without the model at a host; empty if none is known."""
         return self.ends.get("vertex" if host == "vertex" else "", "")

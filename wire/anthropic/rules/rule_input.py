@@ -198,8 +198,7 @@ class RuleInput:
 
     def breach(self, figure: str, path: str, message: str, rule: str, remedy: str) -> Violation:
         """Build the violation of a fact about the model, which may be inherited or inferred."""
-        severity = "error" if self.family.known.is_sure(figure) else "warning"
-        return violation(path, message, rule, remedy, severity)
+        return violation(path, message, rule, remedy, self.family.known.severity(figure))
 
     @property
     def dialect(self) -> Dialect:

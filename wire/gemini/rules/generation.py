@@ -9,7 +9,6 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from wire.catalogue.facts import ModelFacts
 from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 from wire.gemini.families import NO_LOGPROBS, budget
@@ -57,11 +56,11 @@ def thinking_is_in_range(request: RuleInput) -> Violations:
     if tokens is None:
         return
     if known.budget is False:
-        yield request.violation("G57 none", path, severity=severity_of(known, "budget"))
+        yield request.violation("G57 none", path, severity=known.severity("budget"))
     elif range_ is None:
         # Vertex takes 0 for a model that cannot stop thinking, and does not think then.
         if request.gemini and int(tokens) == 0 and known.off == "refused":
-            yield request.violation("G57 off", path, severity=severity_of(known, "off"))
+            yield request.violation("G57 off", path, severity=known.severity("off"))
     elif range_.accepts(int(tokens)):
         return
     elif int(tokens) == 0:
@@ -85,13 +84,8 @@ def level_is_known(request: RuleInput) -> Violations:
     if family.within((2, 5), (3, 0)):
         yield request.violation("G59", path)
     elif known.efforts and level in _LEVELS and level.lower() not in known.efforts:
-        severity = severity_of(known, "efforts")
+        severity = known.severity("efforts")
         yield request.violation("G59 level", path, severity=severity, level=level)
-
-
-def severity_of(known: ModelFacts, figure: str) -> str:
-    """Return the severity of a breach of a fact, which may be inherited or inferred."""
-    return "error" if known.is_sure(figure) else "warning"
 
 
 # --- sampling -------------------------------------------------------------------------------------
@@ -156,7 +150,7 @@ def cached_content_stands_alone(request: RuleInput) -> Violations:
         return
     known = request.family.known
     if known.caches is False:
-        severity = severity_of(known, "caches")
+        severity = known.severity("caches")
         yield request.violation("G88", "cachedContent", severity=severity, model=request.model_name)
     for name in ("systemInstruction", "tools", "toolConfig"):
         if request.plain.get(name) is not None:

@@ -26,7 +26,7 @@ from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
 from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
 from wire.openai.common.dialect import Dialect, matches_model
 from wire.openai.common.refusals import refused_fields, supported
-from wire.openai.common.rows import provider_row
+from wire.openai.common.rows import RESPONSES_ONLY, provider_row
 
 Rule = Callable[[ChatCompletionRequest, Dialect], Iterator[Violation]]
 
@@ -205,8 +205,8 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
         remedy = f"use a model of today: this one was shut down on {known.end()}"
         yield Violation("model", words, "O15", "warning", remedy, 404, "model_not_found")
     elif known.is_sure("wires") and "chat" not in known.wires:
-        words = "This model is only supported in v1/responses and not in v1/chat/completions."
-        yield Violation("model", words, "O15", remedy="use openai@responses", status=404)
+        remedy = "use openai@responses"
+        yield Violation("model", RESPONSES_ONLY, "O15", remedy=remedy, status=404)
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
@@ -342,8 +342,7 @@ def _breach(
     known: ModelFacts, figure: str, field: str, words: str, rule: str, remedy: str
 ) -> Violation:
     """Build the violation of a fact, which refuses only if its evidence is a reason to."""
-    severity = "error" if known.is_sure(figure) else "warning"
-    return Violation(field, words, rule, severity, remedy, field=field)
+    return Violation(field, words, rule, known.severity(figure), remedy, field=field)
 
 
 def _effort_supported(

@@ -62,14 +62,14 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 
 # --- dialects -------------------------------------------------------------------------------------
 
+RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 _UNSUPPORTED = "Unsupported parameter: '{}' is not supported with this model."
 _UNRECOGNISED = "Unrecognized request argument supplied: {}"
 _SHUT_DOWN = (
     "The model `{model}` has been deprecated, learn more here: "
     "https://platform.openai.com/docs/deprecations"
 )
-_GPT_56 = r"gpt-5\.6(-.*)?"
-_GPT_AUDIO = r"gpt-audio(-.*)?"
+_GPT_56, _GPT_AUDIO = r"gpt-5\.6(-.*)?", r"gpt-audio(-.*)?"
 OPENAI_CACHING = Caching(
     unasked=True,
     key=True,
@@ -144,7 +144,7 @@ _OPENAI = Dialect(
         ModelRefusal(
             r"gpt-5(\.1)?-codex(-max|-mini)?|(gpt-5(\.\d)?|o1|o3)-pro|o\d(-mini)?-deep-research"
             r"|computer-use-preview|codex-mini",
-            "This model is only supported in v1/responses and not in v1/chat/completions.",
+            RESPONSES_ONLY,
             remedy="use a chat model",
         ),
         ModelRefusal(

@@ -208,10 +208,6 @@ class RuleInput:
         self.has_read_host = True
         return self._dialect.vendor_rules and bool(self._dialect.models_of)
 
-    def severity_of(self, figure: str) -> str:
-        """Severity of a breach of a fact that may be inherited or inferred."""
-        return "error" if self.facts.is_sure(figure) else "warning"
-
     @property
     def is_reasoning(self) -> bool:
         """Whether the model reasons, by the request or by default."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from wire.catalogue.facts import EFFORTS
 from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
@@ -34,7 +35,6 @@ INCLUDES = (
     "message.output_text.logprobs",
 )
 """The values of `include`, in the order in which the server lists them."""
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _FORMATS = ("json_object", "text", "json_schema")
 _VALUES = {
     "tool_choice": ("none", "auto", "required"),
@@ -139,7 +139,7 @@ def sampling_supported(request: RuleInput) -> Violations:
     yield from _effort(request)
     if not request.enforces_facts or not request.is_reasoning:
         return
-    severity = request.severity_of("sampling")
+    severity = request.facts.severity("sampling")
     for field in _DECIMALS:
         value = request.plain.get(field)
         # A temperature of 1 is answered, a top_p of 1 is not.
@@ -157,7 +157,7 @@ def _effort(request: RuleInput) -> Violations:
     elif not request.enforces_facts:
         return
     elif accepted == ():
-        severity = request.severity_of("efforts")
+        severity = request.facts.severity("efforts")
         for key in ("effort", "summary"):
             if reasoning.get(key) is not None:
                 field = f"reasoning.{key}"
@@ -167,7 +167,7 @@ def _effort(request: RuleInput) -> Violations:
             f"Unsupported value: '{effort}' is not supported with the '{request.model}' "
             f"model. {supported(accepted)}"
         )
-        severity = request.severity_of("efforts")
+        severity = request.facts.severity("efforts")
         yield violation(path, message, "P18", "", severity, code="unsupported_value")
 
 
@@ -193,10 +193,10 @@ def include_supported(request: RuleInput) -> Violations:
             yield invalid_value(path, str(value), INCLUDES, "P19")
         elif value == "reasoning.encrypted_content" and not can_reason:
             message = "Encrypted content is not supported with this model."
-            severity = request.severity_of("efforts")
+            severity = request.facts.severity("efforts")
             yield violation(path, message, "P19", "remove it", severity, field="include")
         elif value == "message.output_text.logprobs" and is_reasoning:
-            yield _no_logprobs("include", "P19", request.severity_of("sampling"))
+            yield _no_logprobs("include", "P19", request.facts.severity("sampling"))
 
 
 # --- output format and tools ----------------------------------------------------------------------

@@ -16,6 +16,7 @@ from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider, family_of
 from wire.openai.chat.types import ChatCompletionRequest, Message
+from wire.openai.common.rows import RESPONSES_ONLY
 from wire.testing.emulator.answer import json_answer, json_bytes
 from wire.testing.emulator.hosts import serves
 from wire.testing.emulator.vendor import Refusal
@@ -63,8 +64,7 @@ def _check_openai(model: str) -> None:
     if not catalog.is_known(model):
         raise _unknown_model(model, "openai")
     if (wires := facts(model).wires) and "chat" not in wires:
-        words = "This model is only supported in v1/responses and not in v1/chat/completions."
-        raise refusal(404, words, param="model")
+        raise refusal(404, RESPONSES_ONLY, param="model")
 
 
 def _unknown_model(model: str, family: str) -> Refusal:
