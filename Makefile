@@ -28,8 +28,8 @@ bench-cassette: .venv/.dev
 
 # In random order: make prints the command with its seed, and `make test SEED=7` repeats that order.
 test: SEED := $(or $(SEED),$(shell $(PYTHON) -c 'import random; print(random.randrange(10**6))'))
-# Two workers more than there are cores, since tests of clocks and of processes wait; at most four.
-test: WORKERS := $(or $(WORKERS),$(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() + 2, 4))'))
+# One worker more than there are cores, since tests of clocks and of processes wait; at most four.
+test: WORKERS := $(or $(WORKERS),$(shell $(PYTHON) -c 'import os; print(min(os.cpu_count() + 1, 4))'))
 # Each worker imports all tests, and many tests start a Python: without bytecode each of them
 # compiles everything again.
 test: export PYTHONDONTWRITEBYTECODE =

@@ -555,7 +555,6 @@ def equal_runs(files: Iterable[File]) -> dict[str, int]:
 
 
 @functools.cache
-@functools.cache
 def read(root: Path = ROOT) -> list[File]:
     """Return the files of the library, without those that are only the public name of another."""
     files = [

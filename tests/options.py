@@ -163,12 +163,12 @@ def field_texts(kind: type) -> dict[str, str]:
     return found
 
 
-@functools.cache
+@functools.lru_cache(8)
 def _classes(file: str) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in ast.walk(_tree(file)) if isinstance(node, ast.ClassDef)}
 
 
-@functools.cache
+@functools.lru_cache(8)
 def _tree(file: str) -> ast.Module:
     return ast.parse(Path(file).read_text("utf-8"))
 

@@ -5,6 +5,7 @@ An erosion is tried on the source in memory, so that no file is written.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,14 @@ EROSIONS = {
 }
 
 
+@pytest.fixture
+def read_once() -> Iterator[None]:
+    """Forget the syntax trees, which each later collection of garbage would walk."""
+    yield
+    read.cache_clear()
+
+
+@pytest.mark.usefixtures("read_once")
 def test_the_walls_stand(capsys: pytest.CaptureFixture[str]):
     """All in one test: reading the library takes seconds, and each worker would do it."""
     status = main()

@@ -74,7 +74,7 @@ def test_ten_thousand_interrupts(scene: str) -> None:
 @pytest.mark.parametrize("connections", ["direct", pytest.param("httpx", marks=pytest.mark.slow)])
 def test_an_interrupt_at_each_point(connections: str, kind: str) -> None:
     """The slot is free at once, and the caller gets KeyboardInterrupt and nothing else."""
-    step = 1 if ALL else 5
+    step = 1 if ALL else 10
     if connections == "direct":
         pytest.importorskip("httptools")
     with loopback(script) as server:
