@@ -526,6 +526,21 @@ def test_a_rule_is_found_where_it_is_broken(
     assert as_bytes == check(request_)
 
 
+def test_an_image_for_a_model_that_reads_none_is_a_warning():
+    """Hosts of other vendors' models answer, or refuse it in words of their own."""
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "aW1n"},
+    }
+    request = body([{"role": "user", "content": [image]}], "deepseek-v4-pro")
+    for provider in ("deepseek@anthropic", ""):
+        found = check(request, provider=provider)
+        assert [(each.rule, each.path, each.severity, each.message) for each in found] == [
+            ("A48", "messages[0].content[0]", "warning", "deepseek-v4-pro reads text, no image")
+        ]
+    assert check(body([{"role": "user", "content": [image]}], "claude-sonnet-5")) == []
+
+
 @joined("request_", [each[1] for each in BROKEN])
 def test_a_body_is_judged_for_one_host_after_another(request_: dict[str, Any]):
     checked = Body(request_)
@@ -747,9 +762,15 @@ def test_a_rule_that_is_skipped_would_find_nothing(model: str, monkeypatch: pyte
 
 def test_every_rule_has_a_request_that_breaks_it():
     of_a_version = {rule for rule, *_ in BROKEN_SINCE_2026}
-    assert {rule for rule, *_ in BROKEN} | {"A3", "A4", "A40", "A41"} | of_a_version == CHECKED
+    assert {rule for rule, *_ in BROKEN} | {
+        "A3",
+        "A4",
+        "A40",
+        "A41",
+        "A48",
+    } | of_a_version == CHECKED
     assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
-        f"A{number}" for number in range(1, 48)
+        f"A{number}" for number in range(1, 49)
     ]
     assert len(RULES) == len(dict(RULES))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +195,7 @@ def file(**changed: Any) -> bytes:
         "date": "2026-11-24",
         "sources": {"s1": {"name": "a page", "date": "2026-11", "evidence": "documented"}},
         "lines": [{"name": "l", "vendor": "v", "models": "m-.*"}],
+        "groups": [{"name": "v.g", "models": "m-1", "that": "are small", "source": "s1"}],
         "models": [{"vendor": "v", "id": "m-1", "line": "l", "sources": {"*": "s1"}}],
     }
     return json.dumps({**whole, **changed}).encode()
@@ -200,6 +203,12 @@ def file(**changed: Any) -> bytes:
 
 def model(**fields: Any) -> dict[str, Any]:
     return {"models": [{"vendor": "v", "id": "m-1", **fields}]}
+
+
+def group(**fields: Any) -> dict[str, Any]:
+    return {
+        "groups": [{"name": "v.g", "models": "m-1", "that": "are small", "source": "s1", **fields}]
+    }
 
 
 @joined(
@@ -217,6 +226,9 @@ def model(**fields: Any) -> dict[str, Any]:
         (model(sources={"*": "s2"}), "$.models[0].sources['*']"),
         (model(sources={"colour": "s1"}), "$.models[0].sources['colour']"),
         ({"lines": [{"name": "l", "vendor": "v", "models": "("}]}, "$.lines[0].models"),
+        (group(models="("), "$.groups[0].models"),
+        (group(source="s2"), "$.groups[0].source"),
+        (group(colour="red"), "$.groups[0]"),
         ({"sources": {"s1": {"name": "a", "evidence": "rumour"}}}, "$.sources"),
     ],
 )
@@ -231,3 +243,66 @@ def test_a_damaged_file_is_an_error_with_its_name(tmp_path: Path) -> None:
     for data in (b"", b"{", b"[]", FILE.read_bytes()[:-10], b"\xff"):
         with pytest.raises(ConfigurationError, match=r"^mine\.json: "):
             parse(data, "mine.json")
+
+
+# --- names of models in the code ------------------------------------------------------------------
+
+NAME = re.compile(
+    r"(?i)(gpt|claude|gemini|gemma|grok|deepseek|kimi|moonshot|glm|qwen|minimax|\w*stral|llama|codex)"
+    r"(\d*[-\\(]|\d+\.)|\bo(\\d|\d-)|whisper|dall-e|imagen|\bveo\b|opus|sonnet|haiku"
+)
+"""How names of models begin."""
+ASKS = {"startswith", "endswith", "removeprefix", "removesuffix", "fullmatch", "match", "search"}
+"""Methods that decide by a text."""
+ASKED_BY_NAME = {"models", "thinks", "phases", "breakpoints", "marks", "retention"}
+"""Arguments that hold the names of models."""
+
+
+def deciding(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The texts of a module that decide something: patterns, and what values are compared with."""
+    for node in ast.walk(tree):
+        found: list[ast.AST] = []
+        if isinstance(node, ast.Compare):
+            found = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            of_re = name and isinstance(node.func, ast.Attribute)
+            of_re = of_re and isinstance(node.func.value, ast.Name) and node.func.value.id == "re"
+            found = list(node.args) if of_re or name in ASKS else []
+            found += [each.value for each in node.keywords if each.arg in ASKED_BY_NAME]
+        elif isinstance(node, ast.MatchValue):
+            found = [node.value]
+        for each in found:
+            for inner in ast.walk(each):
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+                    yield inner
+
+
+def names_in(source: str) -> list[str]:
+    return [each.value for each in deciding(ast.parse(source)) if NAME.search(each.value)]
+
+
+def test_no_code_decides_by_the_name_of_a_model() -> None:
+    """It would be right about the models of its day: facts and groups are rows of `facts.json`."""
+    found = {
+        str(path.relative_to(FOLDER)): names
+        for path in sorted(FOLDER.rglob("*.py"))
+        if (names := names_in(path.read_text("utf-8")))
+    }
+    assert found == {}
+
+
+@joined(
+    "source",
+    [
+        'if model == "gpt-6": pass',
+        'if model in ("claude-opus-5", x): pass',
+        'x = model.startswith("gemini-4")',
+        'import re; P = re.compile(r"o\\d-mini|gpt-5.*")',
+        'Refusal("stop", "no", models="kimi-k2.*")',
+        'f(x, thinks=rf"{a}|qwen3-.*")',
+        'match model:\n    case "grok-5": pass',
+    ],
+)
+def test_a_name_of_a_model_in_the_code_is_seen(source: str) -> None:
+    assert len(names_in(source)) == 1

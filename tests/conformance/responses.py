@@ -230,9 +230,32 @@ def expected(plain: Any) -> Expected:
         thought="".join(map(_thought, output)),
         calls=calls,
         parts=sum(map(_parts, output)),
-        reason="tool_calls" if reason == "end" and calls else reason,
+        reason=("tool_calls" if calls else "other" if _waits(output) else reason)
+        if reason == "end"
+        else reason,
         raw=raw,
         usage=_counts(plain.get("usage")),
+    )
+
+
+_FOR_CLIENTS = (
+    "apply_patch_call",
+    "computer_call",
+    "local_shell_call",
+    "mcp_approval_request",
+    "shell_call",
+    "tool_search_call",
+)
+
+
+def _waits(output: Any) -> bool:
+    """Whether the client has to act on an item that is no call of a function."""
+    done = {each.get("call_id") for each in output if str(each.get("type")).endswith("_output")}
+    return any(
+        each.get("type") in _FOR_CLIENTS
+        and each.get("execution") != "server"
+        and (each.get("call_id") is None or each["call_id"] not in done)
+        for each in output
     )
 
 

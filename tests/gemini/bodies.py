@@ -19,6 +19,7 @@ HELLO: Body = {"role": "model", "parts": [{"text": "hello"}]}
 DUMMY = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
 SIGNED = "CkkBdGlkZXBvb2wvc2lnbmVk+A=="
 PNG = "iVBORw0KGgo="
+SOUND: Body = {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}
 IMAGE: Body = {"inlineData": {"mimeType": "image/png", "data": PNG}}
 
 FLASH2, FLASH25, PRO25, LITE25 = (

@@ -16,6 +16,7 @@ from .bodies import (
     PRO25,
     PRO31,
     SNAKE_P,
+    SOUND,
     F,
     Hit,
     P,
@@ -416,6 +417,14 @@ HITS: dict[str, Hit] = {
         "generationConfig.maxOutputTokens",
         "it has a maxOutputTokens value of 10000000 but the supported range is from 1 (inclusive) "
         "to 65537 (exclusive)",
+    ),
+    "G90": Hit(
+        "G90",
+        said(user(SOUND)),
+        "gemma-4-31b-it",
+        "contents[0].parts[0].inlineData",
+        "is not read by this model",
+        severity="warning",
     ),
     "G88": Hit(
         "G88",

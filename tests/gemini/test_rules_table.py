@@ -38,7 +38,7 @@ def rows() -> dict[str, str]:
 
 def test_the_table_says_what_is_checked_and_what_is_state() -> None:
     table = rows()
-    numbers = {f"G{number}" for number in range(1, 90)} | {"G18b"}
+    numbers = {f"G{number}" for number in range(1, 91)} | {"G18b"}
     assert set(table) == numbers
     assert {rule for rule, here in table.items() if here.startswith("checked")} == CHECKED
     assert {rule for rule, here in table.items() if here.startswith("state")} == set(STATE)

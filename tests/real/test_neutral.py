@@ -12,12 +12,14 @@ import pytest
 
 from tests.real.doors import Door
 from tests.real.test_llama import ENDLESS, MODEL, QUESTION, Trip
-from wire import AsyncChat, Chat, Client, Message, Reply, ToolResult, tool
+from wire import AsyncChat, Chat, Client, Message, Note, Reply, ToolResult, tool
 from wire.neutral.messages import Done, Event, TextDelta, ToolCallDelta, ToolCallEnd, ToolCallStart
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 LONG = {"llama.cpp": {**ENDLESS, "seed": 1}}
+SENT = Note("options.llama.cpp.ignore_eos", "sent, and not a key of the reference")
+"""The server's own keys are not in the reference of chat completions."""
 
 
 def ask(door: Door, *args: Any, **asked: Any) -> Reply:
@@ -53,7 +55,7 @@ def get_forecast(trip: Trip) -> dict[str, str]:
 def test_a_question_whole_and_in_pieces(door: Door) -> None:
     whole = ask(door, "Hi", options=LONG)
     events, streamed = stream(door, "Hi", options=LONG)
-    assert (whole.stop.reason, whole.model, whole.notes) == ("length", MODEL, ())
+    assert (whole.stop.reason, whole.model, whole.notes) == ("length", MODEL, (SENT,))
     assert (streamed.text, streamed.stop) == (whole.text, whole.stop)
     assert whole.usage is not None
     assert streamed.usage is not None
@@ -104,5 +106,6 @@ def test_a_call_and_its_result_go_back(door: Door) -> None:
     # and a note says so.
     cut = [call for call in reply.tool_calls if call.arguments is None]
     assert [note.message for note in answer.notes] == [
-        "wrapped: this host refuses arguments that are not a JSON object"
-    ] * len(cut)
+        *["wrapped: this host refuses arguments that are not a JSON object"] * len(cut),
+        SENT.message,
+    ]

@@ -9,20 +9,13 @@ from recorded traffic, public reports and the vendor's documentation, as of Nove
 from __future__ import annotations
 
 import functools
-import re
 
 import msgspec
 
 from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
-from wire.catalogue.facts import ModelFacts, facts
+from wire.catalogue.facts import ModelFacts, facts, names_of
 
 Version = tuple[int, int]
-
-_NAME = re.compile(
-    r"claude-(?:(?P<name>opus|sonnet|haiku|fable|mythos)"
-    r"-(?P<major>\d{1,2})(?:[-.](?P<minor>\d{1,2})(?!\d))?(?!\d)"
-    r"|(?P<old>\d)(?:[-.](?P<old_minor>\d)(?!\d))?(?:-(?P<old_name>opus|sonnet|haiku))?)"
-)
 
 
 class Family(msgspec.Struct, frozen=True):
@@ -58,7 +51,7 @@ def family(model: str) -> Family:
     """
     known = facts(model)
     known = known if known.vendor == "anthropic" else UNKNOWN_MODEL
-    match = _NAME.search(model.lower())
+    match = names_of("anthropic.name").fullmatch(model.lower())
     if match is None:
         return Family(known=known)
     if match["name"]:

@@ -19,6 +19,7 @@ from typing import Any, cast
 import msgspec
 
 from wire.catalogue.catalogue import Catalogue, Price, Row, Source, current, facts_of
+from wire.catalogue.facts import is_in
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole
@@ -69,28 +70,8 @@ _GENAI_PRICES = {
 }
 """Provider of genai-prices to the one in `wire.providers.PROVIDERS`."""
 
-_NO_CHAT = re.compile(
-    r"(^|[-./_])(audio-transcribe|dall-e|davinci|babbage|curie|ada|imagen|live|lyria|moderation|ocr"
-    r"|orpheus|prompt-guard|realtime|transcribe|tts|veo|video|whisper)([-./_]|$)|-image(-|$)"
-    r"|^(gpt-image|grok-imagine|text-|ft:|deep-research)|\.ft-|:extended"
-)
-"""Names of models whose endpoints have no calls in the library, and prefixes of fine-tuned models.
-"""
-
-_SHUT_DOWN = re.compile(
-    r"(claude-(v?[12]|instant|3)|gemini-(flash-)?(1|2\.0)|gemini-pro|gemma-?[23]n?|gpt-3"
-    r"|gpt-4-(32k|vision)|gpt-4\.5|grok-2|o1-(mini|preview)|deepseek-v3|phi-3|wizardlm|qwen2-5"
-    r"|qwen-(turbo|vl)|open-mi[sx]tral)([-.:@].*)?"
-)
-"""Models that their vendors no longer serve, as of November 2026. Hosts may still serve some."""
-
-_OPENROUTER = re.compile(
-    r"(anthropic/claude-[a-z]+-|deepseek/deepseek-v4|google/gemini-[3-9]|openai/gpt-([5-9]|oss)"
-    r"|x-ai/grok-|minimax/minimax-m|moonshotai/kimi-k|z-ai/glm-5)[^:]*"
-)
-"""Names of the OpenRouter models in the catalogue. It has hundreds, and sends the cost of each call
-itself."""
-
+_CHOSEN = ("openrouter", "gemini", "azure")
+"""Providers of which a group of models is in the catalogue."""
 _HOSTS = ("openrouter", "together", "fireworks", "groq")
 """Hosts of others' models: only models that models.dev has too, which lists those of today."""
 
@@ -367,13 +348,10 @@ def _genai_rows(
 
 
 def _is_wanted(provider: str, id: str) -> bool:
-    if provider == "openrouter" and not _OPENROUTER.fullmatch(id):
+    chosen = f"catalogue.{provider}"
+    if provider in _CHOSEN and not is_in(chosen, id):
         return False
-    if provider == "gemini" and id.startswith("claude"):
-        return False  # Claude on Vertex has another API
-    if provider == "azure" and not id.startswith(("gpt-", "o1", "o3", "o4", "deepseek", "grok")):
-        return False  # likewise: its other models have endpoints of their own
-    return not _NO_CHAT.search(id) and not _SHUT_DOWN.fullmatch(id)
+    return not is_in("catalogue.no-chat", id) and not is_in("catalogue.ended", id)
 
 
 def _genai_prices(model: _Json, path: str) -> tuple[Price, ...]:

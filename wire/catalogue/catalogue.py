@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from wire.catalogue.facts import Modality as Modality
 from wire.catalogue.facts import Source as Source
 from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments, suggestion
@@ -107,8 +108,6 @@ class Price(
 
 
 _FIGURES = Price.__struct_fields__[Price.__struct_fields__.index("input") :]
-
-Modality: TypeAlias = Literal["text", "image", "audio", "video", "document"]
 
 
 class _Facts(

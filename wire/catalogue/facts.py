@@ -23,6 +23,7 @@ Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh",
 EFFORTS: tuple[str, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """All words for an effort, in ascending order."""
 Day: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+Modality: TypeAlias = Literal["text", "image", "audio", "video", "document"]
 Evidence: TypeAlias = Literal["documented", "recorded", "thread", "inferred"]
 
 
@@ -56,6 +57,8 @@ class _Traits(
 
     wires: tuple[Literal["chat", "responses", "messages", "gemini"], ...] = ()
     """APIs that the model answers."""
+    inputs: tuple[Modality, ...] = ()
+    """Modalities that the model reads, where the catalogue does not know them or is wrong."""
     efforts: tuple[Effort, ...] | None = None
     """Efforts that the model accepts, in ascending order; `()`: it has none. `none` is among them
     if thinking can be switched off with that word."""
@@ -131,6 +134,21 @@ class Line(_Traits, frozen=True, kw_only=True):
     rows alone, because newer names are taken to be like another one."""
 
 
+class Group(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Models that have something in common which is no fact of a row: a field that a host refuses
+    for them, or a tool that it runs.
+    """
+
+    name: str
+    """Host or vendor, and what they have in common: `kimi.thinks`."""
+    models: str
+    """Regular expression of whole names; upper and lower case are the same."""
+    that: str
+    """What the models do."""
+    source: str
+    """Key of the source."""
+
+
 class ModelFacts(_Traits, frozen=True, kw_only=True):
     """What is known of a model by its name.
 
@@ -181,6 +199,7 @@ class _File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     date: Day
     sources: dict[str, Source]
     lines: tuple[Line, ...]
+    groups: tuple[Group, ...]
     models: tuple[Row, ...]
 
 
@@ -189,6 +208,7 @@ class Table:
 
     def __init__(self, file: _File) -> None:
         self.date, self.rows, self.lines = file.date, file.models, file.lines
+        self.groups = {each.name: each for each in file.groups}
         self._sources = file.sources
         self._rows = {name.lower(): row for row in file.models for name in (row.id, *row.aliases)}
         self._lines = {line.name: line for line in file.lines}
@@ -257,12 +277,20 @@ def parse(data: bytes, name: str) -> Table:
     """
     file = _decoded(data, name)
     lines = {line.name for line in file.lines}
-    for position, line in enumerate(file.lines):
+    patterns = [
+        *((f"lines[{at}]", line.models) for at, line in enumerate(file.lines)),
+        *((f"groups[{at}]", group.models) for at, group in enumerate(file.groups)),
+    ]
+    for path, pattern in patterns:
         try:
-            re.compile(line.models)
+            re.compile(pattern)
         except re.error as cause:
             problem = f"is no regular expression: {cause}"
-            raise ConfigurationError(f"{name}: $.lines[{position}].models {problem}") from None
+            raise ConfigurationError(f"{name}: $.{path}.models {problem}") from None
+    for position, group in enumerate(file.groups):
+        if group.source not in file.sources:
+            problem = f"no source is called {group.source!r}"
+            raise ConfigurationError(f"{name}: $.groups[{position}].source: {problem}")
     for position, row in enumerate(file.models):
         path = f"$.models[{position}]"
         if row.line and row.line not in lines:
@@ -300,6 +328,21 @@ def facts(model: str) -> ModelFacts:
     ('refused', '')
     """
     return shipped().facts(model)
+
+
+@functools.cache
+def names_of(group: str) -> re.Pattern[str]:
+    """Return the regular expression of the names in a group of the facts. Raises `KeyError`."""
+    return re.compile(shipped().groups[group].models, re.IGNORECASE)
+
+
+def is_in(group: str, model: str) -> bool:
+    """Return whether a model belongs to a group of the facts.
+
+    >>> is_in("openai.audio", "gpt-audio-mini"), is_in("openai.audio", "gpt-5.4")
+    (True, False)
+    """
+    return names_of(group).fullmatch(model) is not None
 
 
 def needs_responses(model: str) -> bool:

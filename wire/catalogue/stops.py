@@ -1,13 +1,15 @@
 """What each vendor's stop word means, whether the answer is whole with it, and who acts next.
 
-One row for each word of a wire. `gemini.block` are the reasons why a prompt was blocked,
-`chat.native` the words of a host behind a gateway, in small letters, and `responses.item` the calls
-that the client must run and that have no neutral form. Nothing reads `interactions`, `bedrock` and
-`ollama` yet.
+`stops.json` has one row for each word of a wire. `gemini.block` are the reasons why a prompt was
+blocked, `chat.native` the words of a host behind a gateway, in small letters, and `responses.item`
+the calls that the client must run and that have no neutral form. Nothing reads `interactions`,
+`bedrock` and `ollama` yet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -56,138 +58,14 @@ NEXT: dict[StopReason, Next] = {
 }
 """Who acts next after most words of a reason."""
 
-_Source: TypeAlias = tuple[str, str, Evidence]
 
-_GENAI: _Source = ("google-genai 3.4.0", "2026-11-24", "documented")
-_GENAI_SEEN: _Source = ("google-genai 3.4.0; recorded answers", "2026-11-24", "recorded")
-_GENAI_READ: _Source = ("google-genai 3.4.0", "2026-11-24", "inferred")
-_OPENAI: _Source = ("openai 3.54.0", "2026-11-24", "documented")
-_OPENAI_SEEN: _Source = ("openai 3.54.0; recorded answers", "2026-11-24", "recorded")
-_OPENAI_READ: _Source = ("openai 3.54.0", "2026-11-24", "inferred")
-_HOSTS: _Source = ("recorded answers of hosts", "2026-11-24", "recorded")
-_HOSTS_SAY: _Source = ("hosts' references; @ai-sdk 4.0.121", "2026-11-24", "documented")
-_HOSTS_READ: _Source = ("clients of vLLM and GLM", "2026-11-21", "thread")
-_ANTHROPIC: _Source = ("anthropic 2.12.0", "2026-11-24", "documented")
-_ANTHROPIC_SEEN: _Source = ("anthropic 2.12.0; recorded answers", "2026-11-24", "recorded")
-_BEDROCK: _Source = ("botocore 1.44.5", "2026-11-24", "documented")
-_OLLAMA: _Source = ("Ollama, API reference", "2026-11-24", "documented")
+def _rows() -> Iterator[StopWord]:
+    file = msgspec.json.decode(Path(__file__).with_name("stops.json").read_bytes())
+    for *word, source in file["words"]:
+        yield StopWord(*word, **file["sources"][source])
 
-ROWS: tuple[StopWord, ...] = (
-    StopWord("gemini", "STOP", "end", True, "nothing", *_GENAI_SEEN),
-    StopWord("gemini", "MAX_TOKENS", "length", False, "raise_limit", *_GENAI_SEEN),
-    StopWord("gemini", "CONTINUATION", "pause", False, "continue_token", *_GENAI),
-    StopWord("gemini", "SAFETY", "filter", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini", "RECITATION", "filter", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini", "LANGUAGE", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "BLOCKLIST", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "PROHIBITED_CONTENT", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "SPII", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "MODEL_ARMOR", "filter", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini", "ESCALATION", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "PUP_LIMITED_DISABLED", "error", False, "nothing", *_GENAI),
-    StopWord("gemini", "IMAGE_SAFETY", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "IMAGE_PROHIBITED_CONTENT", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "IMAGE_RECITATION", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini", "IMAGE_OTHER", "error", False, "retry", *_GENAI),
-    StopWord("gemini", "NO_IMAGE", "error", False, "retry", *_GENAI),
-    StopWord("gemini", "MALFORMED_FUNCTION_CALL", "error", False, "retry", *_GENAI),
-    StopWord("gemini", "UNEXPECTED_TOOL_CALL", "error", False, "retry", *_GENAI_SEEN),
-    StopWord("gemini", "TOO_MANY_TOOL_CALLS", "other", False, "send_back", *_GENAI_READ),
-    StopWord("gemini", "MISSING_THOUGHT_SIGNATURE", "error", False, "nothing", *_GENAI),
-    StopWord("gemini", "MALFORMED_RESPONSE", "error", False, "retry", *_GENAI),
-    StopWord("gemini", "OTHER", "other", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini", "FINISH_REASON_UNSPECIFIED", "other", False, "nothing", *_GENAI),
-    StopWord("gemini.block", "SAFETY", "filter", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini.block", "OTHER", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini.block", "BLOCKLIST", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini.block", "PROHIBITED_CONTENT", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini.block", "IMAGE_SAFETY", "filter", False, "nothing", *_GENAI),
-    StopWord("gemini.block", "MODEL_ARMOR", "filter", False, "nothing", *_GENAI_SEEN),
-    StopWord("gemini.block", "JAILBREAK", "filter", False, "nothing", *_GENAI),
-    StopWord("chat", "stop", "end", True, "nothing", *_OPENAI_SEEN),
-    StopWord("chat", "length", "length", False, "raise_limit", *_OPENAI_SEEN),
-    StopWord("chat", "tool_calls", "tool_calls", True, "run_tools", *_OPENAI_SEEN),
-    StopWord("chat", "function_call", "tool_calls", True, "run_tools", *_OPENAI_SEEN),
-    StopWord("chat", "content_filter", "filter", False, "nothing", *_OPENAI_SEEN),
-    StopWord("chat", "end", "end", True, "nothing", *_HOSTS),
-    StopWord("chat", "eos", "end", True, "nothing", *_HOSTS),
-    StopWord("chat", "end_turn", "end", True, "nothing", *_HOSTS),
-    StopWord("chat", "max_tokens", "length", False, "raise_limit", *_HOSTS),
-    StopWord("chat", "tool_use", "tool_calls", True, "run_tools", *_HOSTS),
-    StopWord("chat", "model_length", "length", False, "compact_then_send", *_HOSTS_SAY),
-    StopWord("chat", "error", "error", False, "retry", *_HOSTS_SAY),
-    StopWord("chat", "insufficient_system_resource", "error", False, "retry", *_HOSTS_SAY),
-    StopWord("chat", "function_call_filter", "error", False, "retry", *_HOSTS),
-    StopWord("chat", "sensitive", "filter", False, "nothing", *_HOSTS_READ),
-    StopWord("chat", "network_error", "error", False, "retry", *_HOSTS_READ),
-    StopWord(
-        "chat", "model_context_window_exceeded", "length", False, "compact_then_send", *_HOSTS_READ
-    ),
-    StopWord("chat", "abort", "error", False, "retry", *_HOSTS_READ),
-    StopWord("chat", "engine_overloaded", "error", False, "retry", *_HOSTS_READ),
-    StopWord("chat.native", "length", "length", False, "raise_limit", *_HOSTS),
-    StopWord("chat.native", "max_tokens", "length", False, "raise_limit", *_HOSTS),
-    StopWord("chat.native", "max_output_tokens", "length", False, "raise_limit", *_HOSTS),
-    # OpenRouter sends the token as encrypted reasoning, which goes back with the message.
-    StopWord("chat.native", "continuation", "pause", False, "send_back", *_HOSTS_SAY),
-    StopWord("responses", "completed", "end", True, "nothing", *_OPENAI_SEEN),
-    StopWord("responses", "incomplete", "other", False, "nothing", *_OPENAI_READ),
-    StopWord("responses", "max_output_tokens", "length", False, "raise_limit", *_OPENAI_SEEN),
-    StopWord("responses", "content_filter", "filter", False, "nothing", *_OPENAI),
-    StopWord("responses", "max_messages", "length", False, "send_back", *_OPENAI_READ),
-    # The server makes the successor by itself, on the same socket.
-    StopWord("responses", "steered", "pause", False, "nothing", *_OPENAI_READ),
-    StopWord("responses", "failed", "error", False, "retry", *_OPENAI_SEEN),
-    StopWord("responses", "in_progress", "pause", False, "poll", *_OPENAI_SEEN),
-    StopWord("responses", "queued", "pause", False, "poll", *_OPENAI_SEEN),
-    StopWord("responses", "cancelled", "other", False, "nothing", *_OPENAI),
-    StopWord("responses.item", "computer_call", "other", False, "run_tools", *_OPENAI),
-    StopWord("responses.item", "local_shell_call", "other", False, "run_tools", *_OPENAI),
-    StopWord("responses.item", "shell_call", "other", False, "run_tools", *_OPENAI),
-    StopWord("responses.item", "apply_patch_call", "other", False, "run_tools", *_OPENAI),
-    StopWord("responses.item", "tool_search_call", "other", False, "run_tools", *_OPENAI),
-    StopWord("responses.item", "mcp_approval_request", "other", False, "ask_user", *_OPENAI),
-    StopWord("messages", "end_turn", "end", True, "nothing", *_ANTHROPIC_SEEN),
-    StopWord("messages", "stop_sequence", "end", True, "nothing", *_ANTHROPIC_SEEN),
-    StopWord("messages", "tool_use", "tool_calls", True, "run_tools", *_ANTHROPIC_SEEN),
-    StopWord("messages", "max_tokens", "length", False, "raise_limit", *_ANTHROPIC_SEEN),
-    StopWord("messages", "pause_turn", "pause", False, "send_back", *_ANTHROPIC_SEEN),
-    StopWord("messages", "refusal", "filter", False, "nothing", *_ANTHROPIC_SEEN),
-    StopWord(
-        "messages",
-        "model_context_window_exceeded",
-        "length",
-        False,
-        "compact_then_send",
-        *_ANTHROPIC,
-    ),
-    StopWord("messages", "compaction", "pause", False, "compact_then_send", *_ANTHROPIC),
-    StopWord("interactions", "completed", "end", True, "nothing", *_GENAI_SEEN),
-    StopWord("interactions", "requires_action", "tool_calls", True, "run_tools", *_GENAI_SEEN),
-    StopWord("interactions", "requires_continuation", "pause", False, "continue_token", *_GENAI),
-    StopWord("interactions", "in_progress", "pause", False, "poll", *_GENAI_SEEN),
-    StopWord("interactions", "queued", "pause", False, "poll", *_GENAI),
-    StopWord("interactions", "incomplete", "length", False, "raise_limit", *_GENAI_SEEN),
-    StopWord("interactions", "budget_exceeded", "length", False, "nothing", *_GENAI),
-    StopWord("interactions", "failed", "error", False, "retry", *_GENAI),
-    StopWord("interactions", "cancelled", "other", False, "nothing", *_GENAI),
-    StopWord("bedrock", "end_turn", "end", True, "nothing", *_BEDROCK),
-    StopWord("bedrock", "stop_sequence", "end", True, "nothing", *_BEDROCK),
-    StopWord("bedrock", "tool_use", "tool_calls", True, "run_tools", *_BEDROCK),
-    StopWord("bedrock", "max_tokens", "length", False, "raise_limit", *_BEDROCK),
-    StopWord(
-        "bedrock", "model_context_window_exceeded", "length", False, "compact_then_send", *_BEDROCK
-    ),
-    StopWord("bedrock", "guardrail_intervened", "filter", False, "nothing", *_BEDROCK),
-    StopWord("bedrock", "content_filtered", "filter", False, "nothing", *_BEDROCK),
-    StopWord("bedrock", "malformed_model_output", "error", False, "retry", *_BEDROCK),
-    StopWord("bedrock", "malformed_tool_use", "error", False, "retry", *_BEDROCK),
-    StopWord("ollama", "stop", "end", True, "nothing", *_OLLAMA),
-    StopWord("ollama", "length", "length", False, "raise_limit", *_OLLAMA),
-    StopWord("ollama", "load", "end", True, "nothing", *_OLLAMA),
-    StopWord("ollama", "unload", "end", True, "nothing", *_OLLAMA),
-)
 
+ROWS: tuple[StopWord, ...] = tuple(_rows())
 _BY_WORD = {(row.wire, row.word): row for row in ROWS}
 
 

@@ -14,11 +14,10 @@ import re
 import msgspec
 
 from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
-from wire.catalogue.facts import ModelFacts, facts
+from wire.catalogue.facts import ModelFacts, facts, names_of
 
 Version = tuple[int, int]
 
-_NAME = re.compile(r"(gemini|gemma)-(?:(\d+)(?:\.(\d+))?n?(?:-|$))?(.*)")
 _NOT_A_VARIANT = re.compile(r"preview|exp|experimental|latest|\d+")
 
 
@@ -68,7 +67,7 @@ def family(model: str) -> Family:
     ... )
     ('pro-image', (3, 0), None)
     """
-    match = _NAME.fullmatch(model.rpartition("/")[2].lower())
+    match = names_of("gemini.name").fullmatch(model.rpartition("/")[2].lower())
     if match is None:
         return UNKNOWN
     known = facts(model)
@@ -104,9 +103,6 @@ BUDGETS: dict[tuple[Version, str], Budget] = {
     ((2, 5), "flash"): Budget(0, 24576, off=True),
     ((2, 5), "flash-lite"): Budget(512, 24576, off=True),
 }
-
-NO_LOGPROBS = frozenset({"gemini-flash-latest", "gemini-flash-lite-latest", "gemini-pro-latest"})
-"""Models of the Gemini API that refused log probabilities (G79)."""
 
 UNSIGNED = frozenset({((3, 0), "pro-image")})
 """Models of 3.x that accept calls without their signatures (G24)."""

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from wire.catalogue.lengths import longest_output
+from wire.catalogue.abilities import longest_output
 from wire.core.bodies import merged_options, unknown_keys, with_options
 from wire.core.call import Call, StreamCall, TextSource
 from wire.core.decoders import decoder

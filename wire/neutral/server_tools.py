@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.catalogue.facts import is_in
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.errors import RuleError, Violation
@@ -183,6 +184,11 @@ def hosted(
 
 
 def _takes(models: str, model: str) -> bool:
+    """Return whether a model is one of a form's, which are none (all models), `@` and a group of
+    the facts, or a regular expression.
+    """
+    if models.startswith("@"):
+        return is_in(models[1:], model)
     return not models or re.fullmatch(models, model, re.IGNORECASE) is not None
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from wire.anthropic.rows import provider_row
-from wire.anthropic.rules import settings, turns
+from wire.anthropic.rules import media, settings, turns
 from wire.anthropic.rules.rule_input import BLOCKS, Body, RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.core.arguments import checked_arguments
@@ -61,6 +61,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A43 A44", turns.blocks_are_of_their_role),
     ("A45", turns.system_messages_placed),
     ("A46 A47", settings.server_state_valid),
+    ("A48", media.images_are_read),
 )
 """Ids of rules, and the function that checks them."""
 
@@ -77,6 +78,7 @@ _NEEDS: dict[Rule, frozenset[str]] = {
     turns.no_thinking_while_disabled: frozenset({BLOCKS}),
     turns.cache_breakpoints_valid: frozenset({BLOCKS, "system", "tools"}),
     turns.blocks_are_of_their_role: frozenset({BLOCKS}),
+    media.images_are_read: frozenset({BLOCKS}),
     settings.tools_valid: frozenset({"tools"}),
     settings.tool_choice_valid: frozenset({"tool_choice"}),
     settings.strict_schemas_within_limits: frozenset({"tools"}),

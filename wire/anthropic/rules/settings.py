@@ -19,7 +19,7 @@ from wire.anthropic.families import (
 )
 from wire.anthropic.rules.rule_input import RuleInput, as_object, violation
 from wire.anthropic.rules.turns import TOOL_NAME, tool_name_problem
-from wire.catalogue.lengths import longest_output
+from wire.catalogue.abilities import longest_output
 from wire.catalogue.settings import setting
 from wire.core.errors import Violation
 

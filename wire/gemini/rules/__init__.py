@@ -65,6 +65,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("G27", contents.signatures_are_all_there),
     ("G64", generation.media_are_of_a_type),
     ("G66", generation.images_are_images),
+    ("G90", generation.media_are_read),
     ("G36", tools.model_has_the_feature),
     ("G58", generation.one_thinking_control),
     ("G59", generation.level_is_known),
@@ -144,6 +145,7 @@ _PART_RULES = frozenset(
         contents.calls_are_signed,
         contents.signatures_are_all_there,
         generation.media_are_of_a_type,
+        generation.media_are_read,
         generation.images_are_images,
     }
 )

@@ -9,9 +9,10 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from wire.catalogue.lengths import longest_output
+from wire.catalogue.abilities import longest_output, unread
+from wire.catalogue.facts import is_in, names_of
 from wire.core.errors import Violation
-from wire.gemini.families import NO_LOGPROBS, budget
+from wire.gemini.families import budget
 from wire.gemini.lifetimes import is_shut_down, lifetime
 from wire.gemini.rules.rule_input import Plain, RuleInput
 
@@ -130,7 +131,7 @@ def log_probabilities(request: RuleInput) -> Violations:
         return
     if request.endpoint == "streamGenerateContent":
         yield request.violation("G80", f"generationConfig.{name}")
-    elif request.model.rpartition("/")[2] in NO_LOGPROBS:
+    elif is_in("gemini.no-logprobs", request.model.rpartition("/")[2]):
         yield request.violation("G79", f"generationConfig.{name}")
 
 
@@ -168,10 +169,6 @@ def model_is_a_name(request: RuleInput) -> Violations:
         yield request.violation("G81", "model", f"{request.model!r} is not a model name")
 
 
-_NO_CHAT = re.compile(r"(text-|gemini-)?embedding-.*|imagen-.*|veo-.*|lyria-.*|aqa")
-"""Models of the Gemini API that embed, draw or film, and do not generate contents."""
-
-
 def model_is_served(request: RuleInput) -> Violations:
     """G86: the model generates contents, and has not been shut down.
 
@@ -182,7 +179,7 @@ def model_is_served(request: RuleInput) -> Violations:
     if not request.gemini or "/" in name:  # a tuned model may have any name
         return
     days = lifetime(name)
-    if _NO_CHAT.fullmatch(name):
+    if names_of("gemini.no-contents").fullmatch(name):
         yield request.violation(
             "G86", "model", model=name, version=request.version, method="generateContent"
         )
@@ -206,6 +203,7 @@ _MIME = re.compile(r"[\w.+-]+/[\w.+-]+\s*(;.*)?")
 _UNSUPPORTED = frozenset({"image/jpg", "image/svg+xml"})
 _UNSUPPORTED_WITH_VAGUE_ERROR = frozenset({"image/bmp", "image/tiff"})
 # First bytes of PNG, JPEG, GIF, WebP, BMP and TIFF. Those of HEIC and AVIF are checked below.
+_KINDS = ("image", "audio", "video")
 _IMAGE_SIGNATURES = (
     b"\x89PNG\r\n\x1a\n",
     b"\xff\xd8\xff",
@@ -226,6 +224,14 @@ def media_are_of_a_type(request: RuleInput) -> Violations:
             yield request.violation("G64 bare", f"{path}.mimeType", f"Gemini does not read {mime}")
         elif mime and (mime in _UNSUPPORTED or not _MIME.fullmatch(mime)):
             yield request.violation("G64", f"{path}.mimeType", mime=mime)
+
+
+def media_are_read(request: RuleInput) -> Violations:
+    """G90: (warning) the model reads the images, the sound and the videos of the contents."""
+    for path, mime, _ in request.media:
+        kind = mime.partition("/")[0]
+        if kind in _KINDS and (problem := unread(request.model, kind, "gemini")):
+            yield request.violation("G90", path, problem, "warning")
 
 
 def images_are_images(request: RuleInput) -> Violations:

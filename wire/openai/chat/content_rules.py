@@ -11,11 +11,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from wire.catalogue.abilities import unread
 from wire.core.errors import Violation
 from wire.openai.chat.types import ChatCompletionRequest, ContentPart, Message
 from wire.openai.common.dialect import Dialect, matches_model
 from wire.openai.common.schemas import MAY_BE_UNKNOWN, open_object, unknown_types
 
+_KINDS = {"image_url": "image", "input_audio": "audio", "video_url": "video", "file": "document"}
 _MEDIA = ("image_url", "input_audio", "file")
 _PDF = "application/pdf"
 _FILE_FORM = (
@@ -67,25 +69,47 @@ def _only_users(kind: str, role: str) -> str:
     return "Content blocks are expected to be either text or image_url type."
 
 
-def media_are_data_urls(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    """O17: files are data URLs of a PDF, images are data URLs or http(s) URLs."""
-    if not dialect.media_are_data_urls:
-        return
+def media_are_readable(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
+    """O17, O23: media are in a form that the host reads, and of a kind that the model reads.
+
+    O23 is a warning at hosts that are not known to refuse such media, because some answer without
+    having looked. Files are none there, because some hosts send the model their text.
+    """
+    model = request.model or ""
     for index, message in enumerate(request.messages):
-        if type(message.content) is str:
-            continue
+        if not isinstance(message.content, list):
+            continue  # as most messages
         for path, part in _parts(message, index):
-            if part.file is not None and isinstance(part.file.file_data, str):
-                yield from _file(part.file.file_data, f"{path}.file.file_data", request.model or "")
-            if part.image_url is not None:
-                url, at = part.image_url, f"{path}.image_url"
-                if not isinstance(url, str):
-                    url, at = url.url or "", f"{at}.url"
-                if url and not _begins(url, "data:", "http://", "https://"):
-                    words = _IMAGE_FORM.format(path=at, found="a value without the 'data:' prefix")
-                    yield Violation(
-                        at, words, "O17", remedy="send a data: URL, or a URL that begins with https"
-                    )
+            if dialect.media_are_data_urls:
+                yield from _data_urls(part, path, model)
+            kind = _KINDS.get(part.type or "", "")
+            words = dict(dialect.media_words).get(kind, "")
+            problem = unread(model, kind, dialect.models_of) if kind else ""
+            if not problem or (kind == "document" and not words):
+                continue
+            words = words.replace("{type}", part.type or "")
+            words = words.replace("{message}", f"messages[{index}]")
+            yield Violation(
+                f"{path}.{part.type}",
+                words or problem,
+                "O23",
+                "error" if words else "warning",
+                f"{problem}; use another model" if words else "use another model",
+            )
+
+
+def _data_urls(part: ContentPart, path: str, model: str) -> Iterator[Violation]:
+    """O17: files are data URLs of a PDF, images are data URLs or http(s) URLs."""
+    if part.file is not None and isinstance(part.file.file_data, str):
+        yield from _file(part.file.file_data, f"{path}.file.file_data", model)
+    if part.image_url is not None:
+        url, at = part.image_url, f"{path}.image_url"
+        if not isinstance(url, str):
+            url, at = url.url or "", f"{at}.url"
+        if url and not _begins(url, "data:", "http://", "https://"):
+            words = _IMAGE_FORM.format(path=at, found="a value without the 'data:' prefix")
+            remedy = "send a data: URL, or a URL that begins with https"
+            yield Violation(at, words, "O17", remedy=remedy)
 
 
 def _file(data: str, path: str, model: str) -> Iterator[Violation]:

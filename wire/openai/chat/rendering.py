@@ -275,7 +275,7 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
     dialect.
     """
     probe = ChatCompletionRequest(model=model, messages=[], **fields)
-    return all(violation.rule != "O7" for violation in check(probe, model, row))
+    return all(violation.rule not in ("O7", "O22") for violation in check(probe, model, row))
 
 
 def _refuses(row: Provider, model: str, field: str, value: Any) -> bool:

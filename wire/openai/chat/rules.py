@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.abilities import longest_output
 from wire.catalogue.facts import ModelFacts, facts, nearest
-from wire.catalogue.lengths import longest_output
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
@@ -82,8 +82,10 @@ def _messages_present(request: ChatCompletionRequest, dialect: Dialect) -> Itera
 def _calls_have_results(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
     """O2, O3: calls without results, and results without calls, in one pass.
 
-    Calls at the end of the request are a warning: a local Ollama was recorded to continue there.
+    A warning at hosts that were not seen to refuse them, and for calls at the end of the request: a
+    local Ollama was recorded to continue there.
     """
+    severity = "error" if dialect.pairs_calls else "warning"
     calls: list[tuple[str, str]] = []  # ids and paths of the calls of the latest message
     result_ids: set[str] = set()
     for index, message in enumerate(request.messages):
@@ -99,12 +101,13 @@ def _calls_have_results(request: ChatCompletionRequest, dialect: Dialect) -> Ite
                     f"messages[{index}].tool_call_id",
                     words,
                     "O3",
+                    severity,
                     remedy="use the id of a call of the previous message",
                 )
             continue
         if not (message.tool_calls or calls or result_ids):
             continue  # as most messages
-        yield from _calls_without_results(calls, result_ids, "error")
+        yield from _calls_without_results(calls, result_ids, severity)
         calls = [
             (call.id or "", f"messages[{index}].tool_calls[{position}]")
             for position, call in enumerate(message.tool_calls or ())
@@ -156,7 +159,10 @@ def _is_empty(message: Message) -> bool:
 
 
 def _options_consistent(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
-    """O5, O6: options of streams and of tools come with a stream and with tools."""
+    """O5, O6: options of streams and of tools come with a stream and with tools.
+
+    O6 is a warning beside OpenAI's own server: xAI was recorded to answer.
+    """
     if request.stream_options is not None and not request.stream:
         yield Violation(
             "stream_options",
@@ -168,7 +174,8 @@ def _options_consistent(request: ChatCompletionRequest, dialect: Dialect) -> Ite
             "Invalid value for 'parallel_tool_calls': 'parallel_tool_calls' is only allowed "
             "when 'tools' are specified."
         )
-        yield Violation("parallel_tool_calls", message, "O6")
+        severity = "error" if dialect.vendor_bounds else "warning"
+        yield Violation("parallel_tool_calls", message, "O6", severity)
 
 
 # --- one provider ---------------------------------------------------------------------------------
@@ -200,13 +207,13 @@ def _model_answers(request: ChatCompletionRequest, dialect: Dialect) -> Iterator
     known = facts(model)
     if known.vendor != dialect.models_of:
         return
-    if known.gone and dialect.ended_words:
+    if known.is_sure("wires") and "chat" not in known.wires:
+        remedy = "use openai@responses"
+        yield Violation("model", RESPONSES_ONLY, "O15", remedy=remedy, status=404)
+    elif known.gone and dialect.ended_words:
         words = dialect.ended_words.replace("{model}", model)
         remedy = f"use a model of today: this one was shut down on {known.end()}"
         yield Violation("model", words, "O15", "warning", remedy, 404, "model_not_found")
-    elif known.is_sure("wires") and "chat" not in known.wires:
-        remedy = "use openai@responses"
-        yield Violation("model", RESPONSES_ONLY, "O15", remedy=remedy, status=404)
 
 
 def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterator[Violation]:
@@ -457,7 +464,7 @@ _RULES: tuple[Rule, ...] = (
     _reasoning_present,
     _model_answers,
     content_rules.media_from_users_only,
-    content_rules.media_are_data_urls,
+    content_rules.media_are_readable,
     content_rules.output_has_a_schema,
     content_rules.schemas_are_valid,
 )

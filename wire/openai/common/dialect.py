@@ -33,7 +33,7 @@ class Refusal(msgspec.Struct, frozen=True):
     remedy: str = ""
     """The value to send instead; empty if there is no single remedy."""
     models: str = ""
-    """Regular expression of the names of models, see `matches_model`; empty for all models."""
+    """The models, as `matches_model` takes them; empty for all models."""
     ignored: bool = False
     """The server answers and ignores the field: `check` reports a warning, not an error."""
     code: str = ""
@@ -49,7 +49,7 @@ class ModelRefusal(msgspec.Struct, frozen=True):
     """
 
     models: str
-    """Regular expression of the names of models, see `matches_model`."""
+    """The models, as `matches_model` takes them."""
     words: str
     """The server's error message; `{model}` is replaced by the model's name."""
     remedy: str = ""
@@ -62,7 +62,7 @@ class ModelRefusal(msgspec.Struct, frozen=True):
 
 
 class Caching(msgspec.Struct, frozen=True, kw_only=True):
-    """How a host keeps the beginnings of prompts. Patterns as of `matches_model`, empty for none.
+    """How a host keeps the beginnings of prompts. Models as of `matches_model`, empty for none.
 
     >>> Caching(unasked=True, key=True).breakpoints
     ''
@@ -75,11 +75,11 @@ class Caching(msgspec.Struct, frozen=True, kw_only=True):
     key_header: str = ""
     """Name of the header that carries the key in its place, in lower case."""
     breakpoints: str = ""
-    """Regular expression of the models whose parts may have `prompt_cache_breakpoint`."""
+    """The models whose parts may have `prompt_cache_breakpoint`."""
     marks: str = ""
-    """Regular expression of the models whose parts may have Anthropic's `cache_control`."""
+    """The models whose parts may have Anthropic's `cache_control`."""
     retention: str = ""
-    """Regular expression of the models that accept `prompt_cache_retention: 24h`."""
+    """The models that accept `prompt_cache_retention: 24h`."""
 
 
 _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
@@ -88,13 +88,19 @@ _SNAPSHOT = r"(?:-\d{4}-\d\d-\d\d|-\d{4}|-latest)?"
 @functools.lru_cache(1024)  # each rule of a dialect asks this of each request
 def matches_model(pattern: str, model: str) -> bool:
     """Return whether a pattern matches the whole name of a model; upper and lower case are the
-    same.
+    same. `@` and a name are a group of `wire/catalogue/facts.json`.
 
     A date or `-latest` after the name belongs to the same model, any other word makes another one.
 
     >>> matches_model("o3", "o3-2025-04-16"), matches_model("o3", "o3-mini")
     (True, False)
+    >>> matches_model("@kimi.thinks", "kimi-k2.6")
+    True
     """
+    if pattern.startswith("@"):
+        from wire.catalogue.facts import names_of  # a client that only sends needs no facts
+
+        pattern = names_of(pattern[1:]).pattern
     return re.fullmatch(f"(?:{pattern}){_SNAPSHOT}", model, re.IGNORECASE) is not None
 
 
@@ -127,12 +133,18 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The model does not continue a last assistant message: it answers with a new one."""
     tool_parameters: bool = False
     """A function must have `parameters`."""
+    pairs_calls: bool = False
+    """The host refuses calls without results, and results without calls, before another role."""
+    media_words: tuple[tuple[str, str], ...] = ()
+    """Modalities, and the host's error message for each where the model does not read it; `{type}`
+    is replaced by the type of the part, `{message}` by the path of the message. The host answers
+    in spite of the others."""
     refuses_models: tuple[ModelRefusal, ...] = ()
     """Models of the provider that do not answer chat completions."""
     media_from_users_only: bool = False
     """Messages of other roles must not have images, sound or files."""
     ignores_images_of_tools: str = "(?!)"
-    """Regular expression of models that accept images in tool messages, but do not read them."""
+    """Models that accept images in tool messages, but do not read them, as of `matches_model`."""
     media_are_data_urls: bool = False
     """A file must be the data URL of a PDF, an image a data URL or an http(s) URL."""
     required_of_json_schema: tuple[tuple[str, str], ...] = ()
@@ -144,7 +156,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     schemas_are_checked: bool = False
     """The host refuses a schema of a tool or of the output that is not valid JSON Schema."""
     thinks: str = ""
-    """Regular expression of models that think by default."""
+    """The models that think by default, as of `matches_model`; empty for none."""
     no_forced_call_while_thinking: bool = False
     """`tool_choice` may not be "required" or a name while the model thinks."""
     models_of: str = ""

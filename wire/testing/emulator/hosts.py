@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
 from wire.catalogue.catalogue import has_model
+from wire.catalogue.facts import is_in
 from wire.core.errors import ConfigurationError
 from wire.core.provider import Provider
 from wire.core.secret import quoted
@@ -21,16 +22,8 @@ from wire.testing.emulator.routes import Route
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS, family_of
 
-_MODELS = {
-    "deepseek": r"deepseek-(chat|reasoner|flash|v\d[\w.-]*)",
-    "glm": r"glm-[\w.-]+",
-    "kimi": r"(kimi-[\w.-]+|moonshot-v1[\w.-]*|k3)",
-    "minimax": r"minimax-[\w.-]+",
-    "mistral": r"(open-)?(mistral|ministral|magistral|codestral|devstral|pixtral|voxtral)-[\w.-]+",
-    "qwen": r"(qwen|qwq|qvq)[\w.-]*",
-    "xai": r"grok-[\w.-]+",
-}
-"""Names of the models of providers that serve no models but their own."""
+_OWN_MODELS_ONLY = ("deepseek", "glm", "kimi", "minimax", "mistral", "qwen", "xai")
+"""Providers that serve no models but their own."""
 _GATEWAY_NAME = re.compile(r"(?!ft:)[^/:]+[/:].+")
 """`vendor/model` and `model:tag` are names of gateways and of self-hosted servers."""
 
@@ -43,8 +36,7 @@ def serves(row: Provider, model: str) -> bool:
     >>> serves(PROVIDERS["ollama"], "gpt-5.4")
     True
     """
-    names = _MODELS.get(row.family)
-    if names is None or re.fullmatch(names, model, re.IGNORECASE) is not None:
+    if row.family not in _OWN_MODELS_ONLY or is_in(f"{row.family}.all", model):
         return True
     return has_model(row.family, model)
 
@@ -95,7 +87,7 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
         rows = [row for row in rows if _prefix(row) == route.prefix]
         if len({row.family for row in rows}) == 1:
             return rows[0]
-    named = [row for row in rows if row.family in _MODELS and serves(row, model)]
+    named = [row for row in rows if row.family in _OWN_MODELS_ONLY and serves(row, model)]
     if named:
         return named[0]
     return vendor if common and not _GATEWAY_NAME.fullmatch(model) else None

@@ -50,6 +50,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("P22", settings.tools_valid),
     ("P23", parts.media_readable),
     ("P24", items.reasoning_readable),
+    ("P25", parts.media_are_read),
 )
 """Ids of rules, and the function that checks them."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from wire.catalogue.abilities import unread
 from wire.core.errors import Violation
 from wire.openai.responses.rules.rule_input import (
     Entry,
@@ -85,6 +86,18 @@ def media_readable(request: RuleInput) -> Violations:
                     yield from _file(part)
                 elif part.type == "input_image":
                     yield from _image(part)
+
+
+def media_are_read(request: RuleInput) -> Violations:
+    """P25: (warning) the model reads the images of the input."""
+    problem = unread(request.model, "image")
+    for item in request.body.items_with_parts if problem else ():
+        for key in ("content", "output"):
+            for index, each in enumerate(as_list(item.plain.get(key))):
+                part = Entry(f"{item.path}.{key}", index, each)
+                if part.type == "input_image":
+                    remedy = "use another model"
+                    yield violation(part.path, problem, "P25", remedy, severity="warning")
 
 
 def _file(part: Entry) -> Violations:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from wire.catalogue.abilities import longest_output
 from wire.catalogue.facts import EFFORTS
-from wire.catalogue.lengths import longest_output
 from wire.core.errors import Violation
 from wire.openai.common.bounds import metadata_problems, numbers_out_of_range
 from wire.openai.common.refusals import refused_fields, supported

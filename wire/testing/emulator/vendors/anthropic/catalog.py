@@ -14,8 +14,8 @@ from wire.anthropic.families import (
     takes_budget,
     takes_schema,
 )
+from wire.catalogue.abilities import longest_output
 from wire.catalogue.catalogue import has_model
-from wire.catalogue.lengths import longest_output
 from wire.testing.emulator.vendors.anthropic.lists import page
 
 # The names of Anthropic's SDK 2.12.0 (November 2026).

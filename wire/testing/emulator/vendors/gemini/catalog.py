@@ -5,27 +5,13 @@ Facts and sources: docs/rules.md, recorded traffic up to November 2026.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from wire.catalogue.catalogue import has_model
-from wire.catalogue.facts import shipped
+from wire.catalogue.facts import is_in, shipped
 from wire.gemini.families import family
 from wire.gemini.lifetimes import is_shut_down, lifetime
-
-# The name after its family: accepts `gemini-2.5-flash-preview-05-20`, and refuses the
-# misspelled `gemini-3.6-flahs`.
-_TAIL = (
-    r"(?:-(?:preview|latest|exp|experimental|thinking|lite|live|image|tts|native|audio|dialog"
-    r"|customtools|generation|computer|use|8b|\d+))*"
-)
-_MODEL = re.compile(
-    rf"gemini-(?P<generation>1\.5|2\.0|2\.5|3(?:\.[1-9])?)-(?:pro|flash){_TAIL}"
-    r"|gemini-(?:pro|flash|flash-lite)-latest|gemma-\d[a-z0-9.]*(?:-[a-z0-9]+)*"
-    r"|(?P<embeds>gemini-embedding-(?:exp|\d)[a-z0-9-]*|text-embedding-\d+|embedding-001)"
-    r"|(?P<draws>imagen-\d[a-z0-9.-]*)|(?P<films>veo-\d[a-z0-9.-]*)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +67,18 @@ def traits(
         if not days.routed:
             return None
         name = days.successor
-    match = _MODEL.fullmatch(name)
-    if match is None:
-        if lenient or has_model("gemini", name):
-            major, _ = family(name).version or (3, 0)
-            return _generated(name, major, host)
-        return None
-    if match["embeds"]:
+    if is_in("gemini.embeds", name):
         return Traits(name, 2.0, embeds=True, thinks=False)
-    if match["draws"] or match["films"]:
-        method = "predict" if match["draws"] else "predictLongRunning"
+    if is_in("gemini.draws", name) or is_in("gemini.films", name):
+        method = "predict" if is_in("gemini.draws", name) else "predictLongRunning"
         return Traits(name, 2.0, predicts=method, thinks=False)
-    if name.startswith("gemma"):
+    if not (lenient or is_in("gemini.all", name) or has_model("gemini", name)):
+        return None
+    of = family(name)
+    if of.name == "gemma":
         return Traits(name, 2.0, thinks=False)
-    return _generated(name, float(match["generation"] or 3.5), host)
+    major, minor = of.version or (3, 5)
+    return _generated(name, major + minor / 10, host)
 
 
 def _generated(name: str, generation: float, host: str) -> Traits:
@@ -102,14 +86,14 @@ def _generated(name: str, generation: float, host: str) -> Traits:
     # Recorded traffic: 2.5 sent one id in all, 3.x on the Gemini API nearly always does, Vertex
     # mostly does not.
     numbers = generation >= 3 and host == "gemini"
-    thinks = generation >= 2.5 and name != "gemini-2.5-flash-lite"
+    thinks = generation >= 2.5 and not is_in("gemini.thinks-when-asked", name)
     return Traits(
         name,
         generation,
         thinks=thinks,
         signs=signs,
         numbers_calls=numbers,
-        min_cached_tokens=4096 if "-pro" in name else 1024,
+        min_cached_tokens=4096 if family(name).variant.startswith("pro") else 1024,
     )
 
 

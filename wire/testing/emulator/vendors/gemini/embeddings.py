@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wire.catalogue.facts import is_in
 from wire.gemini.types import BatchEmbedContentsRequest, EmbedContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.embeddings import vector
@@ -63,7 +64,7 @@ def _text(request: EmbedContentRequest, path: str) -> str:
 
 
 def _dimensions(request: EmbedContentRequest, model: Traits) -> int:
-    maximum = 3072 if model.name.startswith("gemini-") else 768
+    maximum = 3072 if is_in("gemini.embeds-3072", model.name) else 768
     config = request.embed_content_config
     size = (
         (config.output_dimensionality if config is not None else None)

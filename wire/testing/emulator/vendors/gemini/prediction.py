@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
+from wire.catalogue.facts import is_in
 from wire.gemini.types import ComputeTokensRequest, PredictRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.embeddings import vector
@@ -40,7 +41,7 @@ def predict(request: Received, model: Traits) -> Answer:
             raise refusal(400, f"sampleCount must be between 1 and {_MAX_IMAGES}.")
         image = {"mimeType": "image/png", "bytesBase64Encoded": _image()}
         return whole({"predictions": [image] * number * len(instances)})
-    usual = _MAX_DIMENSIONS if model.name[:6] == "gemini" else 768
+    usual = _MAX_DIMENSIONS if is_in("gemini.embeds-3072", model.name) else 768
     size = parameters.get("outputDimensionality") or usual
     if not isinstance(size, int) or not 1 <= size <= _MAX_DIMENSIONS:
         raise refusal(400, f"Invalid output dimensionality, allowed is 1 to {_MAX_DIMENSIONS}.")

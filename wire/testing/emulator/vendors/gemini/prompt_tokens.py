@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.facts import is_in
 from wire.core.memory import encode
 from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.prefixes import Piece, Prefixes, prefixes_of
@@ -44,7 +45,7 @@ def implicitly_cached(request: GenerateContentRequest, model: Traits, prefixes: 
 
     Models from 2.5 on have it. A request with a cached content reads that instead.
     """
-    if request.cached_content or model.name.startswith(("gemini-1", "gemini-2.0")):
+    if request.cached_content or is_in("gemini.no-implicit-cache", model.name):
         return 0
     head = msgspec.structs.replace(request, contents=None)
     beginning = encode([head.system_instruction, head.tools])

@@ -5,12 +5,8 @@ Facts and sources: recorded traffic up to November 2026, and the reference of Au
 
 from __future__ import annotations
 
-import re
-
 from wire.catalogue.catalogue import has_model
-
-_SHUT_DOWN = re.compile(r"gpt-3\.5-turbo-(?:0301|0613|16k-0613)")
-_COMPLETIONS = re.compile(r"gpt-3\.5-turbo-instruct(?:-0914)?|davinci-002|babbage-002")
+from wire.catalogue.facts import is_in
 
 LISTED = ("gpt-5.4", "gpt-5.4-mini")
 """The models that the models endpoint lists."""
@@ -28,9 +24,9 @@ def is_known(model: str) -> bool:
 
 def is_shut_down(model: str) -> bool:
     """Return whether a model of this name answered once."""
-    return _SHUT_DOWN.fullmatch(model) is not None
+    return is_in("openai.ended", model)
 
 
 def is_completions_model(model: str) -> bool:
     """Return whether a model of this name answers the old completions, and no chat completions."""
-    return _COMPLETIONS.fullmatch(model) is not None
+    return is_in("openai.completions", model)

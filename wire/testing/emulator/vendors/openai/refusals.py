@@ -7,11 +7,10 @@ threads. A host that is not named here ignores unknown keys, or nothing is known
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.catalogue.facts import facts
+from wire.catalogue.facts import facts, is_in
 from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider, family_of
@@ -27,8 +26,6 @@ _ALSO_KNOWN = {"groq": frozenset({"search_settings"})}
 """Recorded keys of a host that the structs lack."""
 _STRICT_MESSAGES = frozenset({"cerebras", "groq", "mistral"})
 """Hosts that refuse unknown keys of messages too."""
-_OLD_MODEL = re.compile(r"gpt-(3\.5|4)(?![o.])")
-"""Models of OpenAI that refuse unknown keys of messages, which later ones ignore."""
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -109,7 +106,7 @@ def _unknown_keys(request: Mapping[str, Any], model: str, family: str) -> Iterat
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
-    strict = family in _STRICT_MESSAGES or _OLD_MODEL.match(model) is not None
+    strict = family in _STRICT_MESSAGES or is_in("openai.strict-messages", model)
     for index, message in enumerate(messages if strict else ()):
         for key in message if isinstance(message, dict) else ():
             if key not in _known(Message, family):

@@ -6,13 +6,13 @@ Facts: recorded traffic up to November 2026, and public issues of the clients.
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
+from wire.catalogue.facts import is_in
 from wire.core.provider import Provider
 from wire.testing.emulator.received import Received
 
@@ -42,8 +42,8 @@ class Host:
     stores: bool = True
     chains: bool = True
     """Whether a request may continue a stored response. Of the hosts with a row, that says it."""
-    phases: str = r"(?!)"
-    """The models whose messages have a `phase`, as a regular expression."""
+    phases: str = ""
+    """The group of the models whose messages have a `phase`; empty for none."""
     terminal_output: bool = True
     """Whether the terminal event repeats the items."""
     event_names: bool = True
@@ -74,27 +74,26 @@ class Host:
 
     def has_phase(self, model: str) -> bool:
         """Return whether messages of a model have a phase."""
-        return re.match(self.phases, model) is not None
+        return bool(self.phases) and is_in(self.phases, model)
 
 
-_OPENAI_PHASES = r"gpt-5\.(3-codex|[4-9])"
 _TINY = frozenset(
     {"id", "object", "created_at", "completed_at", "status", "model", "output", "usage"}
 )
 HOSTS: Mapping[str, Host] = {
     each.name: each
     for each in (
-        Host(phases=_OPENAI_PHASES),
-        Host("azure", phases=_OPENAI_PHASES, more={"content_filters": None}),
+        Host(phases="openai.phases"),
+        Host("azure", phases="openai.phases", more={"content_filters": None}),
         Host(
             "chatgpt",
-            phases=_OPENAI_PHASES,
+            phases="openai.phases",
             terminal_output=False,
             error_form="detail",
         ),
         Host(
             "github-copilot",
-            phases=_OPENAI_PHASES,
+            phases="openai.phases",
             ids_change="always",
             stores=False,
             chains=False,
@@ -125,7 +124,7 @@ HOSTS: Mapping[str, Host] = {
             ids_change="at_end",
             seals_each_event=False,
             obfuscates=False,
-            phases=r"openai/" + _OPENAI_PHASES,
+            phases="openai.phases",
             event_names=False,
             done_marker=True,
             comment=b": OPENROUTER PROCESSING\n\n",
@@ -141,7 +140,7 @@ HOSTS: Mapping[str, Host] = {
             reasoning="content",
             seals=False,
             obfuscates=False,
-            phases=r"deepseek-",
+            phases="deepseek.responses",
             error_form="typed",
             without=frozenset({"billing", "tool_usage"}),
             more={"content_filters": None},

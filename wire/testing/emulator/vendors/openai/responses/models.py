@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from wire.catalogue.facts import facts
+from wire.catalogue.facts import facts, is_in
 from wire.testing.emulator.vendors.openai import catalog
 
 PROMPT_MODEL = "gpt-5.4-mini"
 """The model of each stored prompt, for a request that names a prompt and no model."""
-_RESPONSES_ONLY = re.compile(r"computer-use-preview|codex-mini-latest|o[34](-mini)?-deep-research")
-_CHAT_ONLY = re.compile(r"gpt-audio.*|gpt-4o(-mini)?-(audio|search)-preview.*")
-_ENCRYPTS_UNASKED = re.compile(r"gpt-5\.6")
 
 
 def answers_responses(model: str) -> bool:
@@ -20,9 +15,10 @@ def answers_responses(model: str) -> bool:
     >>> answers_responses("gpt-5.6-sol"), answers_responses("gpt-audio-mini")
     (True, False)
     """
-    if _RESPONSES_ONLY.fullmatch(model) is not None:
-        return True
-    return catalog.is_known(model) and _CHAT_ONLY.fullmatch(model) is None
+    known = facts(model)
+    if known.is_sure("wires"):
+        return "responses" in known.wires
+    return catalog.is_known(model) and not is_in("openai.chat-only", model)
 
 
 def default_effort(model: str) -> str | None:
@@ -37,4 +33,4 @@ def default_effort(model: str) -> str | None:
 
 def encrypts_unasked(model: str) -> bool:
     """Return whether a model's reasoning has its encrypted content without `include`."""
-    return _ENCRYPTS_UNASKED.match(model) is not None
+    return is_in("openai.encrypts-unasked", model)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wire.catalogue.facts import is_in
 from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import Output, thinking_of
 from wire.testing.emulator.sources import Source, found
@@ -24,11 +24,8 @@ _REASONS = {"MAX_TOKENS": "max_output_tokens", "SAFETY": "content_filter"}
 _INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
 _FAILURES = ("failed", "error")
 _LEVELS = {"xhigh": "HIGH", "max": "HIGH"}
-_REASONS_AT = {
-    "xai": re.compile(r"(?!.*non-reasoning)grok-(3-mini|4|code|build)"),
-    "deepseek": re.compile(r"deepseek-"),
-}
-"""Models of other hosts that reason whatever the request says."""
+_REASON_UNASKED = {"xai": "xai.responses", "deepseek": "deepseek.responses"}
+"""Groups of models of other hosts that reason whatever the request says."""
 SERVER_ERROR = {
     "code": "server_error",
     "message": "The server had an error while processing your request. Sorry about that!",
@@ -64,9 +61,9 @@ def thinking(request: Mapping[str, Any], host: Host) -> int:
     """Return the tokens of thinking that a request asks for."""
     effort = (request.get("reasoning") or {}).get("effort")
     model = request.get("model") or ""
-    always = _REASONS_AT.get(host.name)
-    if effort is None and always is not None:
-        effort = "medium" if always.match(model) is not None else None
+    unasked = _REASON_UNASKED.get(host.name)
+    if effort is None and unasked is not None:
+        effort = "medium" if is_in(unasked, model) else None
     elif effort is None:
         effort = default_effort(model)
     if effort is None or effort == "none":
