@@ -49,15 +49,15 @@ def test_the_figures_of_readme_are_those_of_the_code_and_of_the_last_runs() -> N
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("208 rules and quirks", "209 rules and quirks"),
-        ("58 [providers", "57 [providers"),
+        (r"\d+ rules and quirks", "1 rules and quirks"),
+        (r"\d+ \[providers", "1 [providers"),
         ("155 faults", "154 faults"),
         (" MB installed", "0 MB installed"),
     ],
     ids=lambda wrong: wrong[1],
 )
 def test_another_figure_is_seen(wrong: tuple[str, str]) -> None:
-    changed = re.sub(re.escape(wrong[0]).replace("208", r"\d+"), wrong[1], README)
+    changed = re.sub(wrong[0], wrong[1], README)
     assert changed != README
     assert figures.written(changed, figures.derived()) != changed
 
