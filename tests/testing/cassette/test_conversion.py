@@ -572,10 +572,10 @@ def test_yaml_needs_an_extra_and_json_does_not(monkeypatch: pytest.MonkeyPatch) 
     data = EXACT["vcrpy JSON"](ALL[:1])
     load_module: Callable[..., Any] = builtins.__import__
 
-    def without_yaml(name: str, *arguments: Any) -> Any:
+    def without_yaml(name: str, *arguments: Any, **options: Any) -> Any:
         if name == "yaml":
             raise ImportError(name)
-        return load_module(name, *arguments)
+        return load_module(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without_yaml)
     assert convert(data, "x").interactions == 1
