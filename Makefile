@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD ROWS
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders faults faults-sample soak verify check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample soak verify check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -82,6 +82,10 @@ test-integrations: .venv-integrations/.ready
 
 test-otlp: .venv-otlp/.ready .venv-phoenix/.ready
 	.venv-otlp/bin/python -m pytest -q -rs -m otlp tests/otlp
+
+# Compares our tables with the SDKs of today, whose wheels it downloads.
+facts: .venv/.dev
+	$(BIN)/python -m tests.facts
 
 # Bulk runs against a server with rate limits: killed fifty times, and a minute at its limits.
 test-bulk: .venv/.dev

@@ -75,7 +75,7 @@ class Row:
 TARGETS = (
     *("docs", "check", "test", "test-slow", "test-transports", "test-lowest", "test-python"),
     *("test-integrations", "test-sdks", "test-clis", "test-real", "test-browser", "test-otlp"),
-    *("test-bulk", "test-dask", "faults", "soak", "release-check", "bench"),
+    *("facts", "test-bulk", "test-dask", "faults", "soak", "release-check", "bench"),
 )
 """Targets of make in the order of the runs: what is quick first, and last what needs the machine
 for itself. `test-` is no part of the name of a suite whose target is named after what it needs."""
@@ -146,6 +146,7 @@ _OTHERS: tuple[tuple[str, str], ...] = (
     (r"^house: .*?(\d+ files), .*?(\d+ code lines)$", "{0}, {1}"),
     (r"^Success: (no issues found in \d+ source files)$", "mypy: {0}"),
     (r"^(0 errors, \d+ warnings?, .*)$", "pyright: {0}"),
+    (r"^(\w+ [\d.]+): \d+ lists compared$", "{0}"),
 )
 """What is printed by suites that are not, or not only, a run of pytest -> the figure."""
 

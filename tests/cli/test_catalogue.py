@@ -39,6 +39,12 @@ def test_show_prints_each_figure_with_its_source_and_date(wire: Command) -> None
     ) in cells
 
 
+def test_show_prints_the_days_on_which_a_model_ends(wire: Command) -> None:
+    lines = wire("catalogue", "show", "gemini:gemini-2.5-flash").out.splitlines()
+    ends = [line.partition("dev.to")[0].split() for line in lines if line.startswith("ends")]
+    assert ends == [["ends", "2026-12-01"], ["ends", "vertex", "2026-10-16"]]
+
+
 def test_show_as_json(wire: Command) -> None:
     shown = wire("catalogue", "show", "claude-sonnet-5", "--json").json
     assert shown["context_window"] == 1_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -209,10 +210,19 @@ def test_send_refuses_what_the_server_would_refuse(wire: Command, server: Server
 def test_models(wire: Command, server: Server, name: str) -> None:
     options = at(server, name)[2:]
     said = wire("models", name, *options)
-    assert MODELS[name].partition(":")[2] in said.out.splitlines()
+    assert MODELS[name].partition(":")[2] in [line.split()[0] for line in said.out.splitlines()]
     lines = wire("models", name, "--json", *options).out.splitlines()
     assert len(lines) == len(said.out.splitlines())
     assert all(isinstance(json.loads(line), dict) for line in lines)
+
+
+def test_models_that_end_soon_say_so(wire: Command, server: Server) -> None:
+    said = wire("models", "gemini", *at(server, "gemini")[2:]).out
+    assert re.search(
+        r"(?m)^gemini-2\.5-pro  gemini-2\.5-pro end(s|ed) on 2026-12-01; "
+        r"gemini-3\.8-flash answers in its place$",
+        said,
+    )
 
 
 def test_providers(wire: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,14 @@ import httpx
 import pytest
 
 from tests.joined import joined
-from wire import Chat, Client, gemini, retry
+from wire import Chat, Client, gemini, openai, retry
 from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Secret
 from wire.errors import APIError, ConfigurationError, WireError
 from wire.http.target import Target, target
+from wire.providers import PROVIDERS
 
 KEY, OTHER, ENV = "fake-key-4711", "fake-key-0815", "fake-key-of-env"
 VERTEX = {"project": "my-project", "location": "us-central1"}
@@ -824,3 +825,47 @@ def test_the_key_is_sent_once(where: str):
     client, one = (mine, {}) if where == "client" else ({}, mine)
     headers = made(api_key=KEY, headers=client).send_headers(call(headers=one), None)
     assert [value for name, value in headers if name == "x-goog-api-key"] == [KEY]
+
+
+# --- a known host behind a base URL ---------------------------------------------------------------
+
+
+@joined(
+    ("name", "base_url", "like"),
+    [
+        ("openai", "https://api.z.ai/api/paas/v4", "glm"),
+        ("openai@chat", "https://me.openai.azure.com/openai/v1", "azure"),
+        ("my-host", "https://api.deepseek.com", "deepseek"),
+        ("openai", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini@openai"),
+        ("openai@responses", "https://api.x.ai/v1", "xai@responses"),
+        ("anthropic", "https://api.deepseek.com/anthropic", "deepseek@anthropic"),
+    ],
+)
+def test_a_known_host_is_known_behind_a_base_url(name: str, base_url: str, like: str) -> None:
+    """Another row would have the rules of another host, and send the key in its header."""
+    client = Client(name, api_key="fake-key", base_url=base_url)
+    there = PROVIDERS[like]
+    assert client.row.name == name
+    assert client.row.dialect == there.dialect
+    assert (client.row.key_header, client.row.key_scheme) == (there.key_header, there.key_scheme)
+    assert client.row.model_rows == ()
+
+
+@joined(
+    ("name", "base_url"),
+    [
+        ("openai", "https://gateway.example/v1"),  # may be a gateway to OpenAI
+        ("openai", "https://eu.api.openai.com/v1"),
+        ("openai", "http://127.0.0.1:11434/v1"),  # where Ollama listens, as anything may
+    ],
+)
+def test_any_other_host_has_the_dialect_of_the_name(name: str, base_url: str) -> None:
+    client = Client(name, api_key="fake-key", base_url=base_url)
+    assert client.row.key_header == PROVIDERS[name].key_header
+    assert client.row.dialect == PROVIDERS[name].dialect
+
+
+def test_a_dialect_of_the_caller_counts_at_a_known_host() -> None:
+    own = openai.Dialect(most_stops=2)
+    client = Client("openai", api_key="fake-key", base_url="https://api.z.ai/v1", dialect=own)
+    assert client.row.dialect == own

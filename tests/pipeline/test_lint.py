@@ -659,3 +659,19 @@ def test_a_node_without_a_model_runs_only_with_a_model_of_the_command_line():
     assert told('n [prompt=p model="gemini:g"] start -> n -> done', model="") == []
     assert told("n [prompt=p] start -> n -> done", model="gemini:g") == []
     assert told("n [type=set key=k] start -> n -> done", model="") == []
+
+
+def test_a_model_that_ends_soon_is_a_warning():
+    node = 'n [prompt=x, model="gemini:gemini-2.5-pro"]'
+    graph = parse(f"digraph g {{ {ENDS} {node} start -> n -> done }}")
+    told_on = {
+        day: [each.message for each in lint(graph, date=day) if each.rule == "model_ends"]
+        for day in ("", "2026-09-01", "2026-11-28", "2026-12-24")
+    }
+    then = "gemini-3.8-flash answers in its place"
+    assert told_on == {
+        "": [],
+        "2026-09-01": [],
+        "2026-11-28": [f"gemini-2.5-pro ends on 2026-12-01; {then}"],
+        "2026-12-24": [f"gemini-2.5-pro ended on 2026-12-01; {then}"],
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ from wire.core.errors import ConfigurationError
 
 _SHIPPED = Path(__file__).with_name("facts.json")
 
+_NOTICE = timedelta(days=60)
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 EFFORTS: tuple[str, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """All words for an effort, in ascending order."""
@@ -179,11 +181,26 @@ class ModelFacts(_Traits, frozen=True, kw_only=True):
 
     def end(self, host: str = "") -> str:
         """Return the first day without the model at a host; empty if none is known."""
-        return self.ends.get("vertex" if host == "vertex" else "", "")
+        return self.ends.get("vertex" if host.endswith("vertex") else "", "")
 
     def has_ended(self, day: str) -> bool:
         """Return whether the vendor has ended the model on a day."""
         return "" < self.end() <= day
+
+    def notice(self, day: str, host: str = "") -> str:
+        """Return when the model ends, and what answers then; empty until 60 days before.
+
+        >>> facts("gpt-5").notice("2026-11-28"), facts("gpt-5").notice("2026-01-01")
+        ('gpt-5 ends on 2026-12-11; its vendor recommends gpt-6.1-sol', '')
+        """
+        end = self.end(host)
+        if not end or date.fromisoformat(end) > date.fromisoformat(day) + _NOTICE:
+            return ""
+        then = ""
+        if self.successor:
+            routed = f"{self.successor} answers in its place"
+            then = f"; {routed if self.routed else f'its vendor recommends {self.successor}'}"
+        return f"{self.id} {'ended' if end <= day else 'ends'} on {end}{then}"
 
     def chat_efforts(self) -> tuple[str, ...] | None:
         """Return the efforts that chat completions accept; `None` if they are unknown."""

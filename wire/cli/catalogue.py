@@ -59,6 +59,13 @@ def _lines(found: Model) -> list[tuple[str, ...]]:
         source = found.source(name)
         if source is not None:
             lines.append((name, _text(getattr(found, name)), f"{source.name}, {source.date}"))
+    from wire.catalogue.facts import facts
+
+    known = facts(found.id)
+    for host, end in known.ends.items():
+        source = known.sources.get("ends")
+        told = f"{source.name}, {source.date}" if source is not None else ""
+        lines.append((f"ends {host}".rstrip(), end, told))
     source = found.source("prices")
     for price in found.prices:
         told = f"{source.name}, {source.date}" if source is not None else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import Command, client_of, host_options, json_option
@@ -28,6 +29,7 @@ def _models_options(command: argparse.ArgumentParser) -> None:
 
 
 def _models(chosen: argparse.Namespace) -> int:
+    from wire.catalogue.facts import facts
     from wire.core.errors import ConfigurationError
     from wire.core.memory import encode
 
@@ -39,7 +41,8 @@ def _models(chosen: argparse.Namespace) -> int:
             if chosen.json:
                 write_json(model.source.raw or encode(model.source))
             else:
-                write(model.id or "unnamed")
+                notice = facts(model.id).notice(str(date.today()), provider)
+                write(f"{model.id or 'unnamed'}{'  ' * bool(notice)}{notice}")
     return 0
 
 

@@ -45,6 +45,7 @@ from wire.wires.contract import WIRES
 from wire.wires.providers import (
     PROVIDERS,
     Provider,
+    at_known_host,
     owner_of,
     row_called,
     unknown_provider,
@@ -387,7 +388,7 @@ def target(name: str, options: Options) -> Target:
     if unknown:
         raise unknown_name(unknown[0], ("http", *Options.__annotations__))
     base_url, url_source = _base_url(name, options.get("base_url"))
-    provider = _with_dialect(_provider(name, base_url), options.get("dialect"))
+    provider = _with_dialect(_provider(name, base_url), base_url, options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
     token = cast(Any, options.get("token"))
     key, source = (
@@ -433,8 +434,7 @@ def target(name: str, options: Options) -> Target:
             f"{provider.base_url_like}"
         )
         raise ConfigurationError(message, provider=provider.name)
-    location = path_options["location"]
-    host = "" if location in (None, "global") else f"{location}-"
+    host = f"{path_options['location'] or 'global'}-".removeprefix("global-")
     url = provider.base_url.format(host=host) if base_url is None else shortened.url
     return Target(
         # Rules that apply to one version of the API read the version that is called. Full names
@@ -542,10 +542,10 @@ def _provider(name: Any, base_url: Any) -> Provider:
     return unlisted(name, key_required=origin.scheme != "http" and not origin.is_loopback)
 
 
-def _with_dialect(provider: Provider, dialect: Any) -> Provider:
-    """Set the dialect of the caller in a row, if one was given."""
+def _with_dialect(provider: Provider, base_url: Any, dialect: Any) -> Provider:
+    """Set the dialect of the caller in a row, or else that of the known host behind the URL."""
     if dialect is None:
-        return provider
+        return at_known_host(provider, base_url)
     if not isinstance(dialect, WIRES[provider.wire].Dialect):
         # Each wire has a class `Dialect`, so the message names the module too.
         kind = type(unsealed(dialect))

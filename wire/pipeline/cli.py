@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TextIO
 
@@ -407,8 +408,7 @@ def _lint_options(command: argparse.ArgumentParser) -> None:
 
 
 def _lint(chosen: argparse.Namespace, log: Progress) -> int:
-    status = 0
-    keys = [each.partition("=")[0].strip() for each in chosen.var]
+    status, keys = 0, [each.partition("=")[0].strip() for each in chosen.var]
     for path in chosen.files:
         try:
             graph = _graph(path)
@@ -416,7 +416,7 @@ def _lint(chosen: argparse.Namespace, log: Progress) -> int:
             _report(log, problem)
             status = max(status, _MISUSED if isinstance(problem, BadInput) else _FAILED)
             continue
-        findings = lint(graph, keys=keys, model=chosen.model)
+        findings = lint(graph, keys=keys, model=chosen.model, date=str(date.today()))
         for finding in findings:
             _print_finding(log, path, finding)
         if any(finding.severity == "error" for finding in findings):

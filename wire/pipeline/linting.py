@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal, TypeAlias
 
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments, suggestion
 from wire.core.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
@@ -62,7 +63,11 @@ class Finding:
 
 @checked_arguments(PipelineError, before=True)
 def lint(
-    graph: Graph, types: NodeTypes = NODE_TYPES, keys: Collection[str] = (), model: str = ""
+    graph: Graph,
+    types: NodeTypes = NODE_TYPES,
+    keys: Collection[str] = (),
+    model: str = "",
+    date: str = "",
 ) -> list[Finding]:
     """List all problems of a pipeline in the order of the file; an empty list if it has none.
 
@@ -73,10 +78,11 @@ def lint(
     error: greet: missing required attribute 'key' for node type 'set'
 
     `types` are the types that nodes may have. `keys` are the keys that the context has before the
-    run, besides the seed. `model` is the model of nodes that name none.
+    run, besides the seed. `model` is the model of nodes that name none. `date` is the day on which
+    the pipeline runs, such as `2026-12-01`: models that end within 60 days are warnings.
     """
     graph = types.resolve(graph)
-    subject = _Subject(graph, types, frozenset(keys), model)
+    subject = _Subject(graph, types, frozenset(keys), model, date)
     findings = [finding for rule in _RULES for finding in rule(subject)]
     if not any(finding.severity == "error" for finding in findings):
         findings += _nesting(graph)
@@ -112,6 +118,7 @@ class _Subject:
     types: NodeTypes
     keys: frozenset[str]
     model: str
+    date: str
 
     @property
     def declared(self) -> list[Node]:
@@ -369,12 +376,14 @@ def _models(subject: _Subject) -> Iterator[Finding]:
                 yield _of_node("model_missing", "warning", node, message, fix)
             continue
         try:
-            provider, _ = model_of(node.model)
+            provider, name = model_of(node.model)
         except ConfigurationError as problem:
             yield _of_node(
                 "model_name", "error", node, problem.message, "as in gemini:gemini-3.8-flash"
             )
             continue
+        if subject.date and (notice := facts(name).notice(subject.date, provider)):
+            yield _of_node("model_ends", "warning", node, notice)
         if provider not in PROVIDERS and provider.lower() not in FACTORIES:
             near = nearest_provider(provider, FACTORIES)
             yield _of_node(

@@ -9,12 +9,15 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
+from wire.core.hosts import origin_of
 from wire.core.provider import Provider as Provider
 from wire.core.provider import family_of as family_of
 from wire.core.provider import with_regions
-from wire.core.secret import Secret, quoted
+from wire.core.secret import Secret, quoted, unsealed
 from wire.wires.contract import WIRES
 from wire.wires.contract import unlisted as unlisted
 
@@ -295,3 +298,27 @@ def _fits(host: str, name: str) -> bool:
     if "*" in end:  # `fnmatch` compiles a pattern for each name, so it gets only a few
         return fnmatchcase(host, name)
     return host == name if end == name else host.endswith(end)
+
+
+def at_known_host(row: Provider, base_url: object) -> Provider:
+    """Give a row the dialect and the key header of the known host that a base URL leads to.
+
+    `Client("openai", base_url="https://api.z.ai/...")` speaks to Z.AI, which refuses other requests
+    than OpenAI, and answers some that OpenAI refuses.
+    """
+    try:
+        origin = origin_of(unsealed(base_url))
+    except ValueError:  # no URL, or one that a client refuses
+        return row
+    owner = None if origin.is_loopback else owner_of(origin.host)
+    if owner is None or owner.family == row.family:
+        return row
+    theirs = (each for each in PROVIDERS.values() if each.family == owner.family)
+    there = next((each for each in theirs if each.wire == row.wire), row)
+    return msgspec.structs.replace(
+        row,
+        dialect=there.dialect,
+        key_header=there.key_header,
+        key_scheme=there.key_scheme,
+        model_rows=(),
+    )

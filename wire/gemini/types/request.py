@@ -319,6 +319,8 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     continuation_token: Annotated[str | None, Facts(source=DOCS, base64=True)] = None
     """`Candidate.continuation_token` of an answer that goes on. Everything else of the request is
     as before."""
+    output_config: Annotated[dict[str, Any] | None, Facts(hosts=VERTEX, source=SDK)] = None
+    """Where Google stores what it made. google-genai calls it `generation_output_config`."""
 
 
 class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):

@@ -68,9 +68,9 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
         refusals.check_model(request.model, host)
         refusals.check_keys(decoder(dict[str, Any]).decode(body), request.model, host)
         for each in check(request, "", host or ""):
-            # `check_model` has judged the model itself (O15).
-            if each.rule != "O15" and (settings.warnings_too or each.severity == "error"):
-                raise refusal(400, each.message, param=each.path)
+            if settings.warnings_too or each.severity == "error":
+                code = None if each.code in ("", "INVALID_ARGUMENT") else each.code
+                raise refusal(each.status, each.message, param=each.path, code=code)
     return request
 
 

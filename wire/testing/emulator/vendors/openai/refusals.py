@@ -15,7 +15,7 @@ from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider, family_of
 from wire.openai.chat.types import ChatCompletionRequest, Message
-from wire.openai.common.rows import RESPONSES_ONLY
+from wire.openai.common.dialect import matches_model
 from wire.testing.emulator.answer import json_answer, json_bytes
 from wire.testing.emulator.hosts import serves
 from wire.testing.emulator.vendor import Refusal
@@ -35,33 +35,14 @@ def check_model(model: str, host: Provider | None) -> None:
     """Raise `Refusal` for a model that a host does not have."""
     if host is None:
         return
-    if host.name == "openai":
-        _check_openai(model)
-    elif not serves(host, model):
-        raise _unknown_model(model, host.family)
-
-
-def _check_openai(model: str) -> None:
-    if " " in model:
+    if host.name == "openai" and " " in model:
         raise refusal(400, "invalid model ID")
-    if catalog.is_shut_down(model):
-        raise refusal(
-            404,
-            f"The model `{model}` has been deprecated, learn more here: "
-            "https://platform.openai.com/docs/deprecations",
-            code="model_not_found",
-        )
-    if catalog.is_completions_model(model):
-        raise refusal(
-            404,
-            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
-            "Did you mean to use v1/completions?",
-            param="model",
-        )
-    if not catalog.is_known(model):
-        raise _unknown_model(model, "openai")
-    if (wires := facts(model).wires) and "chat" not in wires:
-        raise refusal(404, RESPONSES_ONLY, param="model")
+    # The rules have the words for models that are known, and no chat models or gone.
+    known = catalog.is_known(model) if host.name == "openai" else serves(host, model)
+    if not known and not any(
+        matches_model(each.models, model) for each in host.dialect.refuses_models
+    ):
+        raise _unknown_model(model, host.family)
 
 
 def _unknown_model(model: str, family: str) -> Refusal:
