@@ -12,15 +12,10 @@ from typing import ClassVar
 
 from wire.anthropic.types import ErrorObject
 from wire.core.arguments import checked_arguments
-from wire.core.error_words import ErrorReader, Words
-from wire.core.errors import APIError, ContextLengthError, QuotaError
+from wire.core.error_words import TOO_LONG, ErrorReader, Words
+from wire.core.errors import APIError, QuotaError
 from wire.core.lazy import lazy_pattern
 
-_CONTEXT = lazy_pattern(
-    r"prompt is too long|maximum context length|context "
-    r"(length|window|size)|context_length_exceeded|exceed context limit|too many tokens",
-    re.IGNORECASE,
-)
 _QUOTA = lazy_pattern(
     r"spend_limit_reached|spend limit|api usage limits|credit "
     r"balance|insufficient.?(quota|balance|credit|funds)|billing_error",
@@ -36,7 +31,7 @@ class _Errors(ErrorReader[ErrorObject]):
     classes: ClassVar[tuple[Words, ...]] = (
         Words(QuotaError, statuses=frozenset({402})),
         Words(QuotaError, _QUOTA, frozenset({400, 403, 429})),
-        Words(ContextLengthError, _CONTEXT, frozenset({400, 413, 422, 500})),
+        TOO_LONG,
     )
 
     def code(self, error: ErrorObject) -> str | None:

@@ -23,6 +23,7 @@ from wire.core.errors import (
     APIError,
     AuthenticationError,
     BadRequestError,
+    ContextLengthError,
     LimitError,
     QuotaError,
     RequestTimeoutError,
@@ -187,6 +188,18 @@ _DAILY = lazy_pattern(r"^quota: .*PerDay", re.MULTILINE)
 DAILY_QUOTA = Words(QuotaError, _DAILY, frozenset({429}))
 """Row for the errors of Google, whose words have the lines of `quota_lines`. Any other quota of
 Google is one that a wait brings back, such as one of a minute."""
+
+
+_TOO_LONG = lazy_pattern(
+    r"context_length_exceeded|exceed_context_size|context (length|window|size)|context limit"
+    r"|prompt (is )?too long|too many tokens|maximum (context|prompt) length"
+    # GLM (1261), Qwen, Kimi, SGLang
+    r"|prompt exceeds max length|range of input length should be|exceeded model token limit"
+    r"|input length .*exceeds? the maximum allowed length",
+    re.IGNORECASE,
+)
+TOO_LONG = Words(ContextLengthError, _TOO_LONG, frozenset({400, 413, 422, 500}))
+"""Row for a request that is longer than the context window, in the words of all hosts."""
 
 
 def quota_lines(ids: Iterable[object]) -> list[str]:

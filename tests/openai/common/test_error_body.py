@@ -141,6 +141,33 @@ def test_status(status, cls, retryable):
             False,
         ),
         (500, {"message": "Context window exceeded"}, ContextLengthError, False),
+        # GLM, Qwen, xAI, Kimi, Ollama's cloud, SGLang
+        (400, {"code": "1261", "message": "Prompt exceeds max length"}, ContextLengthError, False),
+        (
+            400,
+            {"message": "<400> Range of input length should be [1, 204800]"},
+            ContextLengthError,
+            False,
+        ),
+        (
+            400,
+            {"message": "This model's maximum prompt length is 131072"},
+            ContextLengthError,
+            False,
+        ),
+        (
+            400,
+            {"message": "Your request exceeded model token limit: 262144 (requested: 275363)"},
+            ContextLengthError,
+            False,
+        ),
+        (400, {"message": "prompt too long; exceeded max context"}, ContextLengthError, False),
+        (
+            400,
+            {"message": "Input length (160062 tokens) exceeds the maximum allowed length (59862)"},
+            ContextLengthError,
+            False,
+        ),
         (400, {"message": "max_tokens is too large"}, BadRequestError, False),
         (429, {"message": "too many tokens per minute"}, RateLimitError, True),
         (404, {"message": "context length"}, NotFoundError, False),

@@ -11,18 +11,12 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar
 
 from wire.core.arguments import checked_arguments
-from wire.core.error_words import DAILY_QUOTA, ErrorReader, Words, quota_lines
-from wire.core.errors import APIError, ContextLengthError, NotFoundError, QuotaError
+from wire.core.error_words import DAILY_QUOTA, TOO_LONG, ErrorReader, Words, quota_lines
+from wire.core.errors import APIError, NotFoundError, QuotaError
 from wire.core.lazy import lazy_pattern
 from wire.core.lenient import plain
 from wire.openai.common.types.errors import ErrorObject
 
-_CONTEXT = lazy_pattern(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context "
-    r"(length|window|size)|prompt is too long"
-    r"|input length and .?max_tokens.? exceed|too many tokens",
-    re.IGNORECASE,
-)
 _MODEL = lazy_pattern(r"model_not_found")
 _QUOTA = lazy_pattern(
     r"insufficient.?(quota|balance|credit|funds)|billing_hard_limit|credit "
@@ -49,7 +43,7 @@ class _Errors(ErrorReader[ErrorObject]):
         # Chat completions answer 404, Responses 400.
         Words(NotFoundError, _MODEL, frozenset({400, 404})),
         Words(QuotaError, _QUOTA, frozenset({429})),
-        Words(ContextLengthError, _CONTEXT, frozenset({400, 413, 422, 500})),
+        TOO_LONG,
     )
 
     def code(self, error: ErrorObject) -> str | None:
