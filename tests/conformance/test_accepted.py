@@ -117,6 +117,63 @@ def test_no_rule_refuses_what_was_answered(name: str) -> None:
     assert len(records) >= least
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("name", WIRES)
+def test_no_rule_refuses_at_an_unknown_host_what_was_answered(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one host refuses is no reason to refuse it at another."""
+    path = SHARED / f"{name}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the corpus of recorded traffic is not beside this checkout; the sample serves")
+    monkeypatch.setattr(f"{__name__}.row_of", lambda record, wire: "")
+    check, _ = WIRES[name]
+    refused = [
+        f"{record['id']}: {found}"
+        for record in sample(list(accepted(path)))
+        for found in check(record, models(record)[0])
+        if found.severity == "error"
+    ]
+    assert refused == []
+
+
+UNKNOWABLE = re.compile(
+    r"(?i)does not exist|not found|not a valid model|invalid model|api key"
+    r"|supported API model names"
+    r"|unable to access|\"model: |deployment|model_not_found|download|failed to load|corrupted"
+    r"|cannot fetch|unsupported image\b|provider returned error|output limit was reached"
+    r"|too complex for compilation|too small|multimodal is not enabled for your organization"
+)
+"""Refusals for what a request does not show: the models of an account, the bytes behind a URL or in
+a file, the size of a cache, what a model wrote, another host behind a gateway."""
+
+
+def test_most_recorded_refusals_are_foretold() -> None:
+    if not all((SHARED / f"{name}.jsonl.gz").exists() for name in WIRES):
+        pytest.skip("the corpus of recorded traffic is not beside this checkout")
+    foretold: Counter[str] = Counter()
+    missed: Counter[str] = Counter()
+    in_its_words = 0
+    for name, (check, _) in WIRES.items():
+        for record in lines(SHARED / f"{name}.jsonl.gz", ("id", "status", "response_body")):
+            refusal = record["response_body"]
+            if (
+                record["status"] not in (400, 404, 413, 422)
+                or not isinstance(record.get("request_body"), dict)
+                or UNKNOWABLE.search(refusal)
+            ):
+                continue
+            errors = [each for each in check(record, models(record)[0]) if each.severity == "error"]
+            (foretold if errors else missed)[name] += 1
+            said = re.sub(r"\W", "", refusal.encode().decode("unicode_escape", "replace"))
+            in_its_words += any(
+                re.sub(r"\W", "", each.words or each.message)[:40] in said for each in errors
+            )
+    total = foretold.total() + missed.total()
+    assert foretold.total() / total >= 0.8, (foretold, missed)
+    assert in_its_words / total >= 0.6, in_its_words
+
+
 STATE = ("model_not_found", "previous_response_not_found", "Model not found", "API key")
 """In refusals that a request alone does not foretell."""
 
