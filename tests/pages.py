@@ -20,6 +20,7 @@ import msgspec
 from tests import known_values
 from tests.testing.cassette import format_page
 from wire.anthropic import types as anthropic
+from wire.catalogue.settings import table as settings_table
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
@@ -76,10 +77,63 @@ def pages() -> dict[str, str]:
         **lists,
         "wire/testing/cassette/checks/known_values.json": known_values.text(),
         "docs/fields.md": fields(),
+        "docs/settings.md": settings(),
         "docs/pipelines.md": pipelines(),
         "docs/cassette-format.md": format_page.page(),
         "schemas/cassette.schema.json": format_page.schema_text(),
     }
+
+
+SETTINGS = """# Settings by wire
+
+One line for each setting of a request that a wire has, as in `wire/catalogue/settings.json`: its name
+in `wire`, if it has one, the path of its key on each wire, the bounds and words that are known, and
+what becomes of a named one at a host without it. The others are keys of `options`, which is refused
+at a host that is known not to take them. The [guide](guide/settings.md) shows how to use both;
+`python -m tests.pages` writes this page.
+
+| setting | Gemini | chat completions | Responses | Messages | known | elsewhere | source |
+|---|---|---|---|---|---|---|---|
+{rows}
+"""
+ELSEWHERE = {
+    "clamp": "the nearest number, with a note",
+    "cut": "the reply is cut there, with a note",
+    "drop": "left out, with a note",
+    "nearest": "the nearest word, with a note",
+    "refuse": "refused",
+    "reword": "a sentence in the prompt, with a note",
+    "same": "every host has it",
+}
+SDKS_OF_SETTINGS = {
+    "O": "openai 3.54.0",
+    "A": "anthropic 2.12.0",
+    "G": "google-genai 3.4.0",
+    "D": "[providers](providers.md)",
+}
+
+
+def settings() -> str:
+    """The page of all settings, by wire."""
+    rows = []
+    for row in settings_table().settings:
+        paths = (row.gemini, row.chat, row.responses, row.messages)
+        known = [
+            *(f"{column} {least} to {most}" for column, (least, most) in row.bounds.items()),
+            *(f"{column}: {', '.join(words)}" for column, words in row.values.items()),
+            *(f"{column} of {', '.join(hosts)} only" for column, hosts in row.hosts.items()),
+            *([row.why.rstrip(".")] if row.why else []),
+        ]
+        source = ", ".join(SDKS_OF_SETTINGS[each] for each in row.source.split())
+        cells = [
+            f"`{row.name}`" if row.name else "",
+            *(f"`{path}`" if path else "" for path in paths),
+            "; ".join(known).replace("None", "any"),
+            ELSEWHERE[row.policy] if row.name else "",
+            f"{source} ({row.date})",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return SETTINGS.format(rows="\n".join(rows))
 
 
 def schema(wire: str) -> str:
