@@ -87,7 +87,7 @@ def pages() -> dict[str, str]:
 SETTINGS = """# Settings by wire
 
 One line for each setting of a request that a wire has, as in `wire/catalogue/settings.json`: its
-name in `wire`, if it has one, the path of its key on each wire, the bounds and words that are known,
+name in `wire`, if it has one, the path of its key on each wire, the known bounds and words,
 and what becomes of a named one at a host without it. The others are keys of `options`, which is
 refused at a host that is known not to take them. The [guide](guide/settings.md) shows how to use
 both; `python -m tests.pages` writes this page.
