@@ -254,3 +254,28 @@ def test_the_sequence_that_a_host_of_chat_completions_names(
     body = {"choices": [{"message": {"role": "assistant", "content": "One "}, **raw}]}
     reply = openai.call(request(stop=("END",)), "m", "vllm").parse(json.dumps(body).encode())
     assert reply.stop == stop
+
+
+@pytest.mark.parametrize(
+    ("model", "most", "path"),
+    [
+        ("openai@chat:gpt-4.1", 4, ("stop",)),
+        ("gemini:gemini-3.8-flash", 5, ("generationConfig", "stopSequences")),
+    ],
+)
+def test_a_host_that_takes_some_gets_the_first_and_the_others_cut(
+    door: Door, model: str, most: int, path: tuple[str, ...]
+) -> None:
+    stops = [*(f"no {number}" for number in range(most)), "END"]
+    emulator = script(SAID, SAID)
+    whole = door.ask(emulator, "Hi", model=model, stop=stops)
+    _, streamed = door.stream(emulator, "Hi", model=model, stop=stops)
+    note = f"stop: {most} of {most + 1} sent, as many as the host takes; the others cut the reply"
+    for each in (whole, streamed):
+        assert (each.text, each.stop.sequence) == ("One, two, ", "END")
+        assert note in map(str, each.notes)
+    for request in emulator.requests:
+        sent = request["body"]
+        for key in path:
+            sent = sent[key]
+        assert sent == stops[:most]

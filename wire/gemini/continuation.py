@@ -30,15 +30,14 @@ MOST_HOPS = 64
 """Requests for one answer; no answer that fits the window needs half as many."""
 
 
-MOST_UNSTREAMED = 32_768
-"""Tokens that a request makes at most if it is not streamed, on models that continue answers; pages
-of Google disagree on whether one with a higher limit is refused."""
+def as_stream(call: Call[T], most: int) -> Call[T]:
+    """Return the call that gets the same answer as a stream, which is read as a whole.
 
-
-def as_stream(call: Call[T]) -> Call[T]:
-    """Return the call that gets the same answer as a stream, which is read as a whole."""
+    `most` are the tokens of a request that is not streamed. Pages of Google disagree on whether one
+    with a higher limit is refused.
+    """
     path = call.path.replace(":generateContent", ":streamGenerateContent")
-    words = f"sent as a stream: without one, a request makes at most {MOST_UNSTREAMED:,} tokens"
+    words = f"sent as a stream: without one, a request makes at most {most:,} tokens"
     notes = (*call.notes, Note("max_tokens", words))
     changed: Any = call
     streamed: Call[T] = msgspec.structs.replace(

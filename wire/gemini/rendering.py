@@ -19,7 +19,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import SchemaError, Violation
 from wire.core.memory import Note, notes, shared, with_notes
 from wire.core.provider import Provider
-from wire.gemini.continuation import MOST_UNSTREAMED, as_stream, follow, parse_hops, resumed
+from wire.gemini.continuation import as_stream, follow, parse_hops, resumed
 from wire.gemini.effort import thinking
 from wire.gemini.endpoints import streamed_call, whole_call
 from wire.gemini.error_body import parse_error
@@ -45,7 +45,7 @@ from wire.gemini.types import (
 from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call, within_longest
-from wire.neutral.request import Output, Request, checked_request, texts_of
+from wire.neutral.request import Output, Request, checked_request, sent_stops, texts_of
 from wire.neutral.request import Tool as Function
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -63,9 +63,10 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     """
     row = provider_row(provider)
     raw = _wire_call(whole_call, "generateContent", request, model, row)
-    if (request.max_tokens or 0) > MOST_UNSTREAMED and family(_name(model)).since(4):
-        raw = as_stream(raw)
-    made = _reader(raw, model, row).whole_call(raw)
+    streamed, whole = family(_name(model)).known.continues or (0, 0)
+    if whole < streamed and (request.max_tokens or 0) > whole:
+        raw = as_stream(raw, whole)
+    made = _reader(raw, model, row, request.stop).whole_call(raw)
     return msgspec.structs.replace(made, follow=follow if request.continue_long else None)
 
 
@@ -91,7 +92,7 @@ def stream_call(
     """
     row = provider_row(provider)
     raw = _wire_call(streamed_call, "streamGenerateContent", request, model, row)
-    made = _reader(raw, model, row).event_call(raw)
+    made = _reader(raw, model, row, request.stop).event_call(raw)
     return msgspec.structs.replace(made, resume=resumed if request.continue_long else None)
 
 
@@ -231,7 +232,7 @@ def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
 
 
 def _reader(
-    raw: Call[Any] | StreamCall[Any, Any], model: str, row: Provider
+    raw: Call[Any] | StreamCall[Any, Any], model: str, row: Provider, stops: tuple[str, ...] = ()
 ) -> ReplyReader[GenerateContentResponse]:
     """Build the parsers of replies and events.
 
@@ -242,6 +243,7 @@ def _reader(
         functools.partial(parse_hops, **context),
         functools.partial(EventReader, **context),
         raw.notes,
+        stops,
     )
 
 
@@ -366,6 +368,12 @@ def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | 
 # --- generation config ----------------------------------------------------------------------------
 
 
+def _stops(stops: tuple[str, ...], report: list[Note]) -> list[str] | None:
+    from wire.catalogue.settings import setting  # few requests have stop sequences
+
+    return sent_stops(stops, setting("stop").bounds["gemini"][1] or 0, report)
+
+
 def _generation_config(
     request: Request, row: Provider, name: str, of: Family, report: list[Note]
 ) -> GenerationConfig | None:
@@ -373,7 +381,7 @@ def _generation_config(
         max_output_tokens=within_longest(request.max_tokens, row, name, report),
         temperature=request.temperature,
         top_p=request.top_p,
-        stop_sequences=list(request.stop) or None,
+        stop_sequences=_stops(request.stop, report) if request.stop else None,
         thinking_config=(
             thinking(request.effort, of, report) if request.effort is not None else None
         ),

@@ -29,7 +29,7 @@ from wire.core.json_values import json_text
 from wire.core.memory import Note, WireStruct, key_path, notes
 from wire.core.provider import Provider
 from wire.neutral.messages import Event, Message, Reply, Text, checked, with_answer
-from wire.neutral.request import JSON_WORDS, NO_STOPS, Output, Request, Tool
+from wire.neutral.request import JSON_WORDS, Output, Request, Tool, cuts
 
 A = TypeVar("A", bound=WireStruct)
 Built = TypeVar("Built", bound=WireStruct)
@@ -273,7 +273,7 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
     events: Callable[[], TextSource]
     notes: tuple[Note, ...]
     stops: tuple[str, ...] = ()
-    """The request's stop sequences. Replies are cut at them if the notes have `NO_STOPS`."""
+    """The request's stop sequences. Replies are cut at them if `cuts(notes)`."""
 
     def whole_call(self, raw: Call[A]) -> Call[Reply]:
         """Return the same call with a `Reply` as its result."""
@@ -297,7 +297,7 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
 
     @property
     def _cuts(self) -> bool:
-        return bool(self.stops) and NO_STOPS in self.notes
+        return bool(self.stops) and cuts(self.notes)
 
     def _parsed(self, parse: Callable[[bytes], A], body: bytes) -> Reply:
         try:

@@ -6,7 +6,7 @@ Each wire's `rendering.py` converts it to the body of that wire.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from types import NoneType
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, get_args
 
@@ -599,3 +599,18 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 NO_STOPS = Note("stop", "not sent: the host takes none; the reply is cut before the first one")
 """Note of a request whose stop sequences are not sent. `ReplyReader` cuts the replies."""
+
+
+def sent_stops(stops: tuple[str, ...], most: int, notes: list[Note]) -> list[str] | None:
+    """Return the stop sequences to send, of which a host takes `most`; note that others cut."""
+    if stops and not most:
+        notes.append(NO_STOPS)
+    elif len(stops) > most:
+        words = f"{most} of {len(stops)} sent, as many as the host takes; the others cut the reply"
+        notes.append(Note("stop", words))
+    return list(stops[:most]) or None
+
+
+def cuts(notes: Iterable[Note]) -> bool:
+    """Return whether stop sequences were not sent, so that replies are cut at them."""
+    return any(note.path == "stop" and "sent" in note.message for note in notes)

@@ -1,6 +1,6 @@
 """Cuts replies at stop sequences, for hosts that have none.
 
-A request whose host takes none is rendered with the note `NO_STOPS`, and `ReplyReader` cuts its
+A request whose host takes none is rendered with a note (`sent_stops`), and `ReplyReader` cuts its
 replies. A sequence is searched in neighboring texts as in one; a thought, a call or a picture
 between them separates them.
 """
@@ -36,7 +36,7 @@ from wire.neutral.messages import (
     ToolCallStart,
     with_origin,
 )
-from wire.neutral.request import NO_STOPS
+from wire.neutral.request import cuts
 
 
 class Match(NamedTuple):
@@ -67,8 +67,8 @@ def _open_at(text: str, stops: Sequence[str]) -> int:
 
 def refuse_without_request(notes: Sequence[Note]) -> None:
     """Raise `RuleError` for a call whose reply is cut, if its reader does not know the request."""
-    if NO_STOPS in notes:
-        problem = "the host takes none, and results of a batch are not cut"
+    if cuts(notes):
+        problem = "the host takes none, or not so many, and results of a batch are not cut"
         raise RuleError(violations=[Violation("stop", problem, remedy="leave it out")])
 
 

@@ -30,7 +30,7 @@ from wire.neutral.rendering import (
     wire_call,
     within_longest,
 )
-from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
+from wire.neutral.request import Output, Request, Tool, checked_request, sent_stops
 from wire.openai.chat.endpoints import chat_completions, stream_chat_completions
 from wire.openai.chat.parse import EventReader, parse_reply
 from wire.openai.chat.parts import SentMessage, one_system, wire_messages
@@ -143,10 +143,9 @@ def render_request(
     messages = list(rendered)
     if messages and messages[-1].role == "assistant":
         messages[-1] = _continued(messages[-1], conversation, row, notes)
-    stops = list(request.stop) or None
-    if stops and not _takes(row, model, stop=stops):
-        stops = None
-        notes.append(NO_STOPS)
+    takes = not request.stop or _takes(row, model, stop=[request.stop[0]])
+    most = (dialect.most_stops or len(request.stop)) if takes else 0
+    stops = sent_stops(request.stop, most, notes)
     built = ChatCompletionRequest(
         model=model,
         messages=messages,

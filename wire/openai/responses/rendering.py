@@ -31,7 +31,7 @@ from wire.neutral.rendering import (
     wire_call,
     within_longest,
 )
-from wire.neutral.request import NO_STOPS, Output, Request, Tool, checked_request
+from wire.neutral.request import Output, Request, Tool, checked_request, sent_stops
 from wire.openai.common.effort import effort_for
 from wire.openai.common.error_body import parse_error
 from wire.openai.responses.dialect import Dialect
@@ -134,8 +134,7 @@ def render_request(
         notes.append(Note(conversation[-1][0], words))
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    if request.stop:  # the body has no field for them
-        notes.append(NO_STOPS)
+    sent_stops(request.stop, 0, notes)  # the body has no field for them
     accepted = _accepted(request, conversation, model, row)
     custom = accepted.custom_tools or frozenset()
     breakpoints = None
