@@ -1,16 +1,17 @@
 """The hosts of Messages, one row each.
 
-Sources and dates of the facts: docs/providers.md.
+The rows are in `wire/catalogue/hosts.json`; sources of single facts: docs/providers.md.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, PLAIN, Dialect
+from wire.anthropic.dialect import API_VERSION_2023, PLAIN, Dialect
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames
+from wire.core.provider import Provider, ProviderNames, known_hosts, tuples
 
 
 @checked_arguments()
@@ -48,59 +49,13 @@ def messages_host(
     )
 
 
-_MINIMAX = Dialect(adaptive_only=True)
+def _known_row(messages: Mapping[str, Any], **fields: Any) -> Provider:
+    fields.pop("sources", None)
+    return messages_host(**fields, dialect=Dialect(**{k: tuples(v) for k, v in messages.items()}))
 
-ROWS: tuple[Provider, ...] = (
-    messages_host(
-        "anthropic",
-        "https://api.anthropic.com",
-        "ANTHROPIC_API_KEY",
-        Dialect(
-            vendor_rules=True,
-            newest_models=True,
-            server_tools=(("web_search", ""), ("web_fetch", ""), ("code_execution", "")),
-        ),
-        bearer=True,
-        version=API_VERSION_2026,
-    ),
-    messages_host(
-        "deepseek@anthropic",
-        "https://api.deepseek.com/anthropic",
-        "DEEPSEEK_API_KEY",
-        Dialect(reads_effort=True),
-    ),
-    messages_host("glm@anthropic", "https://api.z.ai/api/anthropic", "GLM_API_KEY", bearer=True),
-    messages_host(
-        "glm@anthropic-cn", "https://open.bigmodel.cn/api/anthropic", "GLM_API_KEY", bearer=True
-    ),
-    messages_host(
-        "kimi@anthropic", "https://api.moonshot.ai/anthropic", "KIMI_API_KEY", bearer=True
-    ),
-    messages_host(
-        "kimi@anthropic-cn", "https://api.moonshot.cn/anthropic", "KIMI_API_KEY", bearer=True
-    ),
-    messages_host("kimi@anthropic-coding", "https://api.kimi.com/coding", "KIMI_API_KEY"),
-    messages_host(
-        "minimax@anthropic", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", _MINIMAX
-    ),
-    messages_host(
-        "minimax@anthropic-cn", "https://api.minimaxi.com/anthropic", "MINIMAX_API_KEY", _MINIMAX
-    ),
-    messages_host(
-        "qwen@anthropic", "https://dashscope-intl.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"
-    ),
-    messages_host(
-        "qwen@anthropic-cn", "https://dashscope.aliyuncs.com/apps/anthropic", "DASHSCOPE_API_KEY"
-    ),
-    messages_host(
-        "openrouter@anthropic", "https://openrouter.ai/api", "OPENROUTER_API_KEY", bearer=True
-    ),
-    messages_host(
-        "ollama@anthropic", "http://localhost:11434", "OLLAMA_API_KEY", key_required=False
-    ),
-    messages_host(
-        "llama.cpp@anthropic", "http://127.0.0.1:8080", "LLAMA_CPP_API_KEY", key_required=False
-    ),
+
+ROWS: tuple[Provider, ...] = tuple(
+    _known_row(**row) for row in known_hosts().values() if "messages" in row
 )
 
 provider_row: Callable[[Provider | str], Provider] = ProviderNames("anthropic", ROWS, PLAIN).row

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -176,6 +178,26 @@ class ProviderNames:
                 f"provider: {provider.name!r} speaks {provider.wire!r}, not {self._unlisted.wire!r}"
             )
         return provider
+
+
+@functools.cache
+def known_hosts() -> Mapping[str, Mapping[str, Any]]:
+    """Return the rows of `wire/catalogue/hosts.json` by name.
+
+    A row has the URL and the key of a host, and how it differs from the vendor on each wire that it
+    speaks: `chat`, `responses`, `messages`. `like` names the host, or the host whose dialect, has
+    the fields that a row lacks. The rows of a wire are built in its `rows.py`.
+    """
+    file = Path(__file__).parents[1] / "catalogue" / "hosts.json"
+    rows: dict[str, dict[str, Any]] = {}
+    for row in msgspec.json.decode(file.read_bytes())["hosts"]:
+        rows[row["name"]] = {**rows.get(row.pop("like", ""), {}), **row}
+    return rows
+
+
+def tuples(value: Any) -> Any:
+    """Return a value of a row with tuples in the place of lists, as structs have them."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def key_variable_of(name: str) -> str:

@@ -5,16 +5,12 @@ The rows are in `wire/catalogue/hosts.json`; sources of single facts: docs/provi
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import msgspec
-
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, key_variable_of
+from wire.core.provider import Provider, ProviderNames, key_variable_of, known_hosts, tuples
 from wire.openai.common.dialect import PLAIN, Caching, CallIds, Dialect, ModelRefusal, Refusal
 
 _Dialect = TypeVar("_Dialect")
@@ -73,19 +69,6 @@ _PARTS = {"caching": Caching, "call_ids": CallIds}
 _OF_CALLS = ("chat", "responses", "sources")
 
 
-@functools.cache
-def known_hosts() -> Mapping[str, Mapping[str, Any]]:
-    """Return the rows of `wire/catalogue/hosts.json` by name.
-
-    `like` names the host, or the host whose dialect, has the fields that a row lacks.
-    """
-    file = Path(__file__).parents[2] / "catalogue" / "hosts.json"
-    rows: dict[str, dict[str, Any]] = {}
-    for row in msgspec.json.decode(file.read_bytes())["hosts"]:
-        rows[row["name"]] = {**rows.get(row.pop("like", ""), {}), **row}
-    return rows
-
-
 def dialect_of(host: str, calls: Literal["chat", "responses"], kind: type[_Dialect]) -> _Dialect:
     """Build the dialect of a known host, for chat completions or for Responses."""
     fields = known_hosts()[host][calls]
@@ -99,9 +82,7 @@ def _value(name: str, value: Any) -> Any:
         return tuple(_RECORDS[name](**each) for each in value)
     if name in _PARTS:
         return _PARTS[name](**value)
-    if isinstance(value, list):
-        return tuple(tuple(each) if isinstance(each, list) else each for each in value)
-    return value
+    return tuples(value)
 
 
 def provider_of(host: str, wire: str, name: str, dialect: Any) -> Provider:

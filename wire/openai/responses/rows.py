@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, base_url_variable_of
+from wire.core.provider import Provider, ProviderNames, base_url_variable_of, known_hosts
 from wire.openai.common import rows
 from wire.openai.responses.dialect import PLAIN, Dialect
 
@@ -47,7 +47,7 @@ def _known_row(host: str) -> Provider:
 
 _CHAT_ROWS = {row.name: row for row in rows.ROWS}
 ROWS: tuple[Provider, ...] = tuple(
-    _known_row(name) for name, each in rows.known_hosts().items() if each.get("responses")
+    _known_row(name) for name, each in known_hosts().items() if each.get("responses")
 )
 
 _row = ProviderNames("openai.responses", ROWS, PLAIN).row
