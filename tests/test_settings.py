@@ -269,7 +269,7 @@ OUTCOMES: dict[str, dict[str, Any]] = {
     "anthropic:claude-haiku-4-5": {"metadata": {"user_id": "u"}, "system": BRIEF},
     "mistral:m": {"random_seed": 7},
     "groq:m": {"seed": 7, "service_tier": "flex"},
-    "xai:grok-4.5": {"seed": 7},
+    "xai@chat:grok-4.5": {"seed": 7},
     "kimi:kimi-k2.6": {"seed": 7},
     "vllm:m": {"seed": 7},
     "ollama@responses:m": {"reasoning": {"summary": "auto"}, "text": {"verbosity": "low"}},

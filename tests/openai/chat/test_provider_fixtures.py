@@ -52,7 +52,7 @@ NAMES = sorted(
     name
     for name, row in PROVIDERS.items()
     # `openai@chat` is `openai` under another name.
-    if row.wire == "openai" and name not in REGIONS and name != "openai@chat"
+    if row.wire == "openai" and name not in REGIONS and not name.endswith("@chat")
 )
 FIXTURES = sorted(
     path.name.removesuffix(".cassette.json") for path in FOLDER.glob("*.cassette.json")

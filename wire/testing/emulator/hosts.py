@@ -50,7 +50,7 @@ def rows_of(wire: str) -> list[Provider]:
     >>> [row.name for row in rows_of("gemini")]
     ['gemini', 'gemini@vertex']
     """
-    others = ("gemini@openai", "openai@chat")
+    others = ("gemini@openai", "openai@chat", "xai@chat")
     return [row for row in PROVIDERS.values() if row.wire == wire and row.name not in others]
 
 
