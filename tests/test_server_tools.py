@@ -222,7 +222,11 @@ REFUSED: list[tuple[str, list[Any], str]] = [
         [wire.web_search()],
         "tools[0]: openai@chat offers no web_search to this model (openai@responses has it)",
     ),
-    ("xai@chat:grok-4.3", [wire.code()], "tools[0]: xai@chat offers no code (xai@responses has it)"),
+    (
+        "xai@chat:grok-4.3",
+        [wire.code()],
+        "tools[0]: xai@chat offers no code (xai@responses has it)",
+    ),
     (
         "mistral:mistral-large",
         [wire.web_search()],

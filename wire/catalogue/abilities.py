@@ -6,6 +6,7 @@ The catalogue is read only for a request that not every model can answer.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from wire.catalogue.facts import facts
 
@@ -30,6 +31,29 @@ def _longest(provider: str, model: str) -> int | None:
 
     row = shipped()._find(provider, model)
     return None if row is None else row.longest_output
+
+
+def overflow(
+    provider: str, model: str, size: int, count: Callable[[], int]
+) -> tuple[int, int] | None:
+    """Return the tokens of a prompt and the context window, if it is longer than that.
+
+    `size` are the bytes of the request, of which no token has less than one: the tokens of most
+    requests are not counted.
+    """
+    window = context_window(provider, model)
+    if window is None or size <= window or (tokens := count()) <= window:
+        return None
+    return tokens, window
+
+
+@functools.lru_cache(maxsize=256)
+def context_window(provider: str, model: str) -> int | None:
+    """Return the tokens that a request and its reply may have; `None` if they are unknown."""
+    from wire.catalogue.catalogue import shipped
+
+    row = shipped()._find(provider, model)
+    return None if row is None else row.context_window
 
 
 @functools.lru_cache(maxsize=256)

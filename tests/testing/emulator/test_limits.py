@@ -17,6 +17,8 @@ import pytest
 from tests.joined import joined
 from tests.property import sample
 from tests.testing.emulator.asks import GEMINI_3, KEY, user
+from wire import Chat
+from wire.errors import ContextLengthError
 from wire.testing.emulator import Answer, AsyncEmulatorTransport, Emulator, EmulatorLimits
 from wire.testing.emulator import EmulatorTransport as Transport
 from wire.testing.emulator.json_sizes import json_excess
@@ -477,3 +479,33 @@ def test_forms_that_a_mail_parser_would_choke_on(body: bytes) -> None:
         assert post(Emulator(), path, {**headers, **kind}, body).status == 400
     related = {**GEMINI, "x-goog-upload-protocol": "multipart", **kind}
     assert post(Emulator(), "/upload/v1beta/files", related, body).status in (200, 400)
+
+
+# --- the window of a model ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "window", "words"),
+    [
+        ("openai@chat:gpt-4", 8192, "This model's maximum context length is 8192 tokens."),
+        (
+            "openai@responses:gpt-4o",
+            128_000,
+            "input exceeds the context window of this model",
+        ),
+        ("mistral:voxtral-small-latest", 32_000, "maximum context length is 32000 tokens"),
+        ("anthropic:claude-haiku-4-5", 200_000, "> 200000 maximum"),
+        (
+            "gemini:gemma-4-26b-a4b-it",
+            262_144,
+            "exceeds the maximum number of tokens allowed (262144).",
+        ),
+    ],
+)
+def test_a_prompt_longer_than_the_window_is_refused(model: str, window: int, words: str) -> None:
+    """The window is that of the catalogue, and the error the typed one of the client."""
+    with Chat(model, api_key="fake-key", http=Transport(Emulator()), max_tokens=16) as chat:
+        assert chat.ask("tide " * (window // 2)).stop.reason in ("end", "length")
+        with pytest.raises(ContextLengthError) as caught:
+            chat.ask("tide " * (window + 100))
+    assert words in caught.value.message

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from wire.catalogue.abilities import overflow
 from wire.gemini.types import CachedContent, CountTokensRequest, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
@@ -184,6 +185,15 @@ class Gemini:
         if not lenient:
             self._check(request, route, model)
         body = refusals.decoded(request.body, GenerateContentRequest)
+        contents = body.contents or []
+        over = overflow(
+            "gemini",
+            model.name,
+            len(request.body),
+            lambda: sum(prompt_tokens(contents, body).values()),
+        )
+        if over is not None:
+            raise refusals.rule_refusal("G69", route.host, count=over[0], most=over[1])
         if not lenient:
             turn = steps(body.contents or ())
             refusals.check_signatures(turn, model, route.host, self._signatures)

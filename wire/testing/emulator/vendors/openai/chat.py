@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.abilities import overflow
 from wire.core.decoders import decoder
 from wire.core.provider import Provider
 from wire.openai.chat.rules import check, required_reasoning
@@ -71,6 +72,12 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
             if settings.warnings_too or each.severity == "error":
                 code = None if each.code in ("", "INVALID_ARGUMENT") else each.code
                 raise refusal(each.status, each.message, param=each.path, code=code)
+        family = host.family if host is not None else ""
+        over = overflow(family, request.model, len(body), lambda: _total(request))
+        if over is not None:
+            message = f"This model's maximum context length is {over[1]} tokens. However, your "
+            message += f"messages resulted in {over[0]} tokens. Please reduce their length."
+            raise refusal(400, message, param="messages", code="context_length_exceeded")
     return request
 
 
@@ -139,6 +146,10 @@ def prompt_pieces(request: ChatCompletionRequest) -> list[Piece]:
     """Return the tools and the messages, with their tokens."""
     tools = [prompt_piece(request.tools, count(_json(request.tools)))] if request.tools else []
     return [*tools, *(prompt_piece(message, _tokens(message)) for message in request.messages)]
+
+
+def _total(request: ChatCompletionRequest) -> int:
+    return sum(each.tokens for each in prompt_pieces(request))
 
 
 def _tokens(message: Message) -> int:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from wire.catalogue.abilities import overflow
 from wire.core.provider import Provider
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.types import CompactRequest, InputTokensRequest, ResponseRequest
@@ -75,6 +76,11 @@ class Responses:
         if (body.get("stream_options") or {}).get("include_obfuscation") is False:
             host = replace(host, obfuscates=False)
         asked = self._conversed(request, body, host)
+        size, family = len(request.body), row.family if row is not None else ""
+        if overflow(family, body["model"], size, lambda: prompt_tokens(asked)) is not None:
+            message = "Your input exceeds the context window of this model. Please adjust your "
+            message += "input and try again."
+            raise refusal(400, message, param="input", code="context_length_exceeded")
         how = provider_row(row or "").dialect.caching
         prompt = self._cache.counter(body, prompt_pieces(asked), how, request.headers)
         writer = ResponseWriter(body, host, _owner(request, host), self._contents, prompt)
