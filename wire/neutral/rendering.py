@@ -320,12 +320,17 @@ class ReplyReader(msgspec.Struct, Generic[A], frozen=True):
 
 
 def within_longest(
-    max_tokens: int | None, row: Provider, model: str, notes: list[Note]
+    max_tokens: int | None, row: Provider, model: str, notes: list[Note], least: int = 1
 ) -> int | None:
-    """Return the number of output tokens to ask for: at most what the model can write.
+    """Return the number of output tokens to ask for: at most what the model can write, and at least
+    what the host takes.
 
     A change is added to `notes`.
     """
+    if max_tokens is not None and max_tokens < least:
+        words = f"changed from {max_tokens} to {least}, the least that {row.name} takes"
+        notes.append(Note("max_tokens", words))
+        return least
     longest = None if max_tokens is None else longest_output(row.family, model, max_tokens)
     if max_tokens is None or longest is None or max_tokens <= longest:
         return max_tokens

@@ -335,3 +335,14 @@ def test_an_error_of_a_tool_is_its_output() -> None:
     failed = Message.tool_response([ToolResult("call_1", "get_tide", "no such port", error=True)])
     [*_, sent] = items(HI, Message("assistant", (call,)), failed, tools=(TIDE,))
     assert sent["output"] == '{"error":"no such port"}'
+
+
+def test_fewer_tokens_than_the_host_takes_are_changed_with_a_note() -> None:
+    call = responses.call(Request(messages=(Message.user("Hi"),), max_tokens=5), "gpt-5.6")
+    assert json.loads(call.body)["max_output_tokens"] == 16
+    note = "max_tokens: changed from 5 to 16, the least that openai@responses takes"
+    assert list(map(str, notes(call))) == [note]
+    elsewhere = responses.call(
+        Request(messages=(Message.user("Hi"),), max_tokens=5), "m", "lmstudio@responses"
+    )
+    assert json.loads(elsewhere.body)["max_output_tokens"] == 5

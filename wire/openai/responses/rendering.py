@@ -167,7 +167,7 @@ def render_request(
             breakpoints,
         ),
         instructions=instructions or None,
-        max_output_tokens=within_longest(request.max_tokens, row, model, notes),
+        max_output_tokens=_tokens(request.max_tokens, row, model, notes),
         temperature=request.temperature,
         top_p=request.top_p,
         reasoning=_reasoning(request, model, row, notes),
@@ -288,6 +288,16 @@ def _reader(
 
 
 # --- settings -------------------------------------------------------------------------------------
+
+
+def _tokens(max_tokens: int | None, row: Provider, model: str, notes: list[Note]) -> int | None:
+    """Return the number of output tokens to ask for, within the bounds of the host."""
+    if max_tokens is None:
+        return None
+    from wire.catalogue.settings import setting  # most requests name no number
+
+    least = setting("max_tokens").bounds["responses"][0] if row.dialect.vendor_rules else 1
+    return within_longest(max_tokens, row, model, notes, least or 1)
 
 
 def _accepted(
