@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests import options
+from tests import options, pages
 from tests.joined import joined
 from wire import Agent, AsyncChat, Chat, Client, Message, Reply, anthropic, gemini, notes, openai
+from wire.catalogue import settings
 from wire.catalogue.settings import COLUMNS, own_keys, setting, table
 from wire.catalogue.usage import Usage
 from wire.core.lazy import foreign_words, here_it_is
@@ -22,6 +24,7 @@ from wire.errors import ConfigurationError, RuleError, WireError
 from wire.neutral.messages import Stop
 from wire.neutral.request import Request
 from wire.openai import responses
+from wire.openai.common import bounds
 from wire.testing.emulator import Emulator, EmulatorTransport
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
@@ -688,3 +691,38 @@ def test_each_neutral_setting_changes_the_body_or_leaves_a_note(model: str, name
         return
     with pytest.raises(RuleError, match=name):
         called(model, **least, **{name: NEUTRAL[name]})
+
+
+# --- one fact, one place --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lower_bound_of_temperature(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Temperatures up to 1.5 only, as if one row of the file said so."""
+    rows = [
+        msgspec.structs.replace(row, bounds={**row.bounds, "chat": (0, 1.5), "responses": (0, 1.5)})
+        if row.name == "temperature"
+        else row
+        for row in settings.table().settings
+    ]
+    changed = msgspec.structs.replace(settings.table(), settings=tuple(rows))
+    for module in (settings, bounds, pages):
+        name = "settings_table" if module is pages else "table"
+        monkeypatch.setattr(module, name, lambda: changed)
+    bounds._bounds.cache_clear()
+    yield
+    bounds._bounds.cache_clear()
+
+
+@pytest.mark.usefixtures("lower_bound_of_temperature")
+def test_a_bound_that_changes_in_one_row_changes_everywhere() -> None:
+    """The rules, the emulator and the page read the same row."""
+    words = "decimal above maximum value. Expected a value <= 1.5, but got 1.7 instead."
+    for model in ("openai@chat:gpt-4.1", "openai@responses:gpt-4.1"):
+        with pytest.raises(RuleError, match=re.escape(words)):
+            Chat(model, api_key="fake-key").call("Hi", temperature=1.7)
+    body = {"model": "gpt-4.1", "messages": [{"role": "user", "content": "Hi"}], "temperature": 1.7}
+    headers = {"authorization": "Bearer fake-key", "content-type": "application/json"}
+    answer = Emulator().answer("POST", "/v1/chat/completions", headers, json.dumps(body).encode())
+    assert (answer.status, words in json.loads(answer.body)["error"]["message"]) == (400, True)
+    assert "chat 0 to 1.5" in pages.settings()
