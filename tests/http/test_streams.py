@@ -136,14 +136,14 @@ def test_silence_after_comments_counts_from_the_last_event(drive: Drive) -> None
         yield STREAM
         yield event(text("Hel"))
         for _ in range(5):
-            pace.wait(0.05)
+            pace.wait(0.15)
             yield chunked(b": still here\r\n")
-        pace.wait(0.45)
+        pace.wait(1.35)
         yield event(text("lo.", "STOP"))
         yield LAST
 
     with loopback(script) as server:
-        read = drive.read(base_url=server.url, timeouts=Timeouts(idle=0.5))
+        read = drive.read(base_url=server.url, timeouts=Timeouts(idle=1.5))
     assert type(read.error) is errors.IdleClock
     assert read.texts == ["Hel"]
 
