@@ -36,7 +36,12 @@ from wire.sessions import dump_session, load_session
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 LONG = "All about the tides of Brest. " * 300
-UNASKED = ["openai:gpt-5.4", "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"]
+UNASKED = [
+    "openai:gpt-5.4",
+    "openai@chat:gpt-4.1",
+    "mistral:mistral-large-latest",
+    "xai@chat:grok-4.5",
+]
 CLAUDE, GPT, OLD_GPT = "anthropic:claude-sonnet-5", "openai:gpt-5.6", "openai:gpt-5.4"
 ROUTED = "openrouter:anthropic/claude-sonnet-5"
 HI, NOW = Message.user("Hi"), ToolCall(id="call_1", name="now", arguments={})
@@ -379,7 +384,7 @@ def test_openrouter_gets_marks_for_the_models_that_read_them() -> None:
         ("groq:llama-3.3-70b", ["caching: prompt_cache_key left out: this host refuses it"]),
         ("gemini@openai:gemini-3.8", ["caching: prompt_cache_key left out: this host refuses it"]),
         ("deepseek:deepseek-v4-pro", []),
-        ("xai:grok-4.5", []),
+        ("xai@chat:grok-4.5", []),
         ("together:m", ["caching: left out: this host is not known to cache prompts"]),
         ("vllm@responses:m", ["caching: left out: this host is not known to cache prompts"]),
     ],
@@ -396,7 +401,7 @@ def test_xai_gets_the_key_in_a_header() -> None:
     """docs.x.ai (maximizing cache hits): requests with one value go to one server."""
     name = "x-grok-conv-id"
 
-    def header(*messages: Message, model: str = "xai:grok-4.5", **settings: Any) -> str | None:
+    def header(*messages: Message, model: str = "xai@chat:grok-4.5", **settings: Any) -> str | None:
         with Chat(model, api_key="fake-key") as chat:
             made = [
                 chat.call(messages=messages or (HI,), **settings),
@@ -418,7 +423,7 @@ def test_xai_gets_the_key_in_a_header() -> None:
     for caching in (None, "off"):
         assert header(system="Be brief.", caching=caching) is None
     assert header(system="Be brief.", caching="auto", headers={name: "mine"}) == "mine"
-    assert "prompt_cache_key" not in body("xai:grok-4.5", caching="auto")
+    assert "prompt_cache_key" not in body("xai@chat:grok-4.5", caching="auto")
     # Responses have a field for it.
     assert header(model="xai@responses:grok-4.5", caching="auto") is None
     assert body("xai@responses:grok-4.5", caching="auto")["prompt_cache_key"]
@@ -484,7 +489,9 @@ def test_without_the_setting_these_read_nothing(style: str, model: str) -> None:
     assert [(each.cached, each.cache_written) for each in usages] == [(0, 0), (0, 0)]
 
 
-@joined("model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai:grok-4.5"])
+@joined(
+    "model", [OLD_GPT, "openai@chat:gpt-4.1", "mistral:mistral-large-latest", "xai@chat:grok-4.5"]
+)
 def test_models_that_cache_unasked_read_steps_of_128(style: str, model: str) -> None:
     emulator = Emulator([{"say": "At 11:20."}] * 9)
     first, second = asked(style, model, emulator, ("a", "b"), caching="auto")

@@ -276,7 +276,7 @@ COUNTED: dict[str, tuple[str, dict[str, Any], dict[str, Decimal]]] = {
     ),
     # 100 x 2; the 500 thoughts are beside the completion of 50: 550 x 6.
     "xAI: thoughts are beside the completion": (
-        "xai:grok-4.6",
+        "xai@chat:grok-4.6",
         completion(
             {
                 "prompt_tokens": 100,
@@ -359,7 +359,7 @@ TOLD: dict[str, tuple[str, dict[str, Any], Decimal, dict[str, Decimal]]] = {
         {"input": D("0.001"), "output": D("0.0001"), "requests": D("0.005")},
     ),
     "xAI, in ticks": (
-        "xai:grok-4.6",
+        "xai@chat:grok-4.6",
         completion({**USAGE, "cost_in_usd_ticks": 10_243_500}, "grok-4.6"),
         D("0.00102435"),
         {},

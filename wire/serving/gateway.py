@@ -54,8 +54,6 @@ from wire.testing.emulator.vendor import Failure, Settings, Vendor, vendor_of
 from wire.testing.emulator.vendors import VENDORS
 from wire.wires.contract import WIRES
 
-_LEAST_TOKENS = 16
-"""OpenAI's least `max_output_tokens`; clients of Anthropic ask for 1 to see whether a key works."""
 _MAX_CALLS, _MAX_CALL_BYTES = 20_000, 64 << 20
 _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES = 2_000, 64 << 20
 _EVENTS = "text/event-stream; charset=utf-8"
@@ -297,9 +295,7 @@ class Gateway:
                     call = render(msgspec.structs.replace(request, **change), model, row)
                 except RuleError:
                     continue
-                for name, value in change.items():
-                    words = "left out" if value is None else f"set to {value}"
-                    notes.append(Note(name, f"{words}: {error.message}"))
+                notes += [Note(name, f"left out: {error.message}") for name in change]
                 return call
             raise
 
@@ -397,12 +393,10 @@ class Gateway:
 
 def _changes(request: Request) -> list[dict[str, Any]]:
     """List settings to change one by one if the backend's model refuses the request."""
-    small = request.max_tokens is not None and request.max_tokens < _LEAST_TOKENS
     singles: list[dict[str, Any]] = [
         {name: None for name in names if getattr(request, name) is not None}
         for names in (("temperature", "top_p"), ("effort",))
     ]
-    singles.append({"max_tokens": _LEAST_TOKENS} if small else {})
     changes = [each for each in singles if each]
     together = {name: value for each in changes for name, value in each.items()}
     return [*changes, together] if len(changes) > 1 else changes
