@@ -173,3 +173,15 @@ def test_a_thought_says_which_field_it_came_from() -> None:
         [part] = read(sse(CREATED, delta(0, "Hm.", kind))).reply.message.parts
         assert isinstance(part, Thought)
         assert (part.text, part.slot) == ("Hm.", slot)
+
+
+@joined("index", [-1, -(10**30), 10**30])
+def test_an_index_that_no_list_has_is_no_position_of_the_last_event(index: int) -> None:
+    """A negative one would count from the end of the list, and a huge one fits no index."""
+    whole = message("of the last event")
+    formed = output(added(index, message()), delta(index, "of the deltas"), completed(whole))
+    assert [item["content"][0]["text"] for item in formed] == [
+        *(["of the deltas"] if index < 0 else []),
+        "of the last event",
+        *(["of the deltas"] if index > 0 else []),
+    ]

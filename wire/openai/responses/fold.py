@@ -272,9 +272,9 @@ class _ResponseBuilder:
 
     def _fits(self, index: int, item: _Item) -> bool:
         """Return whether the last event has an item of the same type at this position."""
-        return index < len(self._last) and _text(fields_of(self._last[index]).get("type")) == _text(
-            item.start.get("type")
-        )
+        if not 0 <= index < len(self._last):
+            return False
+        return _text(fields_of(self._last[index]).get("type")) == _text(item.start.get("type"))
 
 
 def _key(item: msgspec.Raw) -> tuple[bytes, bytes]:
