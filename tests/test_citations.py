@@ -260,3 +260,30 @@ def test_tools_that_groq_ran_stand_between_the_thoughts_and_the_text() -> None:
         Text("Four."),
     )
     assert reply.tool_calls == ()
+
+
+def test_half_a_surrogate_pair_in_a_source_costs_only_its_character() -> None:
+    """A server may cut a text between the two halves of a pair; the reply is read all the same."""
+    url, half = "https://a.example/", "half \ud83d"
+    cited = {"type": "url_citation", "url": url, "title": half, "start_index": 0, "end_index": 3}
+    output = {"type": "output_text", "text": "Ebb", "annotations": [cited]}
+    page = {"type": "web_search_result_location", "url": url, "title": half, "cited_text": half}
+    replies = [
+        of_responses({"type": "message", "role": "assistant", "content": [output]}),
+        of_chat(
+            {"content": "Ebb", "annotations": [{"type": "url_citation", "url_citation": cited}]}
+        ),
+        of_chat({"content": "Ebb"}, search_results=[{"url": url, "title": half}]),
+        of_messages({"type": "text", "text": "Ebb", "citations": [page]}),
+        of_gemini(
+            {"text": "Ebb"},
+            groundingMetadata=grounded({})
+            | {"groundingChunks": [{"web": {"uri": url, "title": half}}]},
+        ),
+    ]
+    for reply in replies:
+        [found] = reply.citations
+        assert (found.url, found.title) == (url, "half \ufffd")
+    [text] = replies[0].message.parts
+    assert isinstance(text, Text)
+    assert text.extra == {"annotations": [{**cited, "title": "half \ufffd"}]}

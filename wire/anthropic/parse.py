@@ -22,8 +22,8 @@ from wire.catalogue.stops import Stop, partial_stop, stopped
 from wire.catalogue.usage import Usage as Tokens
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import WireError
-from wire.core.lenient import Halves, odd_text, plain, portable, portable_json, well_formed
-from wire.core.memory import PARTIAL, Note, encode, notes
+from wire.core.lenient import Halves, odd_text, plain, portable, portable_fields, well_formed
+from wire.core.memory import PARTIAL, Note, notes
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Citation,
@@ -130,7 +130,7 @@ def _part(block: ContentBlock, ids: ReplyIds) -> Part:
         return _tool_call(block, ids.own(block.id))
     from wire.anthropic.server_parts import server_part  # few replies have other blocks
 
-    return server_part(block) or Other(well_formed(block.type or ""), portable_json(encode(block)))
+    return server_part(block) or Other(well_formed(block.type or ""), portable_fields(block))
 
 
 def _tool_call(block: ContentBlock, id: str) -> ToolCall:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from wire.anthropic.types import ContentBlock
-from wire.core.lenient import plain, portable, portable_json, well_formed
-from wire.core.memory import encode
+from wire.core.lenient import plain_fields, portable, portable_fields, well_formed
 from wire.neutral.messages import Citation, Part, ServerToolCall, ServerToolResult, Text
 
 CALLS = ("server_tool_use", "mcp_tool_use")
@@ -54,7 +53,7 @@ def server_part(block: ContentBlock) -> ServerToolCall | ServerToolResult | None
 
 
 def _fields(block: ContentBlock) -> dict[str, Any]:
-    fields = plain(encode(block))
+    fields = plain_fields(block)
     return fields if isinstance(fields, dict) else {}
 
 
@@ -73,7 +72,7 @@ def _citations(blocks: Iterable[ContentBlock], parts: Iterable[Part]) -> Iterato
             continue
         end = begin + len(part.text)
         for each in block.citations if isinstance(block.citations, list) else ():
-            fields = portable_json(encode(each))
+            fields = portable_fields(each)
             title = each.title or each.document_title
             yield Citation(
                 url=well_formed(each.url or ""),

@@ -15,7 +15,15 @@ from wire.core.decoders import convert, decoder
 from wire.core.errors import LimitError
 from wire.core.json_values import are_sound
 from wire.core.limits import is_deeper
-from wire.core.memory import PICKLED_DEPTH, WireStruct, integer, remember, well_formed_utf8
+from wire.core.memory import (
+    PICKLED_DEPTH,
+    WireStruct,
+    built,
+    encode,
+    integer,
+    remember,
+    well_formed_utf8,
+)
 
 S = TypeVar("S", bound=msgspec.Struct)
 W = TypeVar("W", bound=WireStruct)
@@ -208,17 +216,17 @@ def portable(value: Any) -> Any:
     return json.loads(data, parse_int=_finite_integer, parse_float=_finite, parse_constant=_null)
 
 
-def portable_json(data: bytes) -> Any:
-    """Return `portable(plain(data))`.
+def portable_fields(received: Any) -> Any:
+    """Return received structs as portable JSON values; see `portable`."""
+    return portable(plain_fields(received))
 
-    JSON that msgspec reads needs only the check of its depth.
-    """
-    if not is_deeper(data, PICKLED_DEPTH):
-        try:
-            return msgspec.json.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            pass
-    return portable(plain(data))
+
+def plain_fields(received: Any) -> Any:
+    """Return received structs as plain JSON values."""
+    try:
+        return plain(encode(received))
+    except UnicodeEncodeError:  # half a surrogate pair in a field, which msgspec cannot encode
+        return built(received, lambda raw: plain(bytes(raw)))
 
 
 def _is_deep(value: Any) -> bool:

@@ -474,6 +474,11 @@ def encode(value: Any) -> bytes:
     return data
 
 
+def built(value: Any, read: Callable[[msgspec.Raw], Any]) -> Any:
+    """Return received structs as dicts, lists and scalars; `read` decodes their received bytes."""
+    return msgspec.to_builtins(_lowered((value,))[0], enc_hook=read)
+
+
 def _lowered(values: Sequence[Any]) -> Sequence[Any]:
     """Replace received structs in the values by their bytes; `values` itself if there are none.
 
@@ -565,11 +570,8 @@ def _holder_getters(cls: type[WireStruct]) -> tuple[tuple[str, Callable[[Any], A
 def _reaches(cls: type[WireStruct], passed: set[type[WireStruct]]) -> bool:
     if cls.remembers or cls in passed:
         return cls.remembers
-    return any(
-        _reaches(each, passed | {cls})
-        for inner in _structs_of_fields(cls).values()
-        for each in inner
-    )
+    inner = itertools.chain.from_iterable(_structs_of_fields(cls).values())
+    return any(_reaches(each, passed | {cls}) for each in inner)
 
 
 @functools.cache

@@ -24,7 +24,7 @@ from wire.core.lenient import (
     Halves,
     decoded,
     odd_text,
-    plain,
+    plain_fields,
     portable,
     strict_json,
     well_formed,
@@ -280,7 +280,7 @@ def _details(wire: Part) -> tuple[dict[str, object], ...]:
 
 def _payload(wire: Part) -> tuple[str, object]:
     """Return the key and the value of the payload of a part; an empty key if it has no payload."""
-    fields = plain(encode(wire))
+    fields = plain_fields(wire)
     return next(
         (
             (well_formed(key), portable(value))

@@ -11,8 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from wire.core.lenient import plain, portable, portable_json, well_formed
-from wire.core.memory import encode
+from wire.core.lenient import portable, portable_fields, well_formed
 from wire.gemini.types import (
     Candidate,
     FunctionCall,
@@ -82,7 +81,7 @@ def served_part(wire: Part) -> ServerToolCall | ServerToolResult | None:
 
 
 def _fields(wire: Part) -> Mapping[str, Any]:
-    fields = portable(plain(encode(wire)))
+    fields = portable_fields(wire)
     return fields if isinstance(fields, dict) else {}
 
 
@@ -112,7 +111,7 @@ def citations_of(candidate: Candidate, parts: Sequence[NeutralPart]) -> tuple[Ci
         found += _grounded(grounding, text)
     if quoted is not None:
         for each in (*(quoted.citation_sources or ()), *(quoted.citations or ())):
-            fields = portable_json(encode(each))
+            fields = portable_fields(each)
             if not fields:
                 continue  # recorded, and says nothing
             start, end = text.span(each.start_index or 0, each.end_index or 0)
@@ -133,7 +132,7 @@ _READ = ("URL_RETRIEVAL_STATUS_SUCCESS", "1")
 
 def _grounded(grounding: GroundingMetadata, text: _Bytes) -> Iterator[Citation]:
     chunks = grounding.grounding_chunks or ()
-    sources = [portable_json(encode(each)) for each in chunks]
+    sources = [portable_fields(each) for each in chunks]
     # A chunk is an object with one key, which names the kind of source.
     sources = [
         next((value for value in each.values() if isinstance(value, dict)), {}) for each in sources
@@ -144,7 +143,7 @@ def _grounded(grounding: GroundingMetadata, text: _Bytes) -> Iterator[Citation]:
         start, end = text.segment(segment)
         more: dict[str, Any] = {}
         if start is None and segment != Segment():
-            more["segment"] = portable_json(encode(segment))
+            more["segment"] = portable_fields(segment)
         scores = support.confidence_scores or ()
         for at, index in enumerate(support.grounding_chunk_indices or ()):
             if 0 <= index < len(sources):

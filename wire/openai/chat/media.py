@@ -13,8 +13,7 @@ from collections.abc import Iterable
 
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError
-from wire.core.lenient import Halves, portable_json, well_formed
-from wire.core.memory import encode
+from wire.core.lenient import Halves, portable_fields, well_formed
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import Media, Other, Part, Text
 from wire.openai.chat.types import Audio, ContentPart, ImageUrl
@@ -151,7 +150,7 @@ def image_of(part: ContentPart) -> Part:
             return Media(url=well_formed(url), media_type=kind)
     except RuleError:
         pass
-    return Other(well_formed(part.type or "image_url"), portable_json(encode(part)))
+    return Other(well_formed(part.type or "image_url"), portable_fields(part))
 
 
 def sent_speech(media: Media) -> Audio | None:

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from wire.core.lenient import portable, portable_json
-from wire.core.memory import encode
+import msgspec
+
+from wire.core.lenient import plain, portable, portable_fields
 from wire.neutral.messages import Citation, Part, ServerToolCall, ServerToolResult, Text
 from wire.openai.chat.types import Annotation, ChatCompletion, ChatCompletionChunk
 from wire.openai.common.citations import annotation_of
@@ -46,7 +47,7 @@ def server_parts(executed: Iterable[Mapping[str, Any]]) -> list[Part]:
 def _parts(call: Mapping[str, Any]) -> Iterator[Part]:
     name = str(call.get("name") or call.get("type") or "")
     kind, text = _KINDS.get(name, ""), call.get("arguments")
-    given = portable_json(text.encode()) if isinstance(text, str) and text else {}
+    given = portable(plain(text.encode())) if isinstance(text, str) and text else {}
     arguments = given if isinstance(given, dict) else None
     yield ServerToolCall(name=name, kind=kind, arguments=arguments)
     found = call.get("search_results")
@@ -72,12 +73,12 @@ def citations_of(
     length = sum(len(part.text) for part in parts if isinstance(part, Text))
     found: dict[bytes, Citation] = {}  # a stream may repeat an annotation
     for each in annotations:
-        fields = portable_json(encode(each))
+        fields = portable_fields(each)
         inside = fields.get(str(each.type))
         if each.type == "file":
             continue  # the text of a file of the request, for the next request
         cited = annotation_of(inside if isinstance(inside, dict) else fields, 0, length)
-        found.setdefault(encode(each), cited)
+        found.setdefault(msgspec.json.encode(fields), cited)
     citations = [*found.values()]
     if searched is not None:
         known = {each.url for each in citations}
@@ -87,9 +88,9 @@ def citations_of(
 
 def _listed(searched: ChatCompletion | ChatCompletionChunk) -> Iterator[Citation]:
     found = searched.search_results or ()
-    results = {each.url: portable_json(encode(each)) for each in found if each.url}
+    results = {each.url: portable_fields(each) for each in found if each.url}
     for url in dict.fromkeys([*(searched.citations or ()), *results]):
         yield annotation_of(results.get(url, {"url": url}), 0, 0)
     for each in found:
         if not each.url:  # recorded
-            yield annotation_of(portable_json(encode(each)), 0, 0)
+            yield annotation_of(portable_fields(each), 0, 0)

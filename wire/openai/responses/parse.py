@@ -20,8 +20,8 @@ from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, WireError
-from wire.core.lenient import Halves, portable_json, well_formed
-from wire.core.memory import PARTIAL, encode, notes
+from wire.core.lenient import Halves, portable_fields, well_formed
+from wire.core.memory import PARTIAL, notes
 from wire.neutral.ids import ReplyIds
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import (
@@ -152,7 +152,7 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
     made = server_parts(item)
     if made:
         return [(part, b"" if isinstance(part, ServerToolResult) else item) for part in made]
-    return [(Other(well_formed(item.type or ""), portable_json(encode(item))), item)]
+    return [(Other(well_formed(item.type or ""), portable_fields(item)), item)]
 
 
 _TEXTS = ("output_text", "refusal")
@@ -167,7 +167,7 @@ def _text(part: ContentPart, item: Item) -> Text:
     if part.type == "refusal":
         return Text(well_formed(part.refusal or ""), refusal=True, extra=extra)
     if part.annotations:
-        annotations = [portable_json(encode(each)) for each in part.annotations]
+        annotations = [portable_fields(each) for each in part.annotations]
         extra = {**(extra or {}), "annotations": annotations}
     return Text(well_formed(part.text or ""), extra=extra)
 
@@ -179,7 +179,7 @@ _KEYS_OF_CALLS = ("namespace", "caller")
 def _extra(item: Item, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """Return the values of keys without a field in a neutral part; `None` if the item has none."""
     given = {key: value for key in keys if (value := getattr(item, key)) is not None}
-    return portable_json(encode(given)) if given else None
+    return portable_fields(given) if given else None
 
 
 def _image(item: Item) -> Media | None:
@@ -189,7 +189,7 @@ def _image(item: Item) -> Media | None:
         kind = _IMAGE_TYPES.get(item.output_format or "") or media_type_of("", data[:HEAD_BYTES])
         extra = {
             key: value
-            for key, value in portable_json(encode(item)).items()
+            for key, value in portable_fields(item).items()
             if key not in _OF_IMAGES and value is not None
         }
         return Media(data=data, media_type=kind or "image/png", extra=extra or None)

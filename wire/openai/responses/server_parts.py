@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from wire.core.lenient import plain, portable, portable_json, well_formed
-from wire.core.memory import encode
+from wire.core.lenient import plain, portable, portable_fields, well_formed
 from wire.neutral.messages import Citation, ServerToolCall, ServerToolResult
 from wire.openai.common.citations import annotation_of
 from wire.openai.responses.types import Item
@@ -33,7 +32,7 @@ def server_parts(item: Item) -> list[ServerToolCall | ServerToolResult]:
     tool = (item.type or "").removesuffix(_CALL)
     if not (item.type or "").endswith(_CALL) or tool not in _KINDS:
         return []
-    fields = portable(plain(encode(item)))
+    fields = portable_fields(item)
     fields = fields if isinstance(fields, dict) else {}
     name, id = well_formed(item.name or tool), well_formed(item.call_id or item.id or "")
     kind = _KINDS[tool]
@@ -57,7 +56,7 @@ def _arguments(fields: Mapping[str, Any]) -> dict[str, Any] | None:
     text = fields.get("arguments")
     if not isinstance(text, str) or not text:
         return {}
-    given = portable_json(text.encode())
+    given = portable(plain(text.encode()))
     return given if isinstance(given, dict) else None
 
 
@@ -89,5 +88,5 @@ def _citations(items: Iterable[Item]) -> Iterator[Citation]:
             text = part.refusal if part.type == "refusal" else part.text
             length = len(well_formed(text or ""))
             for each in part.annotations or ():
-                yield annotation_of(portable_json(encode(each)), begin, length)
+                yield annotation_of(portable_fields(each), begin, length)
             begin += length
