@@ -51,7 +51,7 @@ def shown(config: LLMConfig) -> dict[str, Any]:
 
 
 def load(source: Any, env: dict[str, str] = ENV) -> Config:
-    return load_config(source, env=env)
+    return load_config(source, env=env, date="")  # no notes that depend on the day of the run
 
 
 def parser(settings: dict[str, Any], **top: Any) -> LLMConfig:
@@ -214,6 +214,26 @@ def test_a_configuration_file_of_an_application_is_read_whole(tmp_path: Path):
         "routing.enabled",
     ]
     assert notes(config) == config.notes == tuple(Note(each, LEFT) for each in paths)
+
+
+def test_a_model_that_ends_soon_is_a_note_where_it_is_named():
+    source = {
+        "provider": "openai",
+        "model": "gpt-5",
+        "multi_agent": {"agents": {"same": {}, "vertex": {
+            "provider": "gemini@vertex", "model": "gemini-2.5-pro"
+        }}},
+        "routing": {"model": "gpt-6.1-sol"},
+    }  # fmt: skip
+    told = load_config(source, env={}, date="2026-10-15").notes
+    assert [(each.path, each.message.partition(";")[0]) for each in told] == [
+        ("model", "gpt-5 ends on 2026-12-11"),
+        ("multi_agent.agents.vertex.model", "gemini-2.5-pro ends on 2026-10-16"),
+    ]
+    assert load_config(source, env={}, date="2026-08-01").notes == ()
+    assert load_config(source, env={}, date="").notes == ()
+    with pytest.raises(ConfigurationError, match="date: expected a day such as 2026-11-28"):
+        load_config(source, env={}, date="soon")
 
 
 @joined("key", ["modle", "temprature", "max_token", "api_keys", "apikey", "api_bases", "providr"])

@@ -506,11 +506,22 @@ def test_sampling_parameters_are_sent_where_the_version_has_them():
 
 def test_what_the_vendor_alone_refuses_is_refused_of_its_own_requests():
     older = msgspec.structs.replace(PROVIDERS["anthropic"], version="2023-06-01")
-    assert refused(model="claude-next", temperature=1.5, provider=older) == [("temperature", "A38")]
+    assert refused(model="claude-next", temperature=2.5, provider=older) == [("temperature", "A38")]
     assert (
-        body_of(asked(temperature=1.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"]
-        == 1.5
+        body_of(asked(temperature=2.5), "kimi-k2.6", provider="kimi@anthropic")["temperature"]
+        == 2.5
     )
+
+
+@joined("temperature", [1.01, 2])
+def test_a_temperature_of_another_vendor_ends_at_one(temperature: float):
+    older = msgspec.structs.replace(PROVIDERS["anthropic"], version="2023-06-01")
+    for provider, model in ((older, "claude-next"), (PROVIDERS["kimi@anthropic"], "kimi-k2.6")):
+        body = body_of(asked(temperature=temperature), model, provider=provider)
+        assert body["temperature"] == 1.0
+        assert told(model=model, provider=provider, temperature=temperature) == [
+            "temperature: changed to 1: this wire takes 0 to 1"
+        ]
 
 
 def test_what_the_model_refuses_is_refused_before_it_is_sent():

@@ -182,7 +182,7 @@ def test_an_unknown_model_has_a_reason_and_no_figure(name: str, reason: str) -> 
         ("openai@chat:gpt-5-mini", {"temperature", "top_p", "stop", "audio"}),
         ("deepseek:deepseek-v4-pro", {"tool_choice=required", "image", "audio", "document"}),
         ("openai:o1-mini", {"model"}),
-        ("kimi:kimi-k3", {}),
+        ("kimi:kimi-k3", {"temperature"}),
         ("acme:m", {}),
     ],
 )

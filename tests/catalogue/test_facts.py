@@ -23,6 +23,7 @@ from wire.testing.emulator.vendors.anthropic import catalog as anthropic
 from wire.testing.emulator.vendors.gemini import catalog as gemini
 from wire.testing.emulator.vendors.openai import catalog as openai
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
+from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS, row_of_model
 
 FILE = FOLDER / "catalogue" / "facts.json"
@@ -160,6 +161,41 @@ def test_a_model_that_chat_completions_lack_goes_to_responses(name: str, row: st
 def test_a_model_is_of_its_vendor() -> None:
     assert has_model("anthropic", "claude-opus-5-5")
     assert not has_model("openai", "claude-opus-5-5")
+
+
+# --- ends -----------------------------------------------------------------------------------------
+
+
+@joined(
+    ("provider", "model", "body", "date", "notice"),
+    [
+        ("openai@chat", "gpt-5", {"messages": [{"role": "user", "content": "Hi"}]}, "2026-12-11",
+         "gpt-5 ended on 2026-12-11; its vendor recommends gpt-6.1-sol"),
+        ("openai@responses", "gpt-5", {"input": "Hi"}, "2026-10-12",
+         "gpt-5 ends on 2026-12-11; its vendor recommends gpt-6.1-sol"),
+        ("openai@responses", "gpt-5", {"input": "Hi"}, "2026-10-11", ""),
+        ("gemini", "gemini-2.5-pro", {"contents": [{"parts": [{"text": "Hi"}]}]}, "2026-11-28",
+         "gemini-2.5-pro ends on 2026-12-01; gemini-3.8-flash answers in its place"),
+        ("gemini@vertex", "gemini-2.5-pro",
+         {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}, "2026-08-17",
+         "gemini-2.5-pro ends on 2026-10-16; gemini-3.8-flash answers in its place"),
+        ("anthropic", "claude-sonnet-4-5",
+         {"max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}, "2026-11-01",
+         "claude-sonnet-4-5 ends on 2026-11-30"),
+    ],
+)  # fmt: skip
+def test_check_warns_of_a_model_that_ends_within_60_days(
+    provider: str, model: str, body: dict[str, Any], date: str, notice: str
+) -> None:
+    row = PROVIDERS.get(provider) or row_of_model(PROVIDERS["openai"], "gpt-4o")
+    check = WIRES[row.wire].check
+    request = json.dumps({**({} if row.wire == "gemini" else {"model": model}), **body}).encode()
+    before = check(request, model, row)
+    dated = [each for each in check(request, model, row, date=date) if each not in before]
+    assert [(each.path, each.severity) for each in dated] == [("model", "warning")] * bool(notice)
+    assert "".join(each.message for each in dated).startswith(notice)
+    with pytest.raises(ConfigurationError, match="expected a day such as 2026-11-28, not"):
+        check(request, model, row, date="2026-13-01")
 
 
 # --- efforts --------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ provider_row = ProviderNames("fourth", ROWS, Dialect()).row
 
 
 def check(
-    request: Question, model: str = "", provider: Provider | str = "fourth"
+    request: Question, model: str = "", provider: Provider | str = "fourth", *, date: str = ""
 ) -> list[Violation]:
     """Every rule that the request breaks."""
     found = []

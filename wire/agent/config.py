@@ -17,11 +17,10 @@ Rules:
 
 from __future__ import annotations
 
+import datetime
 import difflib
-import json
 import os
 import re
-import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
@@ -29,6 +28,7 @@ from typing import Any, TypeAlias, cast
 
 import msgspec
 
+from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments, is_finite, items_of
 from wire.core.credentials import (
     hidden,
@@ -142,7 +142,9 @@ class Config(msgspec.Struct, frozen=True):
 
 
 @checked_arguments(ConfigurationError)
-def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Config:
+def load_config(
+    source: Source, *, env: Mapping[str, str] | None = None, date: str | None = None
+) -> Config:
     """Load a configuration from a mapping or a file.
 
     >>> parser = {"provider": "deepseek", "api_key": "${MY_KEY}", "model": "deepseek-chat"}
@@ -153,10 +155,13 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
 
     `source` is a mapping, the path of a file (.toml, .json, or .yaml with `wire-llm[yaml]`), or
     several paths, of which the first existing one is read. `env` replaces the environment of the
-    process. `notes` of the result names each key that was left to the application.
+    process. `notes` of the result names each key that was left to the application, and each model
+    that ends within 60 days of `date`, a day such as `2026-11-28`; of today, if it is not given.
 
     >>> load_config({"workspace_dir": "./workspace"}).notes
     (Note(path='workspace_dir', message='not a setting: left to the application'),)
+    >>> load_config({"provider": "openai", "model": "gpt-5"}, date="2026-11-28").notes[0].message
+    'gpt-5 ends on 2026-12-11; its vendor recommends gpt-6.1-sol'
 
     Raises `ConfigurationError` that names the path of the key, or the variable.
     """
@@ -165,10 +170,10 @@ def load_config(source: Source, *, env: Mapping[str, str] | None = None) -> Conf
     del env  # a traceback shows the variables of its frames (R-28)
     where, data = _read(source)
     del source
-    return _config(data, where, look)
+    return _config(data, where, look, str(datetime.date.today()) if date is None else date)
 
 
-def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
+def _config(data: dict[str, Any], where: str, look: _Lookup, day: str) -> Config:
     """Read the config; `where` is the prefix of paths in errors."""
     notes: list[Note] = []
     top = {key: value for key, value in data.items() if key not in _SECTIONS}
@@ -194,6 +199,14 @@ def _config(data: dict[str, Any], where: str, look: _Lookup) -> Config:
     if data.get("routing") is not None:
         section = _without_switch(_section(data, "routing", where), "routing.", notes)
         routing = _resolved(section, llm, f"{where}routing.", look)
+    named = {"": llm, **{f"multi_agent.agents.{name}.": each for name, each in agents.items()}}
+    if routing is not None:
+        named["routing."] = routing
+    for path, each in named.items():
+        if each is not llm and (each.provider, each.model) == (llm.provider, llm.model):
+            continue  # the note of the top level says it
+        ends = ending(each.model, each.provider, day)
+        notes.extend(Note(f"{path}model", violation.message) for violation in ends)
     return Config(llm, agents, routing, tuple(notes))
 
 
@@ -573,14 +586,16 @@ def _sealed_field(name: str, value: Any) -> Any:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    problem = f"expected a file of type {', '.join(_READERS)}"
+    from wire.agent.config_files import READERS, Unreadable  # a mapping needs none of them
+
+    problem = f"expected a file of type {', '.join(READERS)}"
     try:
-        if path.suffix.lower() in _READERS:
-            parsed_value = _sealed(_READERS[path.suffix.lower()](path.read_bytes()))
+        if path.suffix.lower() in READERS:
+            parsed_value = _sealed(READERS[path.suffix.lower()](path.read_bytes()))
             if parsed_value is None or isinstance(parsed_value, dict):
                 return parsed_value or {}
             problem = f"expected keys and values, not {type(parsed_value).__name__}"
-    except _Unreadable as cause:
+    except Unreadable as cause:
         problem = str(cause)
     except OSError as cause:
         problem = f"cannot be read: {cause.strerror or type(cause).__name__}"
@@ -590,46 +605,3 @@ def _parsed(path: Path) -> dict[str, Any]:
         problem = "nested too deeply"
     # Raised outside of `except`: the cause may hold a piece of the file, and so a key (R-28).
     raise ConfigurationError(f"{path}: {problem}")
-
-
-class _Unreadable(Exception):
-    """The problem of a file, without any of its text."""
-
-
-def _toml(data: bytes) -> Any:
-    try:
-        return tomllib.loads(data.decode("utf-8-sig"))
-    except tomllib.TOMLDecodeError as cause:
-        raise _Unreadable(f"not TOML: {cause}") from None
-
-
-def _json(data: bytes) -> Any:
-    try:
-        return json.loads(data.decode("utf-8-sig"))
-    except json.JSONDecodeError as cause:
-        raise _Unreadable(f"not JSON: {cause.msg}, line {cause.lineno}") from None
-
-
-def _yaml(data: bytes) -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise _Unreadable(
-            "YAML needs PyYAML: pip install 'wire-llm[yaml]'; .toml and .json are read without it"
-        ) from None
-    try:
-        return yaml.safe_load(data.decode("utf-8-sig"))
-    except yaml.YAMLError as cause:
-        mark = getattr(cause, "problem_mark", None)
-        line = f", line {mark.line + 1}" if mark is not None else ""
-        raise _Unreadable(
-            f"not YAML: {getattr(cause, 'problem', None) or type(cause).__name__}{line}"
-        ) from None
-
-
-_READERS: dict[str, Callable[[bytes], Any]] = {
-    ".toml": _toml,
-    ".json": _json,
-    ".yaml": _yaml,
-    ".yml": _yaml,
-}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from wire.anthropic.dialect import Dialect
 from wire.anthropic.families import (
-    EFFORTS,
     Family,
+    all_efforts,
     always_thinks,
     efforts,
     takes_adaptive,
@@ -78,7 +78,7 @@ def _effort_level(level: str, family: Family, notes: list[Note]) -> str:
 
 def _budget(level: str, max_tokens: int | None, notes: list[Note]) -> int | None:
     tokens = THINKING_BUDGET_TOKENS.get(level)
-    if tokens is None and level in EFFORTS:
+    if tokens is None and level in all_efforts():
         tokens = THINKING_BUDGET_TOKENS["high"]
         notes.append(
             Note(

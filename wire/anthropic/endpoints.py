@@ -31,9 +31,9 @@ from wire.anthropic.types import (
     TokenCount,
 )
 from wire.core.arguments import checked_arguments, path_segment
-from wire.core.bodies import checked_body, texts_only, wrong_type
+from wire.core.bodies import checked_body, texts_only, unstreamed, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.errors import ConfigurationError, RuleError, Violation, refuse
+from wire.core.errors import ConfigurationError, refuse
 from wire.core.extra_keys import narrowed
 from wire.core.memory import WireStruct, notes, raw_of
 from wire.core.provider import Provider
@@ -66,18 +66,8 @@ def create_message(
     JSON cannot encode. A client of `anthropic` also raises `RuleError`, before it sends anything,
     for what Anthropic alone refuses. `checked=False` skips both checks of the rules.
     """
-    if not isinstance(request, MessageRequest):
-        raise wrong_type("request", request, "MessageRequest")
-    if request.stream:
-        raise RuleError(
-            violations=[
-                Violation(
-                    "stream",
-                    "this call does not stream",
-                    remedy="use stream_message(request)",
-                )
-            ]
-        )
+    if not isinstance(request, MessageRequest) or request.stream:
+        raise unstreamed(request, MessageRequest, "stream_message")
     request, sent = with_headers(request, betas)
     body, host_rules = _body(request, checked)
     return Call(

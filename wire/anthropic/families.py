@@ -14,6 +14,7 @@ import msgspec
 
 from wire.catalogue.facts import UNKNOWN as UNKNOWN_MODEL
 from wire.catalogue.facts import ModelFacts, facts, names_of
+from wire.catalogue.settings import setting
 
 Version = tuple[int, int]
 
@@ -61,14 +62,15 @@ def family(model: str) -> Family:
     return Family(match["old_name"] or "", version, known)
 
 
-EFFORTS = ("low", "medium", "high", "xhigh", "max")
-"""All values of `output_config.effort`, in ascending order."""
+def all_efforts() -> tuple[str, ...]:
+    """Return all values of `output_config.effort`, in ascending order."""
+    return setting("effort").words("anthropic", "")
 
 
 def efforts(model_family: Family) -> tuple[str, ...]:
     """Return the values of `output_config.effort` that a model accepts; all for an unknown one."""
     known = model_family.known.efforts
-    return EFFORTS if known is None else known
+    return all_efforts() if known is None else known
 
 
 def takes_budget(model_family: Family) -> bool:

@@ -43,6 +43,7 @@ from wire.anthropic.types import (
     ToolChoice,
 )
 from wire.anthropic.types import Tool as WireTool
+from wire.catalogue.settings import setting
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation
@@ -327,7 +328,7 @@ def _with_display(
 def _sampling(
     request: Request, model_family: Family, row: Provider, notes: list[Note]
 ) -> tuple[float | None, float | None]:
-    """Return `temperature` and `top_p`.
+    """Return `temperature`, which ends at 1 on this wire, and `top_p`.
 
     Version 2026-10-21 of Anthropic's API has neither, for any model.
 
@@ -338,7 +339,12 @@ def _sampling(
         and row.version >= API_VERSION_2026
         and takes_sampling(model_family)
     ):
-        return request.temperature, request.top_p
+        temperature, most = request.temperature, setting("temperature").bounds["messages"][1] or 1
+        if isinstance(temperature, (int, float)) and most < temperature <= 2:
+            # Other vendors go up to 2; beyond that it is a mistake, which the rules refuse (A38).
+            notes.append(Note("temperature", f"changed to {most}: this wire takes 0 to {most}"))
+            temperature = float(most)
+        return temperature, request.top_p
     notes.extend(
         Note(
             name,

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from wire.anthropic.dialect import API_VERSION_2023, PLAIN, Dialect
 from wire.core.arguments import checked_arguments
 from wire.core.provider import Provider, ProviderNames, known_hosts, tuples
@@ -51,7 +53,13 @@ def messages_host(
 
 def _known_row(messages: Mapping[str, Any], **fields: Any) -> Provider:
     fields.pop("sources", None)
-    return messages_host(**fields, dialect=Dialect(**{k: tuples(v) for k, v in messages.items()}))
+    place = {name: tuples(fields.pop(name)) for name in _PLACE if name in fields}
+    dialect = Dialect(**{key: tuples(value) for key, value in messages.items()})
+    return msgspec.structs.replace(messages_host(**fields, dialect=dialect), **place)
+
+
+_PLACE = ("base_url_like", "other_base_url_variable", "hosts")
+"""Fields of a host whose base URL is the customer's own."""
 
 
 ROWS: tuple[Provider, ...] = tuple(

@@ -14,9 +14,8 @@ import msgspec
 
 from wire.catalogue.facts import Modality as Modality
 from wire.catalogue.facts import Source as Source
-from wire.catalogue.facts import facts
+from wire.catalogue.facts import decoded_file, facts
 from wire.core.arguments import checked_arguments, suggestion
-from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.secret import quoted
@@ -391,7 +390,7 @@ def load(path: str | os.PathLike[str]) -> Catalogue:
 
 def parse_file(data: bytes, name: str) -> Catalogue:
     """Decode the catalogue in the bytes of a file; `name` is for errors."""
-    file = _decoded(data, name)
+    file = decoded_file(data, _File, name)
     for position, row in enumerate(file.models):
         path = f"$.models[{position}]"
         for figure, key in row.sources.items():
@@ -408,14 +407,6 @@ def parse_file(data: bytes, name: str) -> Catalogue:
     return Catalogue(file.models, file.sources, file.date, name)
 
 
-def _decoded(data: bytes, name: str) -> _File:
-    try:
-        file: _File = decoder(_File).decode(data)
-    except (ValueError, RecursionError) as cause:
-        raise ConfigurationError(f"{name}: {cause}") from None
-    return file
-
-
 _in_use: dict[str, Catalogue] = {}
 """Catalogues by the path of their file; under `""` the shipped one, under `_REPLACED` that of
 `use`."""
@@ -427,7 +418,7 @@ def shipped() -> Catalogue:
     """Return the catalogue that ships with the library."""
     if "" not in _in_use:
         name = str(_SHIPPED)
-        file = _decoded(_SHIPPED.read_bytes(), name)  # a test validates the rest
+        file = decoded_file(_SHIPPED.read_bytes(), _File, name)  # a test validates the rest
         _in_use.setdefault("", Catalogue(file.models, file.sources, file.date, name))
     return _in_use[""]
 

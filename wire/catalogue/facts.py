@@ -11,12 +11,15 @@ import functools
 import re
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.errors import ConfigurationError
+from wire.core.errors import ConfigurationError, Violation
+from wire.core.facts import Evidence
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 _SHIPPED = Path(__file__).with_name("facts.json")
 
@@ -26,7 +29,6 @@ EFFORTS: tuple[str, ...] = ("none", "minimal", "low", "medium", "high", "xhigh",
 """All words for an effort, in ascending order."""
 Day: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
 Modality: TypeAlias = Literal["text", "image", "audio", "video", "document"]
-Evidence: TypeAlias = Literal["documented", "recorded", "thread", "inferred"]
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -252,6 +254,11 @@ class Table:
             own[name] = value
         return self._known(own, row.vendor, row.id, row.line, sources)
 
+    def living(self, vendor: str, day: str = "") -> tuple[str, ...]:
+        """Return the models that a vendor serves on a day; without one, on that of the file."""
+        rows = [row for row in self.rows if row.vendor == vendor]
+        return tuple(row.id for row in rows if not self.facts(row.id).has_ended(day or self.date))
+
     def _known(
         self, own: dict[str, Any], vendor: str, id: str, line: str, sources: dict[str, Source]
     ) -> ModelFacts:
@@ -287,12 +294,24 @@ def spellings(model: str) -> tuple[str, ...]:
     return _PLACE.sub("", model.lower().strip()), bare, undated, undated.replace(".", "-")
 
 
+def decoded_file(data: bytes, kind: type[T], name: str) -> T:
+    """Decode the bytes of a JSON file of the catalogue.
+
+    Raises `ConfigurationError` with `name`, and the JSON path of a value that is not valid.
+    """
+    try:
+        file: T = decoder(kind).decode(data)
+    except (ValueError, RecursionError) as cause:
+        raise ConfigurationError(f"{name}: {cause}") from None
+    return file
+
+
 def parse(data: bytes, name: str) -> Table:
     """Decode the facts in the bytes of a file.
 
     Raises `ConfigurationError` with `name`, and the JSON path of a value that is not valid.
     """
-    file = _decoded(data, name)
+    file = decoded_file(data, _File, name)
     lines = {line.name for line in file.lines}
     patterns = [
         *((f"lines[{at}]", line.models) for at, line in enumerate(file.lines)),
@@ -323,18 +342,10 @@ def parse(data: bytes, name: str) -> Table:
     return Table(file)
 
 
-def _decoded(data: bytes, name: str) -> _File:
-    try:
-        file: _File = decoder(_File).decode(data)
-    except (ValueError, RecursionError) as cause:
-        raise ConfigurationError(f"{name}: {cause}") from None
-    return file
-
-
 @functools.cache
 def shipped() -> Table:
     """Return the facts that ship with the library; they are read at the first call."""
-    return Table(_decoded(_SHIPPED.read_bytes(), str(_SHIPPED)))
+    return Table(decoded_file(_SHIPPED.read_bytes(), _File, str(_SHIPPED)))
 
 
 @functools.lru_cache(maxsize=256)
@@ -345,6 +356,24 @@ def facts(model: str) -> ModelFacts:
     ('refused', '')
     """
     return shipped().facts(model)
+
+
+def ending(model: str, host: str, day: str) -> list[Violation]:
+    """Return the warning that a model ends within 60 days of a day, or has ended; none without one.
+
+    >>> print(ending("openai/gpt-5", "openai", "2026-11-28")[0])
+    model: gpt-5 ends on 2026-12-11; its vendor recommends gpt-6.1-sol
+
+    Raises `ConfigurationError` for a text that is no day.
+    """
+    if not day:
+        return []
+    try:
+        notice = facts(model).notice(date.fromisoformat(day).isoformat(), host)
+    except ValueError:
+        problem = f"expected a day such as 2026-11-28, not {day!r}"
+        raise ConfigurationError(f"date: {problem}") from None
+    return [Violation("model", notice, severity="warning")] if notice else []
 
 
 @functools.cache

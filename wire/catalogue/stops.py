@@ -30,7 +30,6 @@ Next: TypeAlias = Literal[
     "retry",
     "ask_user",
 ]
-Evidence: TypeAlias = Literal["documented", "recorded", "thread", "inferred", "unknown"]
 
 
 class StopWord(msgspec.Struct, frozen=True):
@@ -44,7 +43,8 @@ class StopWord(msgspec.Struct, frozen=True):
     next: Next
     source: str = ""
     date: str = ""
-    evidence: Evidence = "unknown"
+    evidence: str = "unknown"
+    """An `Evidence` of `wire.core.facts`; `unknown` without a source."""
 
 
 NEXT: dict[StopReason, Next] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import datetime
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import Command, client_of, client_options, json_option, model_options
@@ -44,7 +45,7 @@ def _check(chosen: argparse.Namespace) -> int:
     options: Any = client_options(chosen)
     row = row_of_body(target(provider, options).provider, body, model)
     try:
-        found = violations(data, body, row, model)
+        found = violations(data, body, row, model, str(datetime.date.today()))
     except ConfigurationError as problem:
         raise ConfigurationError(f"{chosen.file}: {problem.message}") from None
     failed = any(each.severity == "error" or chosen.warnings_too for each in found)
@@ -77,8 +78,13 @@ def row_of_body(row: Provider, body: Mapping[str, Any], model: str) -> Provider:
     return row if other is None else row.with_wire(other)
 
 
-def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) -> list[Violation]:
-    """Check a body of its wire, or a neutral request, against the rules of a provider."""
+def violations(
+    data: bytes, body: Mapping[str, Any], row: Provider, model: str, date: str = ""
+) -> list[Violation]:
+    """Check a body of its wire, or a neutral request, against the rules of a provider.
+
+    `date` is the day on which it is sent, for the end of its model.
+    """
     from wire import anthropic
     from wire.core.bodies import decoded_body
     from wire.core.errors import RuleError
@@ -96,7 +102,7 @@ def violations(data: bytes, body: Mapping[str, Any], row: Provider, model: str) 
             request, unknown = decoded_body({**body, "model": model}, anthropic.MessageRequest)
             if request is None:
                 return unknown
-        return [*wire.check(request, model, row, **version), *unknown]
+        return [*wire.check(request, model, row, **version, date=date), *unknown]
     except RuleError as error:
         return list(error.violations)
 

@@ -31,6 +31,17 @@ def wrong_type(path: str, value: object, expected: str) -> RuleError:
     )
 
 
+def unstreamed(request: Any, kind: type[msgspec.Struct], streamed_by: str) -> RuleError:
+    """Build the error for a request that a call which does not stream cannot send.
+
+    It is of another type than `kind`, or it asks for a stream: `streamed_by` is the call that does.
+    """
+    if not isinstance(request, kind):
+        return wrong_type("request", request, kind.__name__)
+    remedy = f"use {streamed_by}(request)"
+    return RuleError(violations=[Violation("stream", "this call does not stream", remedy=remedy)])
+
+
 def merged_options(
     options: Mapping[str, Mapping[str, Any]], names: Iterable[str], built: WireStruct
 ) -> dict[str, Any]:

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import functools
 import typing
+from typing import Literal, TypeAlias
 
 import msgspec
+
+Evidence: TypeAlias = Literal["documented", "recorded", "thread", "inferred"]
+"""What a row of a table rests on: the vendor's documents, traffic, a public report, other rows."""
 
 SDK = "sdk"
 """`Facts.source`: only the vendor's SDK names the field; no use of it is recorded."""

@@ -326,8 +326,8 @@ class Client(ClientState):
 
         >>> from wire.testing.emulator import EmulatorTransport
         >>> with Client("openai", api_key="fake-key", http=EmulatorTransport()) as client:
-        ...     [model.id for model in client.models()]
-        ['gpt-5.4', 'gpt-5.4-mini']
+        ...     [model.id for model in client.models()][:2]
+        ['gpt-6.2-astra', 'gpt-6.2-sol']
 
         Raises the `wire.WireError` of the failure, and `ConfigurationError` for a provider without
         such a list, such as Vertex.

@@ -113,11 +113,12 @@ class Wire(Protocol):
         ...
 
     def check(
-        self, request: Any, model: str = "", provider: Provider | str = ""
+        self, request: Any, model: str = "", provider: Provider | str = "", *, date: str = ""
     ) -> list[Violation]:
         """Return all rules that a request breaks at that provider; "" is an unknown host.
 
-        The request is a struct, or a body as bytes or as decoded JSON.
+        The request is a struct, or a body as bytes or as decoded JSON. `date` is the day on which
+        it is sent, for the end of its model.
         """
         ...
 

@@ -433,6 +433,39 @@ def test_a_host_that_does_not_choose_among_several():
 # --- settings -------------------------------------------------------------------------------------
 
 
+@joined(
+    ("provider", "model", "settings", "wanted", "noted"),
+    [
+        ("kimi", "kimi-k2.6", {"effort": "none"}, {"thinking": {"type": "disabled"}}, []),
+        ("glm", "glm-5.1", {"effort": "none"}, {"thinking": {"type": "disabled"}}, []),
+        ("deepseek", "deepseek-v4-pro", {"effort": "None"}, {"thinking": {"type": "disabled"}}, []),
+        ("qwen", "qwen3.8-max", {"effort": "none"}, {"enable_thinking": False}, []),
+        ("glm", "glm-5.1", {"effort": "low"}, {}, ["effort: not sent: this model has no efforts"]),
+        ("kimi", "kimi-k2.7-code", {"effort": "none"}, {}, [
+            "effort: not sent: this model cannot turn thinking off"
+        ]),
+        ("kimi", "kimi-k3", {"effort": "none"}, {"reasoning_effort": "low"}, [
+            "effort: changed to low for kimi-k3: it cannot turn thinking off"
+        ]),
+        ("glm", "glm-5.2", {"temperature": 1.5}, {"temperature": 1.0}, [
+            "temperature: changed to 1: this host takes 0 to 1"
+        ]),
+        ("minimax", "MiniMax-M3", {"temperature": 1.5}, {"temperature": 1.0}, [
+            "temperature: changed to 1: this host takes 0 to 1"
+        ]),
+        ("glm", "glm-5.2", {"temperature": 0.5}, {"temperature": 0.5}, []),
+    ],
+)  # fmt: skip
+def test_an_effort_and_a_temperature_become_what_the_host_has(
+    provider: str, model: str, settings: dict[str, Any], wanted: dict[str, Any], noted: list[str]
+):
+    call = openai.stream_call(asked(**settings), model, provider)
+    body = json.loads(call.body)
+    plain = {"model", "messages", "stream", "stream_options"}
+    assert {key: value for key, value in body.items() if key not in plain} == wanted
+    assert [str(each) for each in call.notes] == noted
+
+
 @pytest.mark.row("U-54", "U-55", "U-149")
 @joined(
     ("settings", "wanted"),
@@ -637,7 +670,7 @@ def test_options_of_the_provider_stand_at_the_top_of_the_body():
         "kimi@cn": {"prompt_cache_key": "b", "new": None},
         "glm": {"y": 1},
     }
-    request, kimi = asked(options=options, temperature=0.5), dialect_of("kimi")
+    request, kimi = asked(options=options, temperature=1.0), dialect_of("kimi")
     for name, wanted in (
         ("kimi", {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}),
         (
@@ -650,7 +683,7 @@ def test_options_of_the_provider_stand_at_the_top_of_the_body():
         assert body == {
             "model": "kimi-k2.6",
             "messages": [{"role": "user", "content": "Hi"}],
-            "temperature": 0.5,
+            "temperature": 1.0,
             **wanted,
         }
     assert options["kimi"] == {"thinking": {"type": "disabled", "x": 1}, "prompt_cache_key": "a"}

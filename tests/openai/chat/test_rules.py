@@ -376,7 +376,7 @@ REFUSED: dict[str, tuple[str, ChatCompletionRequest, str, str]] = {
     ),
     "kimi-effort": (
         "kimi",
-        asked(model="kimi-k3", reasoning_effort="none"),
+        asked(model="kimi-k2.6", reasoning_effort="none"),
         "reasoning_effort",
         "reasoning_effort none is refused",
     ),
@@ -1532,6 +1532,43 @@ def test_what_is_known_of_a_model_is_enforced_at_openai(
     assert {each.path: each.rule for each in check(request, "openai")} == refused
     assert {each.severity for each in check(request, "openai")} <= {"error"}
     assert check(request, "azure") == check(request) == []
+
+
+_FIXED = "invalid temperature: only 1 is allowed for this model"
+_OFF = {"thinking": Thinking(type="disabled")}
+
+
+@joined(
+    ("provider", "model", "fields", "found"),
+    [
+        ("kimi", "kimi-k3", {"temperature": 0.3}, "temperature O22 error"),
+        ("kimi", "kimi-k3", {"top_p": 0.3}, "top_p O22 warning"),
+        ("kimi", "kimi-k3", {"temperature": 1}, ""),
+        ("kimi", "kimi-k3", {"reasoning_effort": "none"}, "reasoning_effort O21 error"),
+        ("kimi", "kimi-k3", {"reasoning_effort": "medium"}, "reasoning_effort O21 warning"),
+        ("kimi", "kimi-k3", _OFF, "thinking.type O21 error"),
+        ("kimi", "kimi-k2.6", {**_OFF, "temperature": 0.6}, ""),
+        ("kimi", "kimi-k2.6", {"reasoning_effort": "low"}, "reasoning_effort O21 warning"),
+        ("glm", "glm-5.3", _OFF, "thinking.type O21 error"),
+        ("glm", "glm-5.2", _OFF, ""),
+        ("glm", "glm-5.2", {"temperature": 1.5}, "temperature O8 error"),
+        ("glm", "glm-9", _OFF, "thinking.type O21 warning"),
+        ("deepseek", "deepseek-flash", {"reasoning_effort": "high"}, ""),
+        ("deepseek", "deepseek-flash", {"reasoning_effort": "max"}, ""),
+        ("deepseek", "deepseek-flash", {"temperature": 0.1}, "temperature O22 warning"),
+        ("deepseek", "deepseek-flash", {**_OFF, "temperature": 0.1}, ""),
+        ("deepseek", "deepseek-flash", {"max_tokens": 393217}, "max_tokens O8 warning"),
+        ("qwen", "qwen3.8-max", {"reasoning_effort": "low"}, "reasoning_effort O21 warning"),
+        ("together", "moonshotai/Kimi-K3", {"temperature": 0.3}, ""),
+    ],
+)  # fmt: skip
+def test_what_is_known_of_other_vendors_models(
+    provider: str, model: str, fields: dict[str, Any], found: str
+):
+    violations = check(asked(model=model, **fields), provider)
+    assert [" ".join(each) for each in told(violations)] == ([found] if found else [])
+    if found == "temperature O22 error":
+        assert violations[0].message == _FIXED
 
 
 def test_what_a_name_inherits_refuses_nothing():

@@ -66,7 +66,7 @@ def test_v1_models_is_of_whom_the_key_is() -> None:
     emulator = Emulator()
     assert said(get(emulator, "/v1/models"))["models"][0]["name"] == "models/gemini-4-carbon"
     openai = said(emulator.answer("GET", "/v1/models", {"authorization": "Bearer k"}, b""))
-    assert (openai["object"], openai["data"][0]["id"]) == ("list", "gpt-5.4")
+    assert (openai["object"], openai["data"][0]["id"]) == ("list", "gpt-6.2-astra")
     assert (
         said(emulator.answer("GET", "/v1/models/gpt-5.4", {"authorization": "Bearer k"}, b""))[
             "object"

@@ -21,6 +21,7 @@ from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import media, settings, turns
 from wire.anthropic.rules.rule_input import BLOCKS, Body, RuleInput, violation
 from wire.anthropic.types import CountTokensRequest, MessageRequest
+from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments
 from wire.core.errors import Violation
 from wire.core.json_values import expands, too_large
@@ -115,6 +116,7 @@ def check(
     *,
     endpoint: str = "messages",
     version: str = "",
+    date: str = "",
 ) -> list[Violation]:
     """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
@@ -134,13 +136,16 @@ def check(
     `2026-10-21`: the rules of one version are applied to that version only. A client checks a call
     with the version that it sends.
 
+    `date` is the day on which it is sent, as `2026-11-28`: then a model that ends within 60 days is
+    a warning too.
+
     A body that is not a JSON object is a violation too, not an exception.
     """
     if isinstance(request, CountTokensRequest):
         endpoint = "count_tokens"
     if expands((request,)):
         return [too_large(request, "")]
-    return check_body(Body(request), model, provider, endpoint, version)
+    return check_body(Body(request), model, provider, endpoint, version, date)
 
 
 def check_body(
@@ -149,6 +154,7 @@ def check_body(
     provider: Provider | str,
     endpoint: str = "messages",
     version: str = "",
+    date: str = "",
 ) -> list[Violation]:
     """Return the violations, as `check`, of a request that was encoded before.
 
@@ -158,8 +164,8 @@ def check_body(
         if not isinstance(body.plain, Mapping):
             return [violation("", "expected a JSON object", "A1")]
         model = model or str(body.plain.get("model") or "")
-        dialect = provider_row(provider).dialect
-        request = RuleInput(body, model, dialect, endpoint, version)
+        row = provider_row(provider)
+        request = RuleInput(body, model, row.dialect, endpoint, version)
         violations: list[Violation] = []
         found_before = body.found.setdefault((model, endpoint), {})
         for _, rule in _rules_for(body.keys):
@@ -170,6 +176,6 @@ def check_body(
                 if not request.has_read_host:  # then it finds the same for each host
                     found_before[rule] = found
             violations += found
-        return violations
+        return violations + ending(model, row.name, date) if date else violations
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "A1")]

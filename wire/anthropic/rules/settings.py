@@ -11,7 +11,7 @@ from typing import Any
 
 from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
 from wire.anthropic.families import (
-    EFFORTS,
+    all_efforts,
     efforts,
     takes_adaptive,
     takes_budget,
@@ -367,7 +367,7 @@ def effort_supported(request: RuleInput) -> Violations:
             f"This model does not support effort level '{effort}'. Supported levels: "
             f"{', '.join(sorted(supported))}."
         )
-        if effort not in EFFORTS:
+        if effort not in all_efforts():
             yield violation("output_config.effort", message, "A34")
         else:
             yield request.breach("efforts", "output_config.effort", message, "A34", "")

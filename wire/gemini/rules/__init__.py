@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.errors import Violation
@@ -220,6 +221,7 @@ def check(
     provider: Provider | str = "gemini",
     *,
     endpoint: str = "generateContent",
+    date: str = "",
 ) -> list[Violation]:
     """Return all violations of a request: a struct, or a body as bytes or as decoded JSON.
 
@@ -236,6 +238,9 @@ def check(
     a model, only rules of all models apply; for an unknown host, only rules of both hosts. A body
     that the parser refuses is not checked further, as on the server. `endpoint` is the name of the
     REST method; countTokens and the methods of embeddings and caches have only a few rules.
+
+    `date` is the day on which it is sent, as `2026-11-28`: then a model that ends within 60 days is
+    a warning too.
     """
     if isinstance(request, GenerateContentRequest) and raw_of(request) is not None:
         # Encoding a received request sends its remembered bytes, not its fields.
@@ -244,7 +249,8 @@ def check(
         turns: Sequence[Content] = request.contents or ()
         if expands([each for each in turns if RAW not in getattr(each, "__dict__", ())]):
             return [too_large(request, "", MAX_SCHEMA_VALUES)]
-    return check_encoded(request, model, provider, endpoint)
+    found = check_encoded(request, model, provider, endpoint)
+    return found + ending(model, provider_row(provider).name, date) if date else found
 
 
 def check_encoded(

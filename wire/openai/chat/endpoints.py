@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.core.bodies import checked_body, wrong_type
+from wire.core.bodies import checked_body, unstreamed, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.errors import RuleError, Violation, refuse
+from wire.core.errors import refuse
 from wire.core.memory import notes
 from wire.core.provider import Provider
 from wire.openai.chat.fold import TextChunk, fold
@@ -57,18 +57,8 @@ def chat_completions(
     JSON cannot encode. The client also raises `RuleError`, before it sends anything, for what its
     provider refuses. `checked=False` skips both checks of the rules.
     """
-    if not isinstance(request, ChatCompletionRequest):
-        raise wrong_type("request", request, "ChatCompletionRequest")
-    if request.stream:
-        raise RuleError(
-            violations=[
-                Violation(
-                    "stream",
-                    "this call does not stream",
-                    remedy="use stream_chat_completions(request)",
-                )
-            ]
-        )
+    if not isinstance(request, ChatCompletionRequest) or request.stream:
+        raise unstreamed(request, ChatCompletionRequest, "stream_chat_completions")
     body, host_rules = _chat(request, checked)
     return Call(
         "openai",

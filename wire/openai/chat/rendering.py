@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call, StreamCall
 from wire.core.errors import StreamInvalid, Violation
@@ -49,6 +50,7 @@ from wire.openai.chat.types import (
     JsonSchema,
     NamedFunction,
     ResponseFormat,
+    Thinking,
     ToolChoice,
 )
 from wire.openai.chat.types import Message as WireMessage
@@ -149,10 +151,10 @@ def render_request(
     built = ChatCompletionRequest(
         model=model,
         messages=messages,
-        temperature=request.temperature,
+        temperature=_temperature(request.temperature, dialect, notes),
         top_p=request.top_p,
         stop=stops,
-        reasoning_effort=effort_for(request.effort, model, row, notes, on_chat=True),
+        **(_thinking(request.effort, model, row, notes) if request.effort else {}),
         **_most_tokens(request.max_tokens, model, row, notes),
         response_format=response_format,
         tools=[
@@ -279,6 +281,27 @@ def _takes(row: Provider, model: str, **fields: Any) -> bool:
 
 def _refuses(row: Provider, model: str, field: str, value: Any) -> bool:
     return not _takes(row, model, **{field: value})
+
+
+def _temperature(wanted: float | None, dialect: Dialect, notes: list[Note]) -> float | None:
+    """Return the temperature within the range of the host, which is narrower than that of others.
+
+    One below 0 or above 2 is none of any vendor, and the rules refuse it.
+    """
+    for name, least, most in dialect.ranges:
+        if name == "temperature" and isinstance(wanted, (int, float)) and most < wanted <= 2:
+            notes.append(Note(name, f"changed to {most:g}: this host takes {least:g} to {most:g}"))
+            return most
+    return wanted
+
+
+def _thinking(effort: str, model: str, row: Provider, notes: list[Note]) -> dict[str, Any]:
+    """Return the field that an effort becomes; some hosts switch thinking off with another one."""
+    switch, known = row.dialect.thinking_switch, facts(model)
+    is_off = effort.lower() == "none" and known.off == "accepted"
+    if switch and is_off and known.vendor == row.family:
+        return {switch: False if switch == "enable_thinking" else Thinking(type="disabled")}
+    return {"reasoning_effort": effort_for(effort, model, row, notes, on_chat=True)}
 
 
 def _most_tokens(

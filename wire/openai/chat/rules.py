@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from wire.catalogue.abilities import longest_output
-from wire.catalogue.facts import ModelFacts, facts, nearest
+from wire.catalogue.facts import ModelFacts, ending, facts, nearest
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
 from wire.core.errors import Violation
@@ -36,6 +36,8 @@ def check(
     request: ChatCompletionRequest | bytes | Mapping[str, Any],
     model: str = "",
     provider: Provider | str = "openai",
+    *,
+    date: str = "",
 ) -> list[Violation]:
     """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
@@ -48,13 +50,19 @@ def check(
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
     for which only the rules of all hosts are applied. A body of another kind is a violation too,
     not an exception; a key that the reference lacks is a warning, since hosts differ.
+
+    `date` is the day on which it is sent, as `2026-11-28`: then a model that ends within 60 days is
+    a warning too.
     """
     if not isinstance(request, ChatCompletionRequest):
         decoded, violations = decoded_body(request, ChatCompletionRequest)
-        return violations if decoded is None else check(decoded, model, provider) + violations
+        if decoded is None:
+            return violations
+        return check(decoded, model, provider, date=date) + violations
     if model and model != request.model:
         request = msgspec.structs.replace(request, model=model)
-    return check_struct(request, provider)
+    found = check_struct(request, provider)
+    return found + ending(request.model or "", provider_row(provider).name, date) if date else found
 
 
 def check_struct(request: ChatCompletionRequest, provider: Provider | str) -> list[Violation]:
@@ -242,7 +250,9 @@ def _values_in_range(request: ChatCompletionRequest, dialect: Dialect) -> Iterat
                 f"{field} is too large: {tokens}. This model supports at most {longest} completion "
                 f"tokens, whereas you provided {tokens}."
             )
-            yield Violation(field, words, "O8", remedy=f"ask for {longest} or less", field=field)
+            severity = "error" if dialect.vendor_bounds else "warning"
+            remedy = f"ask for {longest} or less"
+            yield Violation(field, words, "O8", severity, remedy, field=field)
     if (
         dialect.most_stops
         and isinstance(request.stop, list)
@@ -337,12 +347,16 @@ def _fits_the_model(request: ChatCompletionRequest, dialect: Dialect) -> Iterato
     known = facts(request.model or "")
     if not known.vendor or known.vendor != dialect.models_of:
         return
-    if request.reasoning_effort is not None:
+    if request.reasoning_effort is not None or request.thinking is not None:
         yield from _effort_supported(request, known, dialect)
     if request.tools:
         yield from _no_tools_while_reasoning(request, known)
     if known.stop_on_chat or known.sampling in ("refused", "off"):
         yield from _sampling_supported(request, known)
+    elif known.sampling in ("fixed", "ignored while thinking") and (
+        known.off == "refused" or _is_thinking(request, dialect)
+    ):
+        yield from _sampling_read(request, known)
 
 
 def _breach(
@@ -355,9 +369,20 @@ def _breach(
 def _effort_supported(
     request: ChatCompletionRequest, known: ModelFacts, dialect: Dialect
 ) -> Iterator[Violation]:
-    """O21: the effort is one of the model's."""
-    effort, efforts = str(request.reasoning_effort), known.chat_efforts()
-    if efforts is None or effort in efforts:
+    """O21: the effort is one of the model's, and thinking is not off where it cannot be."""
+    if known.off == "refused" and request.thinking and request.thinking.type == "disabled":
+        words = f"thinking.type 'disabled' is not supported by {request.model}."
+        yield _breach(known, "off", "thinking.type", words, "O21", "remove it")
+    effort, efforts = request.reasoning_effort, known.chat_efforts()
+    if effort is None or efforts is None or effort in efforts:
+        return
+    figure = "off" if effort == "none" and known.off == "refused" else "efforts"
+    if figure == "efforts" and not dialect.refuses_efforts:
+        if effort == "none" and known.off == "accepted":
+            return
+        words = f"{request.model} has no effort {effort}"
+        remedy = f"use {nearest(effort, efforts)}" if efforts else "remove it"
+        yield Violation("reasoning_effort", words, "O21", "warning", remedy)
         return
     if not efforts:
         words, remedy = "Unrecognized request argument supplied: reasoning_effort", "remove it"
@@ -368,7 +393,7 @@ def _effort_supported(
         words = words.replace("{value}", effort).replace("{model}", request.model or "")
         words = words.replace("{values}", ", ".join(sorted(efforts)))
         remedy = f"use {nearest(effort, efforts)}"
-    yield _breach(known, "efforts", "reasoning_effort", words, "O21", remedy)
+    yield _breach(known, figure, "reasoning_effort", words, "O21", remedy)
 
 
 def _no_tools_while_reasoning(
@@ -409,6 +434,22 @@ def _sampling_supported(request: ChatCompletionRequest, known: ModelFacts) -> It
                 f"Only the default ({default}) value is supported."
             )
         yield _breach(known, "sampling", field, words, "O22", "remove it")
+
+
+def _sampling_read(request: ChatCompletionRequest, known: ModelFacts) -> Iterator[Violation]:
+    """O22: a model that draws its tokens in one way only gets no other one."""
+    for field in ("temperature", "top_p", "presence_penalty", "frequency_penalty"):
+        value = getattr(request, field)
+        if value is None or value == _SAMPLING[field]:
+            continue
+        if (known.sampling, field) == ("fixed", "temperature"):
+            words = "invalid temperature: only 1 is allowed for this model"
+            yield _breach(known, "sampling", field, words, "O22", "remove it")
+        else:
+            words = f"ignored while {request.model} thinks"
+            if known.sampling == "fixed":
+                words = f"{request.model} has one {field} only"
+            yield Violation(field, words, "O22", "warning", "remove it")
 
 
 _SAMPLING: Mapping[str, Any] = {

@@ -157,6 +157,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """The host refuses a schema of a tool or of the output that is not valid JSON Schema."""
     thinks: str = ""
     """The models that think by default, as of `matches_model`; empty for none."""
+    thinking_switch: Literal["", "thinking", "enable_thinking"] = ""
+    """The key that switches thinking off; empty where the effort `none` does."""
     no_forced_call_while_thinking: bool = False
     """`tool_choice` may not be "required" or a name while the model thinks."""
     models_of: str = ""
@@ -165,6 +167,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     ended_words: str = ""
     """The host's error message for a model of `models_of` that has ended; `{model}` is replaced.
     Empty if it is not known."""
+    refuses_efforts: bool = True
+    """The host refuses an effort that a model of `models_of` does not have. Others take the nearest
+    one that it has, or it is not known what they do: `check` reports a warning."""
     effort_words: str = ""
     """The host's error message for an effort that the model does not have; `{model}`, `{value}` and
     `{values}` are replaced. Empty if it is not known."""

@@ -27,6 +27,8 @@ def effort_for(
     if not accepted:
         if word != "none":
             notes.append(Note("effort", "not sent: this model has no efforts"))
+        elif known.off == "refused":
+            notes.append(Note("effort", "not sent: this model cannot turn thinking off"))
         return None
     sent = nearest(word, accepted)
     if sent != word:

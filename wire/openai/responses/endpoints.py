@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from wire.core.arguments import checked_arguments, path_segment, whole_number
-from wire.core.bodies import checked_body, texts_only, wrong_type
+from wire.core.bodies import checked_body, texts_only, unstreamed, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.errors import ConfigurationError, RuleError, Violation, refuse
+from wire.core.errors import ConfigurationError, refuse
 from wire.core.memory import notes, raw_of
 from wire.core.provider import Provider
 from wire.openai.common.endpoints import JSON
@@ -49,16 +49,8 @@ def create_response(request: ResponseRequest, *, checked: bool = True) -> Call[R
     also raises `RuleError`, before it sends anything, for what its provider refuses.
     `checked=False` skips both checks of the rules.
     """
-    if not isinstance(request, ResponseRequest):
-        raise wrong_type("request", request, "ResponseRequest")
-    if request.stream:
-        raise RuleError(
-            violations=[
-                Violation(
-                    "stream", "this call does not stream", remedy="use stream_response(request)"
-                )
-            ]
-        )
+    if not isinstance(request, ResponseRequest) or request.stream:
+        raise unstreamed(request, ResponseRequest, "stream_response")
     body, host_rules = _body(request, checked)
     return Call(
         WIRE,

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments
 from wire.core.errors import Violation
 from wire.core.json_values import expands, too_large
@@ -63,6 +64,8 @@ def check(
     request: ResponseRequest | bytes | Mapping[str, Any],
     model: str = "",
     provider: Provider | str = "openai@responses",
+    *,
+    date: str = "",
 ) -> list[Violation]:
     """Return the violations of a request: a struct, or a body as bytes or as decoded JSON.
 
@@ -72,14 +75,17 @@ def check(
     `model` defaults to the request's own. `provider` is a row or its name; `""` is an unknown host,
     for which only the rules of all hosts are applied.
 
+    `date` is the day on which it is sent, as `2026-11-28`: then a model that ends within 60 days is
+    a warning too.
+
     A body that is not a JSON object is a violation too, not an exception.
     """
     if expands((request,)):
         return [too_large(request, "")]
-    return check_body(Body(request), model, provider)
+    return check_body(Body(request), model, provider, date)
 
 
-def check_body(body: Body, model: str, provider: Provider | str) -> list[Violation]:
+def check_body(body: Body, model: str, provider: Provider | str, date: str = "") -> list[Violation]:
     """Return the violations, as `check`, of a request that was encoded before.
 
     A body that is checked for several hosts is read once.
@@ -88,7 +94,8 @@ def check_body(body: Body, model: str, provider: Provider | str) -> list[Violati
         if not isinstance(body.plain, Mapping):
             return [violation("", "expected a JSON object", "P1")]
         model = model or str(body.plain.get("model") or "")
-        request = RuleInput(body, model, provider_row(provider).dialect)
+        row = provider_row(provider)
+        request = RuleInput(body, model, row.dialect)
         violations: list[Violation] = []
         for names, rule in RULES:
             found = body.found.get((names, model))
@@ -98,6 +105,6 @@ def check_body(body: Body, model: str, provider: Provider | str) -> list[Violati
                 if not request.has_read_host:  # then it finds the same for each host
                     body.found[names, model] = found
             violations += found
-        return violations
+        return violations + ending(model, row.name, date) if date else violations
     except (TypeError, ValueError, RecursionError) as cause:
         return [violation("", f"the body is not valid JSON: {cause}", "P1")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wire.anthropic.families import (
-    EFFORTS,
+    all_efforts,
     efforts,
     family,
     takes_adaptive,
@@ -16,26 +16,8 @@ from wire.anthropic.families import (
 )
 from wire.catalogue.abilities import longest_output
 from wire.catalogue.catalogue import has_model
+from wire.catalogue.facts import shipped
 from wire.testing.emulator.vendors.anthropic.lists import page
-
-# The names of Anthropic's SDK 2.12.0 (November 2026).
-_LISTED = (
-    "claude-fable-5-2",
-    "claude-haiku-5-5",
-    "claude-sonnet-5-5",
-    "claude-fable-5-1",
-    "claude-opus-5-5",
-    "claude-opus-5",
-    "claude-sonnet-5",
-    "claude-fable-5",
-    "claude-opus-4-8",
-    "claude-opus-4-7",
-    "claude-sonnet-4-6",
-    "claude-opus-4-6",
-    "claude-opus-4-5",
-    "claude-haiku-4-5",
-    "claude-sonnet-4-5",
-)
 
 
 def is_known(model: str) -> bool:
@@ -70,7 +52,8 @@ def description(model: str) -> dict[str, Any]:
         "capabilities": {
             "batch": _can(True),
             "citations": _can(True),
-            "effort": _can(bool(levels)) | {level: _can(level in levels) for level in EFFORTS},
+            "effort": _can(bool(levels))
+            | {level: _can(level in levels) for level in all_efforts()},
             "image_input": _can(True),
             "pdf_input": _can(True),
             "structured_outputs": _can(takes_schema(of)),
@@ -84,6 +67,6 @@ def _can(supported: bool) -> dict[str, Any]:
     return {"supported": supported}
 
 
-def listed(query: Mapping[str, str]) -> dict[str, Any]:
-    """Return a page of models."""
-    return page([description(each) for each in _LISTED], query)
+def listed(query: Mapping[str, str], date: str = "") -> dict[str, Any]:
+    """Return a page of the models of a day."""
+    return page([description(each) for each in shipped().living("anthropic", date)], query)

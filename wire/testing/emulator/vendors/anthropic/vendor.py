@@ -158,7 +158,7 @@ class Anthropic:
 
     def _models(self, request: Received, route: Route) -> Answer:
         if not route.name:
-            return self.body_answer(catalog.listed(request.query), 200)
+            return self.body_answer(catalog.listed(request.query, self._settings.date), 200)
         if self._settings.lenient or catalog.is_known(route.name):
             return self.body_answer(catalog.description(route.name), 200)
         raise errors.unknown_model(route.name)

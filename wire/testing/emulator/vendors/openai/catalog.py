@@ -6,9 +6,12 @@ Facts and sources: recorded traffic up to November 2026, and the reference of Au
 from __future__ import annotations
 
 from wire.catalogue.catalogue import has_model
+from wire.catalogue.facts import shipped
 
-LISTED = ("gpt-5.4", "gpt-5.4-mini")
-"""The models that the models endpoint lists."""
+
+def listed(date: str = "") -> tuple[str, ...]:
+    """Return the models that the models endpoint lists on a day."""
+    return shipped().living("openai", date)
 
 
 def is_known(model: str) -> bool:

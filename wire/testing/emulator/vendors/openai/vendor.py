@@ -174,7 +174,7 @@ class OpenAI:
                 return self._batches.get(route.name)
             case "batches.cancel":
                 return self._batches.cancel(route.name)
-        return models_answer(route.name, catalog.LISTED, "wire")
+        return models_answer(route.name, catalog.listed(self._settings.date), "wire")
 
     # --- responses --------------------------------------------------------------------------------
 
