@@ -61,6 +61,45 @@ def turn(reply: Reply, *, provider: str = "openai@responses") -> Any:
 # --- settings -------------------------------------------------------------------------------------
 
 
+def test_a_host_that_ignores_schemas_gets_them_in_words() -> None:
+    """llama.cpp answers a schema on Responses with any text (recorded on 2026-11-28)."""
+    schema = Output({"type": "object", "properties": {"n": {"type": "integer"}}})
+    for output, words in (
+        (schema, 'Answer with JSON that fits this schema: {"type":"object","properties":'),
+        (Output({}), "Answer with one JSON object, and nothing else."),
+    ):
+        body = body_of(provider="llama.cpp@responses", output=output, system="Be brief.")
+        assert "text" not in body
+        assert body["instructions"].startswith(f"Be brief.\n\n{words}")
+    assert noted(HI, provider="llama.cpp@responses", output=schema) == [
+        "output: sent as words in the instructions: there is no schema here"
+    ]
+
+
+def test_arguments_that_are_no_object_are_wrapped_for_a_host_that_parses_them() -> None:
+    """llama.cpp answers 500 to others (recorded on 2026-11-28)."""
+    cut = function_call(1, "get_tide", '{"port":')
+    empty = function_call(2, "get_tide", "")
+    whole = function_call(3, "get_tide", '{"port": "Brest"}')
+    kept = '{"port": "Brest"}'
+    for provider, wanted in (
+        ("llama.cpp@responses", ['{"invalid_json":"{\\"port\\":"}', "{}", kept]),
+        ("openai@responses", ['{"port":', "", kept]),
+    ):
+        reply = reply_of(cut, empty, whole, provider=provider)
+        sent = turn(reply, provider=provider)[:3]
+        assert [each["arguments"] for each in sent] == wanted
+    foreign = ToolCall(id="a", name="get_tide", arguments=None, text="{no")
+    asked = (HI, Message("assistant", (foreign,)), Message.tool_result(foreign, "17:42"))
+    assert items(*asked, provider="llama.cpp@responses")[1]["arguments"] == (
+        '{"invalid_json":"{no"}'
+    )
+    assert noted(*asked, provider="llama.cpp@responses") == [
+        "messages[1].parts[0].arguments: wrapped: this host refuses arguments that are not a JSON "
+        "object"
+    ]
+
+
 def test_a_request_stores_nothing_and_asks_for_reasoning_that_comes_back() -> None:
     body = body_of()
     assert body == {

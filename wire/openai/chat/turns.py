@@ -26,7 +26,7 @@ from wire.neutral import messages as chat
 from wire.neutral.ids import LegalIds, made_id
 from wire.openai.chat.tool_calls import present
 from wire.openai.chat.types import ChatCompletion, Choice, ContentPart, Message, ToolCall
-from wire.openai.common.arguments import arguments_of
+from wire.openai.common.arguments import as_object
 from wire.openai.common.dialect import PLAIN, Dialect
 
 Turn: TypeAlias = "str | Message | Choice | ChatCompletion | Sequence[Turn]"
@@ -431,12 +431,9 @@ def _arguments(arguments: Any, dialect: Dialect, path: str, notes: list[Note]) -
         if arguments is None
         else msgspec.json.encode(portable(arguments)).decode()
     )
-    if text.strip() in ("", "null") and (
-        not dialect.verbatim or dialect.invalid_arguments == "wrapped"
-    ):
+    if dialect.invalid_arguments == "wrapped":
+        return as_object(text, path, notes)
+    if text.strip() in ("", "null") and not dialect.verbatim:
         # Hosts that parse the history refuse the empty text, even for a call without arguments.
         return "{}"
-    if dialect.invalid_arguments == "wrapped" and arguments_of(text) is None:
-        notes.append(Note(path, "wrapped: this host refuses arguments that are not a JSON object"))
-        return msgspec.json.encode({"invalid_json": text}).decode()
     return text

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.core.lenient import portable
-from wire.core.memory import well_formed_utf8
+from wire.core.memory import Note, well_formed_utf8
 from wire.neutral.messages import ToolCall
 from wire.neutral.request import TEXT_PARAMETER
 
@@ -42,6 +42,21 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
         return None
     value = portable(value)  # a text if it is nested too deeply
     return value if isinstance(value, dict) else None
+
+
+def as_object(text: str, path: str, notes: list[Note]) -> str:
+    """Return arguments for a host that parses those of the history, and refuses all but objects.
+
+    >>> notes = []
+    >>> as_object('{"city":', "messages[1]", notes), len(notes)
+    ('{"invalid_json":"{\\"city\\":"}', 1)
+    """
+    if text.strip() in ("", "null"):
+        return "{}"
+    if arguments_of(text) is not None:
+        return text
+    notes.append(Note(path, "wrapped: this host refuses arguments that are not a JSON object"))
+    return msgspec.json.encode({"invalid_json": text}).decode()
 
 
 def compact_json(value: Any) -> str:

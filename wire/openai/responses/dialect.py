@@ -35,6 +35,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     adjacent_results: bool = False
     """The results must follow their calls at once, so a text between them is sent before the
     calls."""
+    invalid_arguments: Literal["as_they_came", "wrapped"] = "as_they_came"
+    """As in the dialect of chat completions."""
     call_ids: CallIds = msgspec.field(default_factory=lambda: CallIds(most=64))
     """The ids of calls that the host accepts."""
 

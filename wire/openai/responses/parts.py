@@ -38,7 +38,7 @@ from wire.neutral.messages import (
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names, transcript_note
 from wire.neutral.request import TEXT_PARAMETER
-from wire.openai.common.arguments import custom_input
+from wire.openai.common.arguments import as_object, custom_input
 from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.fold import keep_bytes
@@ -288,6 +288,8 @@ class _Writer:
                     "call_id": self._call_id(part, part_path),
                     "name": self._names.get(part.name, part.name),
                 }
+                if item.arguments is not None:
+                    changed["arguments"] = self._arguments(item.arguments, part_path)
         changed = {key: value for key, value in changed.items() if getattr(item, key) != value}
         return [_sendable(item, changed, keeps_id=self._keeps_id(item))]
 
@@ -358,11 +360,16 @@ class _Writer:
             self._sent[part.id] = id, "custom"  # the result gets the form of the call
             return [Item(type="custom_tool_call", call_id=id, name=name, input=custom)]
         self._sent[part.id] = id, "function"
-        text = part.text or "{}"
         arguments = part.arguments if custom is None else {TEXT_PARAMETER: custom}
-        if arguments is not None:
+        if arguments is None:
+            text = self._arguments(part.text or "{}", path)
+        else:
             text = msgspec.json.encode(arguments).decode()  # checked with its request
         return [Item(type="function_call", call_id=id, name=name, arguments=text)]
+
+    def _arguments(self, text: str, path: str) -> str:
+        wrapped = self._dialect.invalid_arguments == "wrapped"
+        return as_object(text, f"{path}.arguments", self._notes) if wrapped else text
 
     def _call_id(self, call: ToolCall, path: str) -> str:
         """Return the id that a call is sent with: legal, and unique in the conversation."""

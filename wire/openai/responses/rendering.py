@@ -171,7 +171,6 @@ def render_request(
         temperature=request.temperature,
         top_p=request.top_p,
         reasoning=_reasoning(request, model, row, notes),
-        text=_text(request.output, notes),
         tools=[
             *[
                 _custom_tool(tool) if tool.name in custom else _function(tool, path, notes)
@@ -184,8 +183,8 @@ def render_request(
         store=False if dialect.stores else None,
         include=include or None,
     )
-    if request.output is not None and not request.output.schema:
-        built = _json_mode(built, request.output, row, notes)
+    if request.output is not None:
+        built = _with_output(built, request.output, row, notes)
     if request.caching is not None and request.caching != "off":
         from wire.openai.responses.caching import cached
 
@@ -405,18 +404,17 @@ def _reasons(request: Request, model: str, dialect: Dialect) -> bool:
     return dialect.vendor_rules and request.effort not in (None, "none")
 
 
-def _json_mode(
+def _with_output(
     built: ResponseRequest, output: Output, row: Provider, notes: list[Note]
 ) -> ResponseRequest:
-    """Return the request for JSON without a schema, in the host's own mode if it has one."""
-    mode = TextOptions(format=TextFormat(type="json_object"))
-    if not _takes(row, built.model or "", text=mode):
-        notes.append(
-            Note("output", "sent as words in the instructions: there is no JSON mode here")
-        )
+    """Return the request for an output: in the host's own mode, or in words if it has none."""
+    text = _text(output, notes)
+    if not _takes(row, built.model or "", text=text):
+        mode = "schema" if output.schema else "JSON mode"
+        notes.append(Note("output", f"sent as words in the instructions: there is no {mode} here"))
         instructions = "\n\n".join(filter(None, (built.instructions, schema_words(output))))
         return msgspec.structs.replace(built, instructions=instructions)
-    built = msgspec.structs.replace(built, text=mode)
+    built = msgspec.structs.replace(built, text=text)
     if any(each.rule == "P20" for each in check(built, built.model or "", row)):
         notes.append(Note("output", "a message says JSON, without which the mode is refused"))
         words = Item(type="message", role="developer", content=schema_words(output))
@@ -424,9 +422,9 @@ def _json_mode(
     return built
 
 
-def _text(output: Output | None, notes: list[Note]) -> TextOptions | None:
-    if output is None or not output.schema:
-        return None
+def _text(output: Output, notes: list[Note]) -> TextOptions:
+    if not output.schema:
+        return TextOptions(format=TextFormat(type="json_object"))
     schema = dict(output.schema)
     if output.strict:
         schema = closed_objects(schema, "output.schema", notes)
