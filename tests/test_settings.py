@@ -223,6 +223,9 @@ def test_a_host_whose_keys_are_not_known_gets_any_with_a_note():
     [note] = notes(call)
     assert str(note) == "options.relay.mood: sent, and not a key of the reference"
     assert body("openrouter:m", options={"openrouter": {"models": ["a"]}})["models"] == ["a"]
+    own = {"client_metadata": {"a": "b"}}
+    assert own.items() <= body("openai:gpt-5.6", options={"openai": own}).items()
+    assert "openai@chat takes no such key" in refused("openai@chat:gpt-4.1", {"openai": own})
 
 
 # --- settings that few hosts share ----------------------------------------------------------------

@@ -117,6 +117,26 @@ def test_a_custom_tool_has_free_text() -> None:
     assert said(ask(Emulator(), "run_sql please", tools=[tool]))["output"][0]["name"] == "run_sql"
 
 
+def test_tools_of_the_input_are_tools() -> None:
+    """As codex declares them for gpt-5.6-sol and later models: in an item, and in namespaces."""
+    inner = {"type": "custom", "name": "run_sql", "description": "Runs SQL"}
+    space = {"type": "namespace", "name": "functions", "description": "", "tools": [inner]}
+    item = {"type": "additional_tools", "role": "developer", "tools": [space, WEATHER]}
+    script = [{"say": {"calls": [{"name": "run_sql", "args": {"input": "select 1"}}]}}]
+    [call] = said(ask(Emulator(script), [item, QUESTION]))["output"]
+    assert (call["type"], call["name"], call["input"]) == (
+        "custom_tool_call",
+        "run_sql",
+        "select 1",
+    )
+    assert "namespace" not in call
+    # Without a script the small model calls them, too.
+    output = said(ask(Emulator(), [item, QUESTION]))["output"]
+    assert [each["name"] for each in output] == ["get_weather", "get_weather"]
+    [call] = said(ask(Emulator(), "run_sql please", tools=[space]))["output"]
+    assert call["type"] == "custom_tool_call"
+
+
 def test_a_schema_and_a_limit() -> None:
     schema = {
         "type": "object",
@@ -513,6 +533,16 @@ def test_a_malformed_body(body: bytes, wanted: tuple[int, str]) -> None:
     status, words = wanted
     assert answer.status == status
     assert error(answer)[1].startswith(words)
+
+
+def test_a_key_beside_those_of_the_reference() -> None:
+    """Codex sends it with any key. Chat completions refuse it (decolua/9router#1157)."""
+    metadata = {"x-codex-installation-id": "any-id"}
+    assert ask(Emulator(), client_metadata=metadata).status == 200
+    message = {"role": "user", "content": "x"}
+    body = {"model": "gpt-5.4", "messages": [message], "client_metadata": metadata}
+    chat = Emulator().answer("POST", "/v1/chat/completions", KEY, json.dumps(body).encode())
+    assert error(chat)[:2] == (400, "Unknown parameter: 'client_metadata'.")
 
 
 def test_keys_and_methods() -> None:

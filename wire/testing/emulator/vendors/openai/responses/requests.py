@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.settings import own_keys
 from wire.core.decoders import decoder
 from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
@@ -28,7 +29,7 @@ from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedCo
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
 from wire.testing.emulator.vendors.openai.responses.stored import Item, StoredResponses
-from wire.testing.emulator.vendors.openai.responses.writer import PREFIXES, thinking
+from wire.testing.emulator.vendors.openai.responses.writer import PREFIXES, thinking, tools_of
 
 _MODES = {"none": "NONE", "required": "ANY"}
 _SYSTEM_ROLES = ("system", "developer")
@@ -100,8 +101,10 @@ def check_request(body: bytes, row: Provider | None, *, warnings_too: bool) -> N
             words, field = each.words or each.message, each.field or None
             found = refusal(each.status, words, param=field, code=each.code or None)
             raise Refusal(replace(found.answer, rule=each.rule))
+    # Such as `client_metadata`, which codex sends with any key (openai/codex#16912).
+    own = own_keys("openai.responses", "openai") or ()
     for key in value if official else ():
-        if key not in facts_of(ResponseRequest):
+        if key not in facts_of(ResponseRequest) and key not in own:
             message = f"Unknown parameter: '{key}'."
             raise refusal(400, message, param=key, code="unknown_parameter")
 
@@ -323,10 +326,7 @@ def _functions(body: Mapping[str, Any], choice: Any) -> Iterator[Declared]:
     if isinstance(choice, dict):
         chosen = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
         named = {str(each.get("name")) for each in chosen or ()}
-    tools = list(body.get("tools") or ())
-    for tool in tools:
-        if tool.get("type") == "namespace":
-            tools += tool.get("tools") or ()
+    for tool in tools_of(body):
         if tool.get("type") in ("function", "custom") and (
             named is None or tool.get("name") in named
         ):

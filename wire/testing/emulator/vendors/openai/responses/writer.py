@@ -314,10 +314,18 @@ _TOOL_USAGE = {
 }
 
 
-def custom_tools(request: Mapping[str, Any]) -> frozenset[str]:
+def tools_of(request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the tools, those that items of the input add, and those in namespaces."""
+    sent = request.get("input")
+    items = sent if isinstance(sent, list) else ()
+    added = (each for each in items if each.get("type") == "additional_tools")
+    for tool in (tool for each in (request, *added) for tool in each.get("tools") or ()):
+        yield from (tool, *(tool.get("tools") or ()))
+
+
+def custom_tools(request: Mapping[str, Any]) -> set[str]:
     """Return the names of the tools whose input is free text."""
-    tools: Sequence[Mapping[str, Any]] = request.get("tools") or ()
-    return frozenset(str(tool.get("name")) for tool in tools if tool.get("type") == "custom")
+    return {str(tool.get("name")) for tool in tools_of(request) if tool.get("type") == "custom"}
 
 
 def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
