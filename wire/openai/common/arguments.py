@@ -47,9 +47,8 @@ def arguments_of(text: str, *, cut: bool = False) -> dict[str, Any] | None:
 def as_object(text: str, path: str, notes: list[Note]) -> str:
     """Return arguments for a host that parses those of the history, and refuses all but objects.
 
-    >>> notes = []
-    >>> as_object('{"city":', "messages[1]", notes), len(notes)
-    ('{"invalid_json":"{\\"city\\":"}', 1)
+    >>> print(as_object('[1]', "messages[1]", notes := []), notes[0].path)
+    {"invalid_json":"[1]"} messages[1]
     """
     if text.strip() in ("", "null"):
         return "{}"

@@ -8,7 +8,6 @@ items of their turn. Parts that the wire cannot express are left out with a note
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.core.errors import HistoryError, LimitError, RuleError, Violation
+from wire.core.errors import HistoryError, LimitError, Violation
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.memory import Note, encode, freeze, remember
 from wire.core.provider import Provider
@@ -39,9 +38,9 @@ from wire.neutral.pairing import Answers
 from wire.neutral.rendering import ToolNames, safe_names, transcript_note
 from wire.neutral.request import TEXT_PARAMETER
 from wire.openai.common.arguments import as_object, custom_input
-from wire.openai.common.media import FILE_ID, NO_IMAGE_NAME, WEB_URL
 from wire.openai.responses.dialect import Dialect
 from wire.openai.responses.fold import keep_bytes
+from wire.openai.responses.media import media_part
 from wire.openai.responses.parse import CALLS, WIRE, parse_reply, parts_of
 from wire.openai.responses.types import ContentPart, Item, Response
 
@@ -288,7 +287,7 @@ class _Writer:
                     "call_id": self._call_id(part, part_path),
                     "name": self._names.get(part.name, part.name),
                 }
-                if item.arguments is not None:
+                if isinstance(item.arguments, str):
                     changed["arguments"] = self._arguments(item.arguments, part_path)
         changed = {key: value for key, value in changed.items() if getattr(item, key) != value}
         return [_sendable(item, changed, keeps_id=self._keeps_id(item))]
@@ -490,58 +489,3 @@ def without_reasoning(body: bytes) -> tuple[bytes, int]:
             item.pop("id", None)
     fields["input"] = kept
     return msgspec.json.encode(fields), len(items) - len(kept)
-
-
-# --- media ----------------------------------------------------------------------------------------
-
-_FILE_TYPES = {
-    "application/pdf": "document.pdf",
-    "application/json": "document.json",
-    "text/plain": "document.txt",
-    "text/markdown": "document.md",
-    "text/csv": "document.csv",
-    "text/html": "document.html",
-}
-"""Media type of a file -> its name, if the caller gives none. The server goes by the extension."""
-
-
-def media_part(media: Media, path: str) -> ContentPart:
-    """Render media as a part: an image, or a file.
-
-    >>> media_part(Media(data=b"abc", media_type="image/png"), "").image_url
-    'data:image/png;base64,YWJj'
-
-    A URL without a media type is taken for an image, unless its path ends otherwise. Raises
-    `RuleError` for sound and video, which the wire does not have.
-    """
-    kind = media.media_type.lower().partition(";")[0].strip()
-    if kind.startswith(("audio/", "video/")):
-        raise _refused(path, f"expected an image or a document, not {kind}", "send a transcript")
-    is_image = kind.startswith("image/")
-    detail = media.detail or None
-    if media.data is None:
-        url = media.url or ""
-        if FILE_ID.fullmatch(url):
-            if is_image:
-                return ContentPart(type="input_image", file_id=url, detail=detail)
-            return ContentPart(type="input_file", file_id=url)
-        if not WEB_URL.fullmatch(url):
-            raise _refused(
-                path,
-                f"expected an http(s) URL or the id of a file, not {url[:80]!r}",
-                "send the bytes: Media(data=..., media_type=...)",
-            )
-        if is_image or (not kind and not NO_IMAGE_NAME.match(url)):
-            return ContentPart(type="input_image", image_url=url, detail=detail)
-        return ContentPart(type="input_file", file_url=url)
-    data = f"data:{kind};base64,{base64.b64encode(media.data).decode()}"
-    if is_image:
-        return ContentPart(type="input_image", image_url=data, detail=detail)
-    name = media.name or _FILE_TYPES.get(kind, "")
-    if not name:
-        raise _refused(path, f"a file of the type {kind} needs a name", "Media(..., name='a.xlsx')")
-    return ContentPart(type="input_file", filename=name, file_data=data)
-
-
-def _refused(path: str, problem: str, remedy: str = "") -> RuleError:
-    return RuleError(violations=[Violation(path, problem, remedy=remedy)])
