@@ -18,7 +18,7 @@ from wire.gemini.parse_request import json_schema
 from wire.gemini.parse_request import parse_request as of_gemini
 from wire.gemini.types import Schema
 from wire.neutral.request import Output, Request
-from wire.neutral.serving import JSON_WORDS, ReceivedRequest
+from wire.neutral.serving import ReceivedRequest
 from wire.openai import responses
 from wire.openai.chat.parse_request import parse_request as of_chat
 from wire.openai.responses.parse_request import parse_request as of_responses
@@ -265,7 +265,7 @@ def test_what_has_no_neutral_form_is_refused(
         ("responses", {"truncation": "auto"}, "truncation"),
         ("responses", {"tools": [{"type": "image_generation"}]}, "tools[0]"),
         ("gemini", {"safetySettings": [{"category": "X"}]}, "safetySettings"),
-        ("gemini", {"generationConfig": {"top_k": 5}}, "generationConfig.topK"),
+        ("gemini", {"generationConfig": {"top_k": 5}}, "generationConfig.top_k"),
         ("gemini", {"tools": [{"googleMaps": {}}]}, "tools[0].googleMaps"),
     ],
 )
@@ -284,9 +284,11 @@ def test_what_is_left_out_is_noted(client: str, changes: dict[str, Any], path: s
         ("gemini", {"generationConfig": {"responseMimeType": "application/json"}}),
     ],
 )
-def test_json_without_a_schema_is_asked_for_in_words(client: str, changes: dict[str, Any]) -> None:
+def test_json_without_a_schema_stays_the_mode_of_the_host(
+    client: str, changes: dict[str, Any]
+) -> None:
     found = PARSERS[client](full(client, changes)).request
-    assert (found.system, found.output) == (JSON_WORDS, None)
+    assert (found.system, found.output) == ("", Output({}))
 
 
 def test_contents_of_one_turn_are_one_message() -> None:

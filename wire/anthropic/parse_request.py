@@ -24,26 +24,62 @@ from wire.core.memory import Note
 from wire.neutral.messages import Media, Message, Part, Role, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, decoded_request, refused, unread_fields
+from wire.neutral.serving import ReceivedRequest, chosen, decoded_request, refused
+from wire.neutral.unread import Kinds, keys, unread
 
-_READ = (
-    "cache_control",
-    "max_tokens",
-    "messages",
-    "metadata",
-    "model",
-    "output_config",
-    "output_format",
-    "service_tier",
-    "stop_sequences",
-    "stream",
-    "system",
-    "temperature",
-    "thinking",
-    "tool_choice",
-    "tools",
-    "top_p",
+_CACHE = keys("type")
+_SOURCE = keys("type data media_type url")
+_MEDIA = {
+    "text": keys("type text", cache_control=_CACHE),
+    "image": keys("type", source=_SOURCE, cache_control=_CACHE),
+    "document": keys("type title", source=_SOURCE, cache_control=_CACHE),
+}
+_OF_USER = Kinds(
+    "type",
+    {
+        **_MEDIA,
+        "tool_result": keys(
+            "type tool_use_id is_error",
+            # A mark inside a result has no place in a neutral conversation.
+            content=Kinds(
+                "type", {k: {**v, "cache_control": {}} for k, v in _MEDIA.items()}, ContentBlock
+            ),
+            cache_control=_CACHE,
+        ),
+    },
+    ContentBlock,
 )
+_OF_ASSISTANT = Kinds(
+    "type",
+    {
+        "text": keys("type text", cache_control=_CACHE),
+        "thinking": keys("type thinking signature"),
+        "redacted_thinking": keys("type data"),
+        "tool_use": keys("type id name input", cache_control=_CACHE),
+    },
+    ContentBlock,
+)
+_USER = keys("role", content=_OF_USER)
+_FORM = keys("type schema")
+_FUNCTION = keys("type name description input_schema strict", cache_control=_CACHE)
+_READ = keys(
+    "max_tokens model service_tier stop_sequences stream temperature top_p",
+    cache_control=_CACHE,
+    messages=Kinds("role", {"assistant": keys("role", content=_OF_ASSISTANT)}, _USER),
+    metadata=keys("user_id"),
+    output_config=keys("effort", format=_FORM),
+    output_format=_FORM,
+    system=Kinds("type", {"text": keys("type text", cache_control=_CACHE)}, {}),
+    thinking=keys("type budget_tokens display"),
+    tool_choice=keys("type name disable_parallel_tool_use"),
+    tools=Kinds("type", {"": _FUNCTION, "custom": _FUNCTION}, Tool),
+)
+"""What is read of a body; the tools of hosts report for themselves what they do not have."""
+_READ_OF_OWN = {
+    **_READ,
+    "messages": Kinds("role", {"assistant": keys("role", content=None)}, _USER),
+}
+"""As `_READ`, for a model whose blocks those of the assistant are: it gets their bytes."""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -67,8 +103,8 @@ def parse_request(
         problem = "threads are not supported here; send the full conversation without it"
         violations = [Violation("thread", problem)]
         raise RuleError(violations=violations, code="thread_unsupported_request")
-    notes = unread_fields(body, _READ)
-    reader = _Reader(provider, model)
+    notes = unread(body, _READ_OF_OWN if provider else _READ)
+    reader = _Reader(provider, model, notes)
     messages = [*_system(sent.system), *reader.messages(sent.messages)]
     tools = tuple(_tools(sent.tools or (), provider, notes))
     form = (sent.output_config and sent.output_config.format) or sent.output_format
@@ -89,7 +125,7 @@ def parse_request(
         stop=() if counts else tuple(sent.stop_sequences or ()),
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
-        effort=_effort(sent) if thinks else None,
+        effort=_effort(sent, notes) if thinks else None,
         output=Output(schema, strict=True) if schema is not None else None,
         caching="auto" if cached else None,
     )
@@ -109,16 +145,18 @@ def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | Non
     return {"user_id": user_id} if user_id else None
 
 
-def _effort(sent: MessageRequest | CountTokensRequest) -> str:
+def _effort(sent: MessageRequest | CountTokensRequest, notes: list[Note]) -> str:
     """Return the effort of a request that enables thinking; without a level or a budget it is
     `high`, as at Anthropic.
     """
     level = sent.output_config and sent.output_config.effort
     budget = sent.thinking and sent.thinking.budget_tokens
-    if level or not budget:
+    if not budget:
         return level or "high"
     fitting = (name for name, tokens in THINKING_BUDGET_TOKENS.items() if budget <= tokens)
-    return next(fitting, "high")
+    effort = level or next(fitting, "high")
+    notes.append(Note("thinking.budget_tokens", f"read as the effort {effort}"))
+    return effort
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -137,8 +175,8 @@ def _system(system: str | list[ContentBlock] | None) -> Iterator[Message]:
 class _Reader:
     """Converts the messages of one conversation."""
 
-    def __init__(self, provider: str, model: str) -> None:
-        self._provider, self._model = provider, model
+    def __init__(self, provider: str, model: str, notes: list[Note]) -> None:
+        self._provider, self._model, self._notes = provider, model, notes
         self._names: dict[str, str] = {}  # id of a call -> name of its tool
 
     def messages(self, sent: Sequence[WireMessage]) -> Iterator[Message]:
@@ -154,7 +192,7 @@ class _Reader:
             )
             cache = any(block.cache_control is not None for block in blocks or ())
             if each.role == "assistant":
-                yield self._assistant(blocks or [], cache)
+                yield self._assistant(blocks or [], path, cache)
                 continue
             results, parts = self._parts(blocks or [], path)
             if results:
@@ -163,9 +201,14 @@ class _Reader:
                 role: Role = "system" if each.role == "system" else "user"
                 yield Message(role, tuple(parts), cache=cache and bool(parts))
 
-    def _assistant(self, blocks: list[ContentBlock], cache: bool) -> Message:
+    def _assistant(self, blocks: list[ContentBlock], path: str, cache: bool) -> Message:
         if not any((block.type or "").endswith("_tool_result") for block in blocks):
             # Citations of the gateway: Anthropic's server would look for the results they cite.
+            self._notes += [
+                Note(f"{path}[{index}].citations", "left out: what they cite is not there")
+                for index, block in enumerate(blocks)
+                if block.citations and self._provider
+            ]
             blocks = [
                 msgspec.structs.replace(block, citations=None) if block.citations else block
                 for block in blocks

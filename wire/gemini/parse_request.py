@@ -16,52 +16,78 @@ from wire.gemini.parse import parse_reply
 from wire.gemini.types import (
     Blob,
     Candidate,
+    CodeExecution,
+    CodeExecutionResult,
     Content,
     CountTokensRequest,
+    ExecutableCode,
     FileData,
+    FileSearch,
     FunctionCall,
     FunctionResponse,
     FunctionResponsePart,
     GenerateContentRequest,
     GenerateContentResponse,
     GenerationConfig,
+    GoogleSearch,
     Part,
     Schema,
     ThinkingConfig,
     Tool,
     ToolConfig,
+    UrlContext,
 )
 from wire.neutral.messages import Media, Message, Text, ToolResult
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import JSON_WORDS, ReceivedRequest, chosen, refused
+from wire.neutral.serving import ReceivedRequest, chosen, refused
+from wire.neutral.unread import Kinds, keys, unread
 
-_READ = (
-    "contents",
-    "system_instruction",
-    "tools",
-    "tool_config",
-    "generation_config",
-    "labels",
-    "model",
-    "service_tier",
-    "store",
+_BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
+_OF_USER = keys(
+    "text",
+    inlineData=_BLOB,
+    fileData=_FILE,
+    functionResponse=keys(
+        "id name response",
+        parts=keys("", inlineData=keys("mimeType data"), fileData=keys("fileUri mimeType")),
+    ),
 )
-_READ_CONFIG = (
-    "candidate_count",
-    "max_output_tokens",
-    "response_json_schema",
-    "response_mime_type",
-    "response_modalities",
-    "response_schema",
-    "seed",
-    "stop_sequences",
-    "temperature",
-    "thinking_config",
-    "top_p",
+_OF_MODEL = keys(
+    "text thought thoughtSignature inlineData fileData functionResponse toolCall toolResponse",
+    codeExecutionResult=CodeExecutionResult,
+    executableCode=ExecutableCode,
+    functionCall=keys("id name args"),
 )
+_SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search")
+_USER = keys("role", parts=_OF_USER)
+_READ = keys(
+    "cachedContent labels model serviceTier store",
+    contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, keys("role", parts=_OF_USER)),
+    systemInstruction=keys("role", parts=keys("text")),
+    generationConfig=keys(
+        "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
+        " responseSchema seed stopSequences temperature topP",
+        thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
+    ),
+    toolConfig=keys("", functionCallingConfig=keys("mode allowedFunctionNames")),
+    tools=keys(
+        "",
+        codeExecution=CodeExecution,
+        fileSearch=FileSearch,
+        googleSearch=GoogleSearch,
+        urlContext=UrlContext,
+        functionDeclarations=keys("name description parameters parametersJsonSchema"),
+    ),
+)
+"""What is read of a body; the tools of hosts report for themselves what they do not have."""
+_READ_OF_OWN = {
+    **_READ,
+    "contents": Kinds("role", {"model": keys("role parts")}, _USER),
+}
+"""As `_READ`, for a model whose parts those of the model are: it gets their bytes."""
 _EFFORT_TOKENS = {"minimal": 1024, "low": 4096, "medium": 16384}
 """The largest thinking budget of each effort; a larger one is `high`."""
 _TEXT_KEYS = {"error", "output", "result"}
@@ -86,37 +112,33 @@ def parse_request(
         sent = decode(body, GenerateContentRequest)
     if sent.cached_content:
         raise refused("cachedContent", "the backend has no such cache", "send the content itself")
-    notes = _unread(sent, _READ, "")
+    read = _READ_OF_OWN if provider else _READ
+    notes = unread(body, {**read, "generateContentRequest": read} if counts else read, _camel)
     config = sent.generation_config or GenerationConfig()
-    notes += _unread(config, _READ_CONFIG, "generationConfig.")
     if (config.candidate_count or 1) > 1:
         raise refused("generationConfig.candidateCount", "expected 1: there is one answer")
     kinds = [str(each).upper() for each in config.response_modalities or ()]
     if any(kind not in ("TEXT", "1") for kind in kinds):
         raise refused("generationConfig.responseModalities", "expected TEXT")
-    output, words = _output(config)
-    texts = [words] if words else []
-    if sent.system_instruction is not None:
-        parts = sent.system_instruction.parts or ()
-        texts = [part.text for part in parts if part.text] + texts
+    system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
     tools = tuple(_tools(sent.tools or (), provider, notes))
     thinking = config.thinking_config or ThinkingConfig()
-    tools, choice = chosen(tools, _choice(sent.tool_config, tools), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools, notes), notes)
     request = Request(
         messages=tuple(_Reader(provider, model).messages(sent.contents or ())),
-        system="\n\n".join(texts),
+        system="\n\n".join(part.text for part in system if part.text),
         tools=tools,
         tool_choice=choice,
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
-        effort=_effort(thinking),
+        effort=_effort(thinking, notes),
         seed=config.seed,
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
         metadata=sent.labels,
-        output=output,
+        output=_output(config),
     )
     return ReceivedRequest(
         request=request,
@@ -126,16 +148,13 @@ def parse_request(
     )
 
 
-def _unread(struct: msgspec.Struct, read: Sequence[str], prefix: str) -> list[Note]:
-    """Return a note for each field that has a value and is not listed in `read`."""
-    return [
-        Note(f"{prefix}{key}", "left out: it has no neutral form")
-        for name, key in zip(struct.__struct_fields__, struct.__struct_encode_fields__, strict=True)
-        if name not in read and getattr(struct, name) not in (None, UNSET)
-    ]
+def _camel(key: str) -> str:
+    """Return a key in camel case; the server takes the spelling of its protocol buffers, too."""
+    first, *rest = key.split("_")
+    return first + "".join(map(str.title, rest))
 
 
-def _effort(thinking: ThinkingConfig) -> str | None:
+def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
     if thinking.thinking_level is not None:
         level = str(thinking.thinking_level).lower()
         return None if level == "thinking_level_unspecified" else level
@@ -144,21 +163,24 @@ def _effort(thinking: ThinkingConfig) -> str | None:
         return None
     if budget == 0:
         return "none"
-    return next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
+    effort = next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
+    path = "generationConfig.thinkingConfig.thinkingBudget"
+    notes.append(Note(path, f"read as the effort {effort}"))
+    return effort
 
 
-def _output(config: GenerationConfig) -> tuple[Output | None, str]:
-    """Return the requested form of the answer, and the instruction for JSON without a schema."""
+def _output(config: GenerationConfig) -> Output | None:
+    """Return the requested form of the answer."""
     kind = config.response_mime_type or "text/plain"
     if kind == "text/plain":
-        return None, ""
+        return None
     if kind != "application/json":
         raise refused("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
     if config.response_json_schema is not UNSET:
-        return Output(config.response_json_schema), ""
+        return Output(config.response_json_schema)
     if config.response_schema is not None:
-        return Output(json_schema(config.response_schema)), ""
-    return None, JSON_WORDS
+        return Output(json_schema(config.response_schema))
+    return Output({})
 
 
 # --- contents -------------------------------------------------------------------------------------
@@ -264,16 +286,10 @@ def _media(part: Part, path: str) -> Media:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-_SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search")
-
-
 def _tools(
     tools: Sequence[Tool], provider: str, notes: list[Note]
 ) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
-        read = ("function_declarations", *_SERVER_TOOLS)
-        for note in _unread(tool, read, f"tools[{index}]."):
-            notes.append(Note(note.path, "left out: only Google's models have it"))
         for each in tool.function_declarations or ():
             schema: Any = {}
             if each.parameters_json_schema is not UNSET:
@@ -294,14 +310,18 @@ def _tools(
 
 
 def _choice(
-    config: ToolConfig | None, tools: Sequence[Function | ServerTool]
+    config: ToolConfig | None, tools: Sequence[Function | ServerTool], notes: list[Note]
 ) -> str | tuple[str, ...] | None:
     calling = config.function_calling_config if config is not None else None
     if calling is None or not tools or calling.mode is None:
         return None
-    mode = str(calling.mode).upper()
+    mode, path = str(calling.mode).upper(), "toolConfig.functionCallingConfig"
     if mode == "ANY" and calling.allowed_function_names:
         return tuple(calling.allowed_function_names)
+    if mode == "VALIDATED":
+        notes.append(Note(f"{path}.mode", "sent as AUTO: only Gemini validates calls"))
+    if calling.allowed_function_names:
+        notes.append(Note(f"{path}.allowedFunctionNames", "left out: the model may call any tool"))
     return _MODES.get(mode)
 
 
@@ -325,7 +345,11 @@ def _json_schema(node: Mapping[str, Any]) -> dict[str, Any]:
             result[key] = str(value).lower()
         elif key == "properties" or key == "defs":
             name = "$defs" if key == "defs" else key
-            result[name] = {name: _json_schema(each) for name, each in value.items()}
+            # The order in which a model writes them is that of the schema.
+            first = {
+                each: value[each] for each in node.get("propertyOrdering", ()) if each in value
+            }
+            result[name] = {name: _json_schema(each) for name, each in {**first, **value}.items()}
         elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
             result[key] = _json_schema(value)
         elif key == "anyOf":
@@ -334,7 +358,9 @@ def _json_schema(node: Mapping[str, Any]) -> dict[str, Any]:
             result[key] = int(value)
         elif key == "ref":
             result["$ref"] = re.sub("^#/defs/", "#/$defs/", value)
-        elif key not in ("nullable", "propertyOrdering", "example"):
+        elif key == "example":
+            result["examples"] = [value]
+        elif key not in ("nullable", "propertyOrdering"):
             result[key] = value
     if node.get("nullable"):
         if "type" in result:

@@ -6,17 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation
-from wire.core.lenient import fields_of
 from wire.core.memory import MetadataStruct, Note, WireStruct
 from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
-from wire.neutral.request import JSON_WORDS as JSON_WORDS
 from wire.neutral.request import Request, ServerTool, Tool
 
 W = TypeVar("W", bound=WireStruct)
@@ -104,16 +102,6 @@ def decoded_request(body: bytes, kind: type[W]) -> W:
     except (ValueError, RecursionError) as cause:
         raise RuleError(violations=[Violation("body", f"expected JSON: {cause}")]) from None
     return request
-
-
-def unread_fields(body: bytes, read: Iterable[str]) -> list[Note]:
-    """Return a note for each field of a body that is neither null nor in `read`."""
-    known = frozenset(read)
-    return [
-        Note(name, "left out: it has no neutral form")
-        for name, value in fields_of(msgspec.Raw(body)).items()
-        if name not in known and bytes(value) != b"null"
-    ]
 
 
 def refused(path: str, problem: str, remedy: str = "") -> RuleError:

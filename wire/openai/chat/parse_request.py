@@ -13,13 +13,12 @@ from wire.neutral.messages import Media, Message, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
-    JSON_WORDS,
     ReceivedRequest,
     chosen,
     decoded_request,
     refused,
-    unread_fields,
 )
+from wire.neutral.unread import Kinds, keys, unread
 from wire.openai.chat.parse import parse_reply
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -28,32 +27,57 @@ from wire.openai.chat.types import (
     ContentPart,
     ResponseFormat,
     Tool,
+    ToolCall,
     ToolChoice,
+    WebSearchOptions,
 )
 from wire.openai.chat.types import Message as WireMessage
 
-_READ = (
-    "max_completion_tokens",
-    "max_tokens",
-    "messages",
-    "metadata",
-    "model",
-    "n",
-    "reasoning_effort",
-    "response_format",
-    "seed",
-    "service_tier",
-    "stop",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "tool_choice",
-    "tools",
-    "top_p",
-    "verbosity",
-    "web_search_options",
+_PARTS = Kinds(
+    "type",
+    {
+        "text": keys("type text"),
+        "image_url": keys("type", image_url=keys("url detail")),
+        "input_audio": keys("type", input_audio=keys("data format")),
+        "file": keys("type", file=keys("file_data file_id filename")),
+    },
 )
+_OF_USER = keys("role name", content=_PARTS)
+_OF_TOOL = keys("role tool_call_id", content=_PARTS)
+_OF_OTHERS = ("name", "tool_call_id", "prefix", "partial", "cache_control", "annotations")
+"""Fields of messages that have no meaning in those of the assistant, or no neutral form there."""
+_OF_ASSISTANT = keys(
+    " ".join(name for name in WireMessage.__struct_fields__ if name not in _OF_OTHERS),
+    content=ContentPart,
+    tool_calls=ToolCall,
+)
+_NAMED = keys("name")
+_FUNCTION = keys("type", function=keys("name description parameters strict"))
+_GRAMMAR = keys("type", grammar=keys("definition syntax"))
+_READ = keys(
+    "functions max_completion_tokens max_tokens metadata modalities model n parallel_tool_calls"
+    " reasoning_effort seed service_tier stop store stream temperature top_p verbosity",
+    messages=Kinds("role", {"assistant": _OF_ASSISTANT, "tool": _OF_TOOL}, _OF_USER),
+    response_format=keys("type", json_schema=keys("name schema strict")),
+    stream_options=keys("include_usage"),
+    tool_choice=keys("type", function=_NAMED, custom=_NAMED, allowed_tools=keys("mode tools")),
+    tools=Kinds(
+        "type",
+        {
+            "": _FUNCTION,
+            "function": _FUNCTION,
+            "custom": keys("type", custom=keys("name description", format=_GRAMMAR)),
+        },
+        Tool,
+    ),
+    web_search_options=WebSearchOptions,
+)
+"""What is read of a body; the tools of hosts report for themselves what they do not have."""
+_READ_OF_OWN = {
+    **_READ,
+    "messages": Kinds("role", {"assistant": None, "tool": _OF_TOOL}, _OF_USER),
+}
+"""As `_READ`, for a model whose messages those of the assistant are: it gets their bytes."""
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
 
 
@@ -71,7 +95,7 @@ def parse_request(
     cannot be left out.
     """
     sent = decoded_request(body, ChatCompletionRequest)
-    notes = unread_fields(body, (*_READ, "functions", "modalities", "parallel_tool_calls"))
+    notes = unread(body, _READ_OF_OWN if provider else _READ)
     if sent.n not in (None, 1):
         raise refused("n", "expected 1: the gateway gives one answer")
     if sent.functions:
@@ -81,12 +105,10 @@ def parse_request(
     if "audio" in (sent.modalities or ()):
         raise refused("modalities", "spoken answers have no neutral form here")
     tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
-    output, system = _output(sent.response_format)
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools), notes)
     request = Request(
         messages=tuple(_messages(sent.messages, provider, model)),
-        system=system,
         tools=tools,
         tool_choice=choice,
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
@@ -99,7 +121,7 @@ def parse_request(
         tier=sent.service_tier,
         store=sent.store,
         metadata=sent.metadata,
-        output=output,
+        output=_output(sent.response_format),
     )
     options = sent.stream_options
     return ReceivedRequest(
@@ -112,16 +134,16 @@ def parse_request(
     )
 
 
-def _output(form: ResponseFormat | None) -> tuple[Output | None, str]:
-    """Return the requested form of the answer, and the instruction for JSON without a schema."""
+def _output(form: ResponseFormat | None) -> Output | None:
+    """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
-        return None, ""
+        return None
     if form.type == "json_object":
-        return None, JSON_WORDS
+        return Output({})
     schema = form.json_schema
     if form.type != "json_schema" or schema is None or schema.schema is None:
         raise refused("response_format", "expected text, json_object, or json_schema with a schema")
-    return Output(schema.schema, schema.name or "answer", bool(schema.strict)), ""
+    return Output(schema.schema, schema.name or "answer", bool(schema.strict))
 
 
 # --- messages -------------------------------------------------------------------------------------

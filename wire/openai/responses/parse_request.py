@@ -13,13 +13,12 @@ from wire.neutral.messages import Media, Message, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
-    JSON_WORDS,
     ReceivedRequest,
     chosen,
     decoded_request,
     refused,
-    unread_fields,
 )
+from wire.neutral.unread import Kinds, Shape, keys, unread
 from wire.openai.responses.parse import parse_reply
 from wire.openai.responses.types import (
     ContentPart,
@@ -33,28 +32,48 @@ from wire.openai.responses.types import (
 )
 
 ENCRYPTED = "reasoning.encrypted_content"
-_READ = (
-    "include",
-    "input",
-    "instructions",
-    "max_output_tokens",
-    "metadata",
-    "model",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "reasoning",
-    "service_tier",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "text",
-    "tool_choice",
-    "tools",
-    "top_p",
-)
-_ECHOED = ("instructions", "max_output_tokens", "metadata", "reasoning", "text", "tools")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
+_PARTS = Kinds(
+    "type",
+    {
+        "input_text": keys("type text"),
+        "text": keys("type text"),
+        "output_text": keys("type text annotations logprobs"),
+        "input_image": keys("type image_url file_id detail"),
+        "input_file": keys("type file_data file_url file_id filename"),
+    },
+)
+# The id and the status of an item are the server's.
+_OUTPUT = keys("type id status call_id", output=_PARTS)
+_OF_USER = keys("type id status role", content=_PARTS)
+
+
+def _items(of_model: Shape) -> Kinds:
+    message = Kinds("role", {"assistant": of_model}, _OF_USER)
+    outputs = dict.fromkeys(_OUTPUTS, _OUTPUT)
+    return Kinds("type", {"": message, "message": message, **outputs}, of_model)
+
+
+_READ = keys(
+    "include instructions max_output_tokens metadata model parallel_tool_calls"
+    " previous_response_id service_tier store stream stream_options temperature tool_choice top_p"
+    " background conversation prompt",
+    input=_items(Item),
+    reasoning=keys("effort summary generate_summary"),
+    text=keys("verbosity", format=keys("type name schema strict")),
+    tools=Kinds(
+        "type",
+        {
+            "function": keys("type name description parameters strict"),
+            "custom": keys("type name description", format=keys("type syntax definition")),
+        },
+        Tool,
+    ),
+)
+"""What is read of a body; the tools of hosts report for themselves what they do not have."""
+_READ_OF_OWN = {**_READ, "input": _items(None)}
+"""As `_READ`, for a model whose items those of the assistant are: it gets their bytes."""
+_ECHOED = ("instructions", "max_output_tokens", "metadata", "reasoning", "text", "tools")
 
 
 def parse_request(
@@ -69,7 +88,7 @@ def parse_request(
     with the JSON path of what has no neutral form and cannot be left out.
     """
     sent: Any = decoded_request(body, InputTokensRequest if counts else ResponseRequest)
-    notes = unread_fields(body, (*_READ, "background", "conversation", "prompt"))
+    notes = [*unread(body, _READ_OF_OWN if provider else _READ), *_not_included(sent)]
     if sent.parallel_tool_calls is False:
         notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
     for name in ("background", "conversation", "prompt"):
@@ -77,13 +96,11 @@ def parse_request(
             raise refused(name, "the gateway stores nothing of this kind")
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
     tools = tuple(_tools(sent.tools or (), provider, notes))
-    output, words = _output(sent.text.format if sent.text is not None else None)
-    system = "\n\n".join(text for text in (sent.instructions or "", words) if text)
     reasoning = sent.reasoning
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
     request = Request(
         messages=tuple(_messages(items or [], provider, model)),
-        system=system,
+        system=sent.instructions or "",
         tools=tools,
         tool_choice=choice,
         max_tokens=None if counts else sent.max_output_tokens,
@@ -92,7 +109,8 @@ def parse_request(
         effort=reasoning.effort if reasoning is not None else None,
         verbosity=sent.text.verbosity if sent.text is not None else None,
         tier=None if counts else sent.service_tier,
-        output=output,
+        metadata=None if counts else sent.metadata,
+        output=_output(sent.text.format if sent.text is not None else None),
     )
     if counts:
         return ReceivedRequest(request=request, model=sent.model or "", notes=tuple(notes))
@@ -110,15 +128,21 @@ def parse_request(
     )
 
 
-def _output(form: TextFormat | None) -> tuple[Output | None, str]:
-    """Return the requested form of the answer, and the instruction for JSON without a schema."""
+def _not_included(sent: ResponseRequest | InputTokensRequest) -> Iterator[Note]:
+    for index, each in enumerate(getattr(sent, "include", None) or ()):
+        if each != ENCRYPTED:
+            yield Note(f"include[{index}]", "left out: only OpenAI's models have it")
+
+
+def _output(form: TextFormat | None) -> Output | None:
+    """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
-        return None, ""
+        return None
     if form.type == "json_object":
-        return None, JSON_WORDS
+        return Output({})
     if form.type != "json_schema" or form.schema is None:
         raise refused("text.format", "expected text, json_object, or json_schema with a schema")
-    return Output(form.schema, form.name or "answer", bool(form.strict)), ""
+    return Output(form.schema, form.name or "answer", bool(form.strict))
 
 
 # --- items ----------------------------------------------------------------------------------------

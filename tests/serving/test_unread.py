@@ -1,0 +1,219 @@
+"""Each value of a client's request is read, or told: bodies of recorded requests, one value
+planted or removed at a time.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.conformance.records import lines
+from tests.property import sample
+from tests.serving.test_requests import PARSERS
+from wire.errors import RuleError
+from wire.neutral.serving import ReceivedRequest
+from wire.neutral.unread import Kinds, keys, unread
+
+SHARED = Path(__file__).parents[3] / "shared" / "corpus"
+SAMPLES = Path(__file__).parents[1] / "fixtures" / "corpus"
+FILES = {
+    "anthropic": ("anthropic", "anthropic-compatible"),
+    "gemini": ("gemini",),
+    "chat": ("openai-chat", "openai-chat-compatible"),
+    "responses": ("openai-responses", "openai-responses-compatible"),
+}
+ENDPOINTS = {
+    "anthropic": re.compile(r"/messages$"),
+    "gemini": re.compile(r":(stream)?[gG]enerateContent$"),
+    "chat": re.compile(r"/chat/completions$"),
+    "responses": re.compile(r"/responses$"),
+}
+FREE = {
+    *("args", "arguments", "input", "input_schema", "labels", "metadata", "output", "parameters"),
+    *("parametersJsonSchema", "parameters_json_schema", "response", "responseJsonSchema"),
+    *("responseSchema", "response_json_schema", "response_schema", "schema"),
+}
+"""Objects of the client's own: schemas, arguments of calls, contents of results."""
+DEFAULTS: tuple[Any, ...] = (
+    "", {}, [], False, "auto", "text", "AUTO", "object",
+    {"type": "object"}, {"type": "object", "properties": {}}, {"properties": {}},
+    {"type": "OBJECT", "properties": {}}, "text/plain",
+)  # fmt: skip
+"""Values that mean the same as none."""
+SAME = re.compile(
+    # The type of what has only one type, roles and names that follow from others, and what a
+    # server numbers.
+    r"(.*\.)?(type|role|index|id|status|name|signature)"
+    # Defaults of the API.
+    r"|n|stream|model|parallel_tool_calls|.*\.(mode|effort|detail|response_inclusion|display)"
+    r"|generationConfig\.(candidateCount|responseModalities)|stream_options\.include_\w+"
+    # What belongs to the bytes of a part, which its own model gets.
+    r"|.*\.thought_?[sS]ignature"
+    # The media type of a text or of a sound, and reasoning that stands twice in a message.
+    r"|.*\.(media_type|mime_?[tT]ype)|.*input_audio\.format|messages\.reasoning(_content)?"
+    # The order of properties that is theirs already.
+    r"|.*[pP]roperty_?[oO]rdering"
+)
+"""Places whose values may be as if they were absent."""
+LEAVES = 60
+"""Values of one body that are removed, one at a time."""
+
+Path_ = tuple[str | int, ...]
+
+
+def bodies(client: str) -> list[Any]:
+    """Bodies of requests in the corpus, or in the sample of it that is part of the project."""
+    paths = [SHARED / f"{name}.jsonl.gz" for name in FILES[client]]
+    if not paths[0].exists():
+        paths = sorted(SAMPLES.glob("*.jsonl"))  # few: all of them are tried
+    found = []
+    for path in paths:
+        for record in lines(path, ("url",)):
+            body = record.get("request_body")
+            if isinstance(body, dict) and ENDPOINTS[client].search(record["url"].split("?")[0]):
+                found.append(body)
+    return found
+
+
+def objects(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """The paths of objects with keys of the API."""
+    if isinstance(value, dict):
+        yield path
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in pairs:
+        if (key not in FREE and isinstance(each, dict | list)) or (
+            key in FREE and isinstance(each, list)
+        ):
+            yield from objects(each, (*path, key))
+
+
+def leaves(value: Any, path: Path_ = ()) -> Iterator[Path_]:
+    """The paths of values that have none inside, and are not null."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, each in pairs:
+        at = (*path, key)
+        if isinstance(each, dict | list) and each and key not in FREE:
+            yield from leaves(each, at)
+        elif each is not None:
+            yield at
+
+
+def at(body: Any, path: Path_) -> Any:
+    for step in path:
+        body = body[step]
+    return body
+
+
+def shown(path: Path_) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "".join(steps).lstrip(".")
+
+
+def meaning(received: ReceivedRequest) -> Any:
+    """All that is read, without notes and without the bytes that only the own vendor gets."""
+    request = received.request
+    messages = [
+        (
+            each.role,
+            each.cache,
+            each.name,
+            [{**msgspec.structs.asdict(part), "origin": None} for part in each.parts],
+        )
+        for each in request.messages
+    ]
+    rest = {name: repr(getattr(request, name)) for name in request.__struct_fields__[1:]}
+    rest.pop("messages", None)
+    own = {name: repr(getattr(received, name)) for name in received.__struct_fields__}
+    return messages, rest, {key: own[key] for key in own if key not in ("request", "notes")}
+
+
+def is_told(path: str, received: ReceivedRequest) -> bool:
+    notes = [note.path for note in received.notes]
+    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in notes)
+
+
+def parsed(client: str, body: Any) -> ReceivedRequest | None:
+    """The request; `None` if the body is refused, which tells of it too."""
+    try:
+        return PARSERS[client](json.dumps(body).encode())
+    except RuleError:
+        return None
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("client", FILES)
+def test_a_value_planted_at_any_depth_is_told(client: str) -> None:
+    silent, tried = set(), 0
+    for body in sample(bodies(client), 20):
+        before = parsed(client, body)
+        if before is None:
+            continue
+        for path in list(objects(body))[:LEAVES]:
+            planted = copy.deepcopy(body)
+            at(planted, path)["an_unknown_key"] = 1
+            after, place = parsed(client, planted), shown((*path, "an_unknown_key"))
+            tried += 1
+            if after is None or is_told(place, after) or meaning(after) != meaning(before):
+                continue
+            if not RESULTS_OF_SERVERS.match(place):
+                silent.add(re.sub(r"\[\d+\]", "[]", place))
+    assert silent == set()
+    assert tried > 5
+
+
+RESULTS_OF_SERVERS = re.compile(
+    # What the server of a vendor wrote beside its own calls: it goes back as it came, or not at
+    # all, with a note of the whole part.
+    r"messages\[\d+\]\.content\[\d+\]\.content[.\[]|messages\[\d+\]\.reasoning_details\["
+    r"|contents\[\d+\]\.parts\[\d+\]\.(toolCall|toolResponse|functionResponse)\."
+)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("client", FILES)
+def test_a_value_that_can_be_removed_is_told_or_a_default(client: str) -> None:
+    silent, tried = set(), 0
+    for body in sample(bodies(client), 20):
+        before = parsed(client, body)
+        if before is None:
+            continue
+        for path in list(leaves(body))[:LEAVES]:
+            place, value = shown(path), at(body, path)
+            if is_told(place, before) or value in DEFAULTS:
+                continue
+            if path[0] == "tool_choice" and not body.get("tools"):
+                continue  # nothing to choose
+            removed = copy.deepcopy(body)
+            del at(removed, path[:-1])[path[-1]]
+            after = parsed(client, removed)
+            tried += 1
+            name = re.sub(r"\[\d+\]", "", place)
+            if after is not None and meaning(after) == meaning(before) and not SAME.fullmatch(name):
+                silent.add(name)
+    assert silent == set()
+    assert tried > 5
+
+
+def test_shapes() -> None:
+    kinds = Kinds("type", {"a": keys("type x"), "": keys("y")}, keys("type"))
+    shape = keys("whole", list=kinds)
+    body = {
+        "whole": {"any": [1]},
+        "list": [{"type": "a", "x": 1, "y": 2}, {"y": 1, "z": 3}, {"type": 5, "q": 0}, "text"],
+        "more": {"deep": 1},
+        "absent": None,
+    }
+    assert [note.path for note in unread(json.dumps(body).encode(), shape)] == [
+        "more",
+        "list[0].y",
+        "list[1].z",
+        "list[2].q",
+    ]
+    assert [note.path for note in unread(b'{"x":"\\ud800","y":1}', keys("x"))] == ["y"]
