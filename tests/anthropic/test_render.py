@@ -415,7 +415,9 @@ def test_other_media_are_refused(media: Media):
         ("messages[2].parts[1]", "")
     ]
     result = Message.tool_response(ToolResult("call_A", "f", media=(PNG, media)))
-    assert refused(HI, Message.assistant(A), result) == [("messages[2].parts[0].media[1]", "")]
+    lowered = told(HI, Message.assistant(A), result)
+    [note] = [each for each in lowered if each.startswith("messages[2].parts[0].media[1]: ")]
+    assert "left out, with a line in words: " in note or "sent as text: " in note
 
 
 # --- tools ----------------------------------------------------------------------------------------

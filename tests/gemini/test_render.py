@@ -257,9 +257,9 @@ def test_names_of_media_are_of_vertex():
 def test_a_type_that_nobody_knows_is_asked_for(url):
     assert refused(HI, Message.user("See:", Media(url=url))) == [("messages[1].parts[1]", "G64")]
     result = ToolResult("call_A", "tide", "", media=(PNG, Media(url=url)))
-    assert refused(HI, Message.assistant(A), Message.tool_response(result)) == [
-        ("messages[2].parts[0].media[1]", "G64")
-    ]
+    lowered = told(HI, Message.assistant(A), Message.tool_response(result))
+    [note] = [each for each in lowered if each.startswith("messages[2].parts[0].media[1]: ")]
+    assert "left out, with a line in words: the URL" in note
 
 
 # --- tools ----------------------------------------------------------------------------------------

@@ -318,6 +318,30 @@ LINK = {"type": "resource_link", "uri": "tide://log", "name": "log", "annotation
         ({"content": [text("5")], "structuredContent": {"result": 5}}, 5, ()),
         ({"content": [text("1"), text("2")], "structuredContent": {"result": [1, 2]}}, [1, 2], ()),
         ({"content": [text("1")], "structuredContent": {"result": [1]}}, [1], ()),
+        # A text whose values all stand in the structured content is not sent again.
+        ({"content": [text("5")], "structuredContent": {"at": 5, "m": 1}}, {"at": 5, "m": 1}, ()),
+        (
+            {"content": [text("Ebb."), text('{"at": 5}')], "structuredContent": {"at": 5, "m": 1}},
+            {"content": "Ebb.", "structuredContent": {"at": 5, "m": 1}},
+            (),
+        ),
+        (
+            {"content": [text("true")], "structuredContent": {"at": 1}},
+            {"content": "true", "structuredContent": {"at": 1}},
+            (),
+        ),
+        # A picture that the structured content repeats as text is sent once.
+        (
+            {
+                "content": [{"type": "image", "data": "iVBORw==", "mimeType": "image/png"}],
+                "structuredContent": {
+                    "page": {"shot": "data:image/png;base64,iVBORw==", "title": "Tides"},
+                    "all": ["iVBORw=="],
+                },
+            },
+            {"page": {"shot": "[image/png]", "title": "Tides"}, "all": ["[image/png]"]},
+            (Media(data=b"\x89PNG", media_type="image/png"),),
+        ),
         (
             {"content": [text("At five.")], "structuredContent": {"at": 5}},
             {"content": "At five.", "structuredContent": {"at": 5}},

@@ -224,10 +224,13 @@ THOUGHTS = [
         "content": [{"type": "reasoning_text", "text": "Hm."}],
     },
 ]
+BROKEN_CALL = {
+    "id": "fc_1", "type": "function_call", "call_id": "a", "name": "get_tide", "arguments": "[1"
+}  # fmt: skip
 SAID = in_parts("assistant", {"type": "output_text", "text": "Yes.", "annotations": []})
 RESPONSES_REPLIES = [
     {"id": "resp_1", "status": "completed", "output": [*each, {**SAID, "id": "msg_1"}]}
-    for each in ([], THOUGHTS[:1], THOUGHTS[1:])
+    for each in ([], THOUGHTS[:1], THOUGHTS[1:], [BROKEN_CALL])
 ]
 CHAT_REPLIES = [
     message({"role": "assistant", "content": "<think>Hm.</think>Yes."}),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from wire.anthropic import batches, files
 from wire.anthropic.endpoints import plain
 from wire.anthropic.error_body import ERRORS
-from wire.anthropic.parts import IMAGE_TYPES, PDF, is_text
+from wire.anthropic.parts import IMAGE_TYPES, PDF
 from wire.anthropic.rendering import reply_call as reply_call
 from wire.anthropic.types import MessageBatch, MessageBatchResult
 from wire.core.call import Call
@@ -27,6 +27,7 @@ from wire.neutral.batches import (
     unix_time,
     without_answer,
 )
+from wire.neutral.media_types import is_text
 from wire.neutral.messages import Media, Reply
 
 MAX_REQUESTS = 100_000

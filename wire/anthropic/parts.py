@@ -26,6 +26,7 @@ from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, raw_of, remember
 from wire.core.provider import Provider
 from wire.neutral.ids import CallIds, LegalIds
+from wire.neutral.media_types import is_text
 from wire.neutral.messages import (
     Media,
     Message,
@@ -467,13 +468,6 @@ _NO_IMAGE = re.compile(
     r"[^?#]*\.(docx?|txt|html?|json|csv|wav|mp3|ogg|flac|m4a|mp4|mov|webm|mpe?g|avi)([?#]|$)",
     re.IGNORECASE,
 )
-_TEXTS = (
-    "application/json",
-    "application/xml",
-    "application/yaml",
-    "application/x-yaml",
-    "application/javascript",
-)
 
 
 def media_block(media: Media, path: str) -> ContentBlock:
@@ -506,11 +500,6 @@ def media_block(media: Media, path: str) -> ContentBlock:
     raise _unsupported_media(
         path, f"expected an image (jpeg, png, gif, webp), PDF or text, not {kind}"
     )
-
-
-def is_text(kind: str) -> bool:
-    """Return whether a media type is one of text."""
-    return kind.startswith("text/") or kind in _TEXTS
 
 
 def _by_url(media: Media, kind: str, path: str) -> ContentBlock:

@@ -29,7 +29,7 @@ from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.reader import parse_message
 from wire.anthropic.rows import provider_row
-from wire.anthropic.rules import check_body
+from wire.anthropic.rules import check, check_body
 from wire.anthropic.rules.rule_input import Body
 from wire.anthropic.schemas import closed, schema_problem
 from wire.anthropic.types import (
@@ -124,7 +124,7 @@ def render_request(
         adapt = functools.partial(_with_display, model_family=family(model), dialect=row.dialect)
         return cast(MessageRequest, with_further(request, row, model, render_request, adapt=adapt))
     model_family = family(model)
-    messages, notes, answers = sendable_request(request, row.name, model)
+    messages, notes, answers = sendable_request(request, row, model, render_request, check)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     note_names(conversation, notes)
     if request.search_grounding:

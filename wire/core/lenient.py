@@ -17,12 +17,14 @@ from wire.core.json_values import are_sound
 from wire.core.limits import is_deeper
 from wire.core.memory import (
     PICKLED_DEPTH,
+    Note,
     WireStruct,
     built,
     encode,
     integer,
     remember,
     well_formed_utf8,
+    with_notes,
 )
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -42,8 +44,9 @@ class Unreadable(ValueError):
 def decoded(data: bytes, kind: type[W]) -> W:
     """Decode JSON to a struct and attach its bytes as metadata.
 
-    A value of another type than its field's is left out of the struct; `wire.unknown` reports it.
-    Raises `Unreadable` if the input is not a JSON object, `LimitError` if it is nested too deeply.
+    A value of another type than its field's is left out of the struct; `wire.unknown` reports it,
+    and a note of the struct names its path. Raises `Unreadable` if the input is not a JSON object,
+    `LimitError` if it is nested too deeply.
     """
     try:
         read: W = decoder(kind).decode(data)
@@ -60,7 +63,10 @@ def decoded(data: bytes, kind: type[W]) -> W:
         raise LimitError("JSON is nested too deeply", raw=data) from None
     if not isinstance(value, dict):
         raise Unreadable("not a JSON object")
-    read = remember(fitted(value, kind), data)
+    misfits: list[Note] = []
+    read = remember(fitted(value, kind, misfits), data)
+    if misfits:
+        with_notes(read, misfits)
     if not _is_strict(data):
         vars(read)[NOT_STRICT] = True
     return read
@@ -239,24 +245,26 @@ def number(digits: str) -> float:
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
-def fitted(plain: Any, kind: type[S]) -> S:
+def fitted(plain: Any, kind: type[S], misfits: list[Note] | None = None) -> S:
     """Convert plain values to a struct; values of a wrong type are removed from `plain`.
 
-    Raises `Unreadable` if the rest does not fit either.
+    Each gets a note in `misfits`. Raises `Unreadable` if the rest does not fit either.
     """
+    found: list[Note] = [] if misfits is None else misfits
     try:
-        return _fitted(plain, kind)
+        return _fitted(plain, kind, found)
     except UnicodeEncodeError:  # a lone surrogate in a key; no struct can have it
-        return _fitted(json.loads(well_formed_utf8(json.dumps(plain, ensure_ascii=False))), kind)
+        plain = json.loads(well_formed_utf8(json.dumps(plain, ensure_ascii=False)))
+        return _fitted(plain, kind, found)
 
 
-def _fitted(plain: Any, kind: type[S]) -> S:
+def _fitted(plain: Any, kind: type[S], misfits: list[Note]) -> S:
     read: S
     try:
         read = convert(plain, kind)
         return read
     except msgspec.ValidationError:
-        _drop_misfits(plain, kind)
+        _drop_misfits(plain, kind, "", misfits)
     try:
         read = convert(plain, kind)
         return read
@@ -264,8 +272,8 @@ def _fitted(plain: Any, kind: type[S]) -> S:
         raise Unreadable(str(cause)) from None
 
 
-def _drop_misfits(value: Any, kind: Any) -> None:
-    """Remove the fields with values of a wrong type, at any depth.
+def _drop_misfits(value: Any, kind: Any, path: str, misfits: list[Note]) -> None:
+    """Remove the fields with values of a wrong type, at any depth, and note each.
 
     A list or a map with an item of a wrong type is removed with all its items. Each value is
     converted once for each struct around it. Converting the outermost value again after each field
@@ -276,27 +284,31 @@ def _drop_misfits(value: Any, kind: Any) -> None:
     for type_ in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
         if isinstance(value, list) and get_origin(type_) is list:
             (item_type,) = get_args(type_)
-            for item in value:
-                _fits(item, item_type)
+            for index, item in enumerate(value):
+                _misfit(item, item_type, f"{path}[{index}]", misfits)
         elif isinstance(value, dict) and get_origin(type_) is dict:
-            for item in value.values():
-                _fits(item, get_args(type_)[1])
+            for key, item in value.items():
+                _misfit(item, get_args(type_)[1], f"{path}.{key}", misfits)
         elif isinstance(value, dict) and isinstance(type_, type(msgspec.Struct)):
             for name, field_type in _field_types(type_):
-                if name in value and not _fits(value[name], field_type):
+                at = f"{path}.{name}" if path else name
+                if name in value and (problem := _misfit(value[name], field_type, at, misfits)):
                     del value[name]
+                    misfits.append(Note(at, f"not read: {problem}"))
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Remove the misfits in a value; return whether it then has the type."""
+def _misfit(value: Any, kind: Any, path: str, misfits: list[Note]) -> str:
+    """Remove the misfits in a value; return why it still has not the type, or an empty text."""
+    problem = ""
     for last in (False, True):
         try:
             convert(value, kind)
-            return True
-        except msgspec.ValidationError:
+            return ""
+        except msgspec.ValidationError as cause:
+            problem = str(cause).partition(" - at `$")[0]
             if not last:
-                _drop_misfits(value, kind)
-    return False
+                _drop_misfits(value, kind, path, misfits)
+    return problem[:1].lower() + problem[1:]
 
 
 @functools.cache

@@ -38,7 +38,7 @@ from wire.core.framing import BOM, Framing
 from wire.core.jsonstream import Cutter
 from wire.core.lenient import Unreadable, decoded, fields_of
 from wire.core.limits import Limits, check_json, over, unchecked_json
-from wire.core.memory import PARTIAL, Note, WireStruct, kept_bytes, with_notes
+from wire.core.memory import NOTES, PARTIAL, Note, WireStruct, kept_bytes, notes, with_notes
 from wire.core.sse import Decoder, Event, end_of_event, event_form
 
 C = TypeVar("C", bound=WireStruct)
@@ -190,7 +190,9 @@ class FramedReader(Generic[C]):
             self.notes.append(Note(path, message))
 
     def emit(self, chunk: C) -> None:
-        """Hand a chunk out."""
+        """Hand a chunk out; note once what does not fit in it, and in all others like it."""
+        if NOTES in vars(chunk):
+            self.notes += [each for each in notes(chunk) if each not in self.notes][:_MAX_NOTES]
         self.count += 1
         self._out.append(chunk)
         if self._kept is not None:
@@ -267,7 +269,8 @@ class FramedReader(Generic[C]):
                 raw=bytes(strange),
             )
         where = f", in the middle of {shown(rest)}" if rest else ""
-        where += f"; dropped: {self.notes[0]}" if self.notes else ""
+        dropped = (f"; dropped: {each}" for each in self.notes if each.path.startswith("event "))
+        where += next(dropped, "")
         if not self.begun:
             return StreamIncomplete(
                 f"the answer ended before its first event{where}", retryable=True, raw=rest
@@ -476,12 +479,9 @@ class FramedReader(Generic[C]):
             self._strange += data + b"\n"
         self._drop("outside", data)
 
-    def _drop(self, code: str, data: bytes) -> None:
+    def _drop(self, why: str, data: bytes) -> None:
         """Report dropped bytes."""
-        if len(self.notes) < _MAX_NOTES:
-            self.note(
-                f"event {self._seen}", f"{code}: dropped, not a value of the wire: {shown(data)}"
-            )
+        self.note(f"event {self._seen}", f"{why}: dropped, not a value of the wire: {shown(data)}")
 
 
 def _items(data: bytes) -> list[bytes] | None:

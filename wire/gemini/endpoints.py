@@ -69,7 +69,10 @@ def generate_content(
 
 
 def whole_call(
-    model: str, request: GenerateContentRequest, checked: bool
+    model: str,
+    request: GenerateContentRequest,
+    checked: bool,
+    parse: Callable[[bytes], GenerateContentResponse] = parse_response,
 ) -> tuple[Call[GenerateContentResponse], Conversation]:
     """Return the call of `generate_content`, and its conversation as the rules read it."""
     path, endpoint = resource(model), "generateContent"
@@ -80,7 +83,7 @@ def whole_call(
         f"/{path}:{endpoint}",
         body,
         headers=JSON,
-        parse=parse_response,
+        parse=parse,
         read_error=parse_error,
         host_rules=host_rules,
         notes=notes(request),

@@ -65,4 +65,10 @@ def stop_of(
     raw, message = None if finish is None else str(finish), candidate.finish_message or ""
     # Chunks have tokens before the last one, which may say that nothing is left.
     token = candidate.continuation_token if row.reason in ("pause", "length", "other") else None
-    return stopped(row, raw, message, token=token)
+    stop, noted = stopped(row, raw, message, token=token)
+    return stop, noted if len(response.candidates or ()) < 2 else (*noted, *_others(response))
+
+
+def _others(response: GenerateContentResponse) -> list[Note]:
+    others = [at for at, each in enumerate(response.candidates or ()) if each.index]
+    return [Note(f"candidates[{at}]", "left out: the reply is another candidate") for at in others]

@@ -63,14 +63,19 @@ def read_chunk(data: bytes) -> GenerateContentResponse:
     return chunks[0]
 
 
-def parse_response(body: bytes) -> GenerateContentResponse:
+def parse_response(body: bytes, *, for_reply: bool = False) -> GenerateContentResponse:
     """Decode a complete response, also one that was sent as events, as an array of chunks, or
     wrapped in `result`.
 
     Raises the provider's error if the body contains one, `StreamIncomplete` if the response is
-    truncated, `StreamInvalid` if the body is not a response of this wire.
+    truncated, `StreamInvalid` if the body is not a response of this wire, or if nothing in it can
+    be a reply, `for_reply`.
     """
-    return parse_whole(body, _unwrapped, _is_response, keep_bytes, ChunkReader, fold)
+    response = parse_whole(body, _unwrapped, _is_response, keep_bytes, ChunkReader, fold)
+    why = response.prompt_feedback or response.usage_metadata
+    if for_reply and not response.candidates and why is None:
+        raise StreamInvalid("the response has no candidates", partial=response, raw=body)
+    return response
 
 
 def _is_response(response: GenerateContentResponse, data: bytes) -> bool:

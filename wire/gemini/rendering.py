@@ -29,7 +29,7 @@ from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.reader import parse_response
 from wire.gemini.rows import provider_row
-from wire.gemini.rules import check_encoded
+from wire.gemini.rules import check, check_encoded
 from wire.gemini.rules.turns import Conversation
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
@@ -62,7 +62,7 @@ def call(request: Request, model: str, provider: Provider | str = "gemini") -> C
     '/models/gemini-3.8-flash:generateContent'
     """
     row = provider_row(provider)
-    raw = _wire_call(whole_call, "generateContent", request, model, row)
+    raw = _wire_call(_WHOLE_CALL, "generateContent", request, model, row)
     streamed, whole = family(_name(model)).known.continues or (0, 0)
     if whole < streamed and (request.max_tokens or 0) > whole:
         raw = as_stream(raw, whole)
@@ -115,7 +115,7 @@ def render_request(
 
         return with_further(request, row, model, render_request, _refuses)
     of, vertex = family(name), row.dialect.api == "vertex"
-    sendable, report, answers = sendable_request(request, row.name, name)
+    sendable, report, answers = sendable_request(request, row, name, render_request, check)
     texts, others = texts_of(request)
     # Empty messages fill the positions of those that are not sent, so that the index of a message,
     # which notes and errors name, stays that of the caller. An empty message becomes no Content.
@@ -222,12 +222,16 @@ def _beside_cached_content(
     return with_notes(msgspec.structs.replace(rendered, **dict.fromkeys(left_out)), report)
 
 
+_PARSE = functools.partial(parse_response, for_reply=True)
+_WHOLE_CALL = functools.partial(whole_call, parse=_PARSE)
+
+
 def reply_call(seed: bytes, model: str, row: Provider) -> Call[Reply]:
     """Return a call whose `parse` reads a response that came in another way. It is not sent.
 
     Ids of calls are made of `seed`.
     """
-    raw = Call("gemini", "POST", "", seed, parse=parse_response, read_error=parse_error)
+    raw = Call("gemini", "POST", "", seed, parse=_PARSE, read_error=parse_error)
     return _reader(raw, model, row).whole_call(raw)
 
 

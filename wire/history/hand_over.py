@@ -6,14 +6,15 @@ and each removal is reported as a note.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
-from wire.core.errors import ConfigurationError, HistoryError, refuse
+from wire.core.errors import ConfigurationError, HistoryError, Violation, refuse
 from wire.core.memory import Note, Noted
+from wire.core.provider import Provider
 from wire.core.secret import quoted
 from wire.history.order import listed, violations
 from wire.neutral.messages import (
@@ -30,7 +31,8 @@ from wire.neutral.messages import (
     own_texts,
     with_origin,
 )
-from wire.neutral.pairing import Answers, Turn, answers, turns
+from wire.neutral.pairing import Answers, Turn, turns
+from wire.neutral.pairing import answers as answers_of
 from wire.neutral.request import Request, texts_of
 
 Thoughts: TypeAlias = Literal["withhold", "as_text"]
@@ -150,9 +152,27 @@ def sendable(messages: Iterable[Message], provider: str, model: str) -> Sendable
     return _sendable(history, own_texts(history).others, provider, model)
 
 
-def sendable_request(request: Request, provider: str, model: str) -> Sendable:
-    """Prepare the messages of a request as `sendable`."""
-    return _sendable(request.messages, texts_of(request).others, provider, model)
+def sendable_request(
+    request: Request,
+    row: Provider,
+    model: str,
+    render: Callable[[Request, str, Provider], Any],
+    check: Callable[[Any, str, Provider], list[Violation]],
+) -> Sendable:
+    """Prepare the messages of a request as `sendable`.
+
+    Results of tools come without the media that the model does not read, by what `check` says of
+    them in a request that `render` makes.
+    """
+    found = _sendable(request.messages, texts_of(request).others, row.name, model)
+    for answers in found.answers.values():
+        for each in answers.results:
+            if each.result.media:
+                from wire.history.lowered import lowered, refusal  # few tools bring media
+
+                read = refusal(render, check, model, row)
+                return found._replace(answers=lowered(found.answers, read, found.notes))
+    return found
 
 
 def _sendable(
@@ -173,7 +193,7 @@ def _sendable(
             remaining[index] = handed[index]
         else:
             del remaining[index]
-    return Sendable(remaining, notes, answers(paired))
+    return Sendable(remaining, notes, answers_of(paired))
 
 
 def _is_unread(message: Message) -> bool:

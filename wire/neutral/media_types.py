@@ -90,6 +90,26 @@ _BRANDS = {
 }
 """Major brand of an ISO base media file -> media type; any other brand is a video."""
 
+_TEXTS = (
+    "application/javascript",
+    "application/json",
+    "application/x-yaml",
+    "application/xml",
+    "application/yaml",
+)
+"""Media types of text that are not called so."""
+
+
+def is_text(media_type: str) -> bool:
+    """Return whether a media type is one of text.
+
+    >>> is_text("text/csv; charset=utf-8"), is_text("application/json"), is_text("image/png")
+    (True, True, False)
+    """
+    kind = media_type.lower().partition(";")[0].strip()
+    return kind.startswith("text/") or kind in _TEXTS
+
+
 HEAD_BYTES = 64
 """Bytes at the beginning of a file that `media_type_of` reads."""
 

@@ -8,6 +8,7 @@ Context Protocol, 2025-06-18, 2025-11-25 and 2026-07-28.
 
 from __future__ import annotations
 
+import base64
 import functools
 import inspect
 import threading
@@ -405,15 +406,16 @@ def _result(result: Any) -> ToolResult:
     texts = [each for each in parts if not isinstance(each, Media)]
     content: Any = texts if len(texts) > 1 else texts[0] if texts else ""
     if structured is not None:
-        content = _merged(content, texts, structured)
+        content = _merged(content, texts, _without_media(structured, media))
     return ToolResult("", "", content, bool(_field(result, "isError", "is_error")), media)
 
 
 def _merged(content: Any, texts: Sequence[Any], structured: Any) -> Any:
     """Merge the structured content with the texts, which repeat it as JSON by the specification.
 
-    If the texts differ, both are kept. Servers wrap a value that is not an object as `{"result":
-    value}`, and write a list as one text for each of its items.
+    Servers wrap a value that is not an object as `{"result": value}`, and write a list as one text
+    for each of its items. Otherwise both are kept, without the texts whose values all stand in the
+    structured content.
     """
     if not texts:
         return structured
@@ -426,7 +428,41 @@ def _merged(content: Any, texts: Sequence[Any], structured: Any) -> Any:
         return structured["result"]
     if structured in meanings:
         return structured
+    told = _leaves(structured)
+    rest = [text for text, value in zip(texts, read, strict=True) if not _leaves(value) <= told]
+    if not rest:
+        return structured
+    content = content if len(rest) == len(texts) else rest if len(rest) > 1 else rest[0]
     return {"content": content, "structuredContent": structured}
+
+
+def _leaves(value: Any) -> set[tuple[str, Any]]:
+    """Return the values in JSON that have none inside, each with its kind; 5 and 5.0 are one."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        return set().union(*map(_leaves, value))
+    kind = "number" if type(value) in (int, float) else type(value).__name__
+    return {(kind, value)}
+
+
+def _without_media(value: Any, media: Sequence[Media]) -> Any:
+    """Return structured content with a word in the place of each of the media that stand in it.
+
+    Servers repeat a picture as base64, which the model would have to read as text.
+    """
+    words = {base64.b64encode(each.data or b"").decode(): f"[{each.media_type}]" for each in media}
+
+    def replaced(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: replaced(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [replaced(each) for each in value]
+        if isinstance(value, str):
+            return words.get(value.rpartition("base64,")[2], value)
+        return value
+
+    return replaced(value) if words else value
 
 
 def _read(text: Any) -> Any:

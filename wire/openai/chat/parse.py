@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import msgspec
 
 from wire.catalogue.stops import Stop, StopWord, partial_stop, stopped
-from wire.catalogue.usage import Usage
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import StreamIncomplete, WireError
 from wire.core.lenient import Halves, odd_text, portable, well_formed
@@ -61,6 +60,7 @@ from wire.openai.chat.types import (
     FunctionCall,
 )
 from wire.openai.chat.types import Message as WireMessage
+from wire.openai.chat.usage import usage_of
 from wire.openai.common.arguments import arguments_of
 from wire.openai.common.dialect import PLAIN, Dialect
 
@@ -116,7 +116,8 @@ def parse_reply(
     all_notes = tuple(dict.fromkeys((*notes(response), *reply.notes)))
     reply = msgspec.structs.replace(reply, notes=all_notes)
     received = [each.message for each in response.choices or () if (each.index or 0) == choice]
-    if len(received) == 1 and received[0] is not None and RAW in vars(received[0]):
+    is_whole = len(received) == 1 and not event_reader.is_split
+    if is_whole and received[0] is not None and RAW in vars(received[0]):
         _set_origins(reply.message, received[0], provider, model)
     return with_answer(reply, response)
 
@@ -196,6 +197,7 @@ class EventReader:
         self._cumulative: dict[tuple[Any, Any], str] = {}
         self._details: list[dict[str, Any]] = []
         self._calls = Calls()
+        self._others: dict[int, bool] = {}  # further choices: whether their calls were read
         self._started = 0  # calls whose start was emitted
         self._ids: set[str] = set()  # of those calls
         self._ended = 0
@@ -225,6 +227,8 @@ class EventReader:
             for index, choice in enumerate(chunk.choices or ()):
                 if (choice.index or 0) == self._choice:
                     self._read_choice(chunk, index, choice, events)
+                else:
+                    self._read_other(choice, events)
             if not chunk.choices and chunk.usage is None:
                 events += provider_events(chunk, "", _KNOWN_KEYS)
             return events
@@ -295,6 +299,10 @@ class EventReader:
 
             citations = citations_of(self._annotations, self._searched, parts)
         stop, noted = self._stop()
+        for number, is_split in self._others.items():
+            words = "left out: the reply is another choice"
+            words = "its calls are part of the reply" if is_split else words
+            noted = (*noted, Note(f"choices[{number}]", words))
         return Reply(
             message=Message(role="assistant", parts=parts, citations=citations),
             stop=stop,
@@ -350,6 +358,21 @@ class EventReader:
         self._native = choice.native_finish_reason or self._native
         if isinstance(choice.stop_reason, str):  # else the id of a token
             self._sequence = well_formed(choice.stop_reason)
+
+    def _read_other(self, choice: Choice, events: list[Event]) -> None:
+        """Read a further choice: its calls, if the host split one answer over two (Q22)."""
+        number, delta = choice.index or 0, choice.delta or choice.message
+        if number not in self._others and delta is not None and _has_content(delta):
+            is_split = bool(delta.tool_calls) and not (delta.content or self._calls.all)
+            self._others[number] = is_split and b'"n":' not in self._body
+        if self._others.get(number) and delta is not None:
+            self._read_calls(delta, events)
+            self._finish = finish_of(choice) or self._finish
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the calls came in another choice than the text."""
+        return any(self._others.values())
 
     def _read_reasoning(self, delta: Delta | WireMessage, events: list[Event]) -> None:
         details = delta.reasoning_details or ()
@@ -593,47 +616,3 @@ class _OpenPart:
 
 def _no_media() -> None:
     return None
-
-
-# --- usage ----------------------------------------------------------------------------------------
-
-
-def usage_of(usage: CompletionUsage | None, dialect: Dialect = PLAIN) -> Usage | None:
-    """Convert token counts to the neutral ones (Q16).
-
-    Input includes cached tokens, output includes reasoning.
-
-    >>> usage_of(
-    ...     CompletionUsage(prompt_tokens=30, completion_tokens=10, reasoning_tokens=100),
-    ...     Dialect(reasoning_outside_output=True),
-    ... )
-    Usage(input=30, output=110, reasoning=100, total=140)
-    """
-    if usage is None:
-        return None
-    inside, outside = usage.prompt_tokens_details, usage.completion_tokens_details
-    reasoning = (outside and outside.reasoning_tokens) or usage.reasoning_tokens or 0
-    output = (usage.completion_tokens or 0) + (reasoning if dialect.reasoning_outside_output else 0)
-    sides = (("input", inside), ("output", outside))
-    by_modality = {
-        f"{side}_{kind}": count
-        for side, details in sides
-        for kind in ("text", "image", "audio", "video")
-        if (count := getattr(details, f"{kind}_tokens", None))
-    }
-    return Usage(
-        input=usage.prompt_tokens or 0,
-        output=output,
-        cached=(inside and inside.cached_tokens)
-        or usage.prompt_cache_hit_tokens
-        or usage.cached_tokens
-        or usage.num_cached_tokens
-        or usage.cache_read_input_tokens
-        or 0,
-        cache_written=(inside and (inside.cache_write_tokens or inside.cache_creation_input_tokens))
-        or usage.cache_creation_input_tokens
-        or 0,
-        reasoning=reasoning,
-        total=usage.total_tokens or (usage.prompt_tokens or 0) + output,
-        by_modality=by_modality,
-    )

@@ -121,7 +121,7 @@ def render_request(
 
         return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
-    sendable, notes, answers = sendable_request(request, row.name, model)
+    sendable, notes, answers = sendable_request(request, row, model, render_request, check)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request, model, row, notes)

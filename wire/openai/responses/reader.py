@@ -55,12 +55,13 @@ def parse_response(body: bytes) -> Response:
 def _is_response(response: Response) -> bool:
     """Return whether it is a response that did not fail.
 
-    One in the background has no output yet.
+    One in the background has no output yet; one that has ended has at least an empty one.
     """
+    has_ended = response.status in ("completed", "incomplete")
     return (
         response.error is None
         and response.status != "failed"
-        and (response.output is not None or response.object == "response")
+        and (response.output is not None or (response.object == "response" and not has_ended))
     )
 
 

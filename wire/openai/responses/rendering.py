@@ -126,7 +126,7 @@ def render_request(
 
         return with_further(request, row, model, render_request, functools.partial(_refuses, row))
     dialect: Dialect = row.dialect
-    messages, notes, answers = sendable_request(request, row.name, model)
+    messages, notes, answers = sendable_request(request, row, model, render_request, check)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
     note_names(conversation, notes)
     if dialect.vendor_rules and conversation and conversation[-1][1].role == "assistant":
