@@ -217,3 +217,10 @@ def test_shapes() -> None:
         "list[2].q",
     ]
     assert [note.path for note in unread(b'{"x":"\\ud800","y":1}', keys("x"))] == ["y"]
+
+
+def test_a_body_of_many_values_has_a_bounded_number_of_notes() -> None:
+    body = json.dumps({"list": [{"a": 1, "b": None}] * 2500}).encode()
+    notes = unread(body, keys("", list={}))
+    assert [note.path for note in notes[998:]] == ["list[998].a", "list[999].a", "body"]
+    assert notes[-1].message == "1500 more values were left out"

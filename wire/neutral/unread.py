@@ -23,6 +23,10 @@ from wire.core.memory import Note
 Shape: TypeAlias = "Mapping[str, Shape] | Kinds | type[msgspec.Struct] | None"
 
 
+_MOST = 1000
+"""Notes on one body; a body of many megabytes could have a million."""
+
+
 class Kinds(NamedTuple):
     """Objects whose kind is the value of one key."""
 
@@ -47,7 +51,8 @@ def keys(names: str, **inside: Shape) -> dict[str, Shape]:
 def unread(body: bytes, shape: Shape, spelled: Callable[[str], str] = str) -> list[Note]:
     """Return a note for each value of a body that is not in the shape; null counts as absent.
 
-    `spelled` returns the spelling of a key in shapes, for a wire with two.
+    After a thousand, the last note has the number of the others. `spelled` returns the spelling of
+    a key in shapes, for a wire with two.
 
     >>> [note.path for note in unread(b'{"a":[{"b":1},{"c":2}],"d":null}', keys("", a=keys("b")))]
     ['a[1].c']
@@ -57,6 +62,7 @@ def unread(body: bytes, shape: Shape, spelled: Callable[[str], str] = str) -> li
     except msgspec.DecodeError:
         plain = json.loads(body)  # half of a surrogate pair, which msgspec refuses
     notes: list[Note] = []
+    count = 0
     # A stack instead of recursion: a body may be nested as deeply as its decoder allows.
     waiting: list[tuple[str, Any, Shape]] = [("", plain, shape)]
     while waiting:
@@ -76,10 +82,14 @@ def unread(body: bytes, shape: Shape, spelled: Callable[[str], str] = str) -> li
         for key, each in value.items():
             name, at = spelled(key), f"{path}.{key}" if path else key
             if name not in read:
-                notes += [Note(at, "left out: it has no neutral form")] * (each is not None)
+                if each is not None and len(notes) < _MOST:
+                    notes.append(Note(at, "left out: it has no neutral form"))
+                count += each is not None
             elif read[name] is not None:
                 inside.append((at, each, read[name]))
         waiting += inside[::-1]
+    if count > len(notes):
+        notes.append(Note("body", f"{count - len(notes)} more values were left out"))
     return notes
 
 
