@@ -194,6 +194,10 @@ def test_other_answers_are_told() -> None:
         0,
         ["choices[1]: left out: the reply is another choice"],
     )
+    one = json.dumps({"choices": [choice(0, tool_calls=[CALL]), choice(1, tool_calls=[CALL])]})
+    for number in (0, 1):  # without the request nobody knows how many were asked for
+        answer = chat_reader.parse_completion(one.encode())
+        assert len(openai.parse_reply(answer, choice=number).tool_calls) == 1
     candidates = [
         {"content": {"parts": [{"text": text}]}, "finishReason": "STOP", "index": index}
         for index, text in enumerate("ab")

@@ -363,7 +363,9 @@ class EventReader:
         """Read a further choice: its calls, if the host split one answer over two (Q22)."""
         number, delta = choice.index or 0, choice.delta or choice.message
         if number not in self._others and delta is not None and _has_content(delta):
-            is_split = bool(delta.tool_calls) and not (delta.content or self._calls.all)
+            # One of several answers that were asked for is not the rest of another one.
+            begun = self._choice == 0 and self._parts and not self._calls.all
+            is_split = bool(begun and delta.tool_calls and not delta.content)
             self._others[number] = is_split and b'"n":' not in self._body
         if self._others.get(number) and delta is not None:
             self._read_calls(delta, events)
