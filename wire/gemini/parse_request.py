@@ -65,7 +65,7 @@ _SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search"
 _USER = keys("role", parts=_OF_USER)
 _READ = keys(
     "cachedContent labels model serviceTier store",
-    contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, keys("role", parts=_OF_USER)),
+    contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, _USER),
     systemInstruction=keys("role", parts=keys("text")),
     generationConfig=keys(
         "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
