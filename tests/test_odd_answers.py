@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.joined import joined
-from wire import Message, Request, anthropic, gemini, notes, openai
+from wire import Message, Request, Tool, anthropic, gemini, notes, openai
 from wire.anthropic import reader as messages_reader
 from wire.errors import StreamInvalid
 from wire.gemini import reader as gemini_reader
@@ -169,7 +169,11 @@ SPLIT = (
 @pytest.mark.parametrize("answer", SPLIT, ids=["whole", "streamed"])
 def test_one_answer_that_a_host_splits_over_two_choices_is_one_reply(answer: Any) -> None:
     data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-    reply = openai.call(HI, "gpt-4.1").parse(data)
+    counted = Tool(
+        "tide", "The tide.", {"type": "object", "properties": {"n": {"type": "integer"}}}
+    )
+    asked = Request(messages=HI.messages, tools=(counted,))  # its `n` is no number of answers
+    reply = openai.call(asked, "gpt-4.1").parse(data)
     assert reply.text == "I look."
     [call] = reply.tool_calls
     assert (call.name, call.arguments, call.text) == ("tide", {}, "{}")

@@ -18,7 +18,7 @@ import msgspec
 from wire.catalogue.stops import Stop, StopWord, partial_stop, stopped
 from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import StreamIncomplete, WireError
-from wire.core.lenient import Halves, odd_text, portable, well_formed
+from wire.core.lenient import Halves, fields_of, odd_text, portable, well_formed
 from wire.core.memory import PARTIAL, RAW, Note, notes
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
@@ -366,7 +366,8 @@ class EventReader:
             # One of several answers that were asked for is not the rest of another one.
             begun = self._choice == 0 and self._parts and not self._calls.all
             is_split = bool(begun and delta.tool_calls and not delta.content)
-            self._others[number] = is_split and b'"n":' not in self._body
+            asked_for = bytes(fields_of(msgspec.Raw(self._body)).get("n", b"1"))
+            self._others[number] = is_split and asked_for in (b"1", b"null")
         if self._others.get(number) and delta is not None:
             self._read_calls(delta, events)
             self._finish = finish_of(choice) or self._finish
