@@ -35,6 +35,8 @@ from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
 from wire.neutral.messages import Message, Text, ToolCall, ToolResult
+from wire.neutral.request import Request
+from wire.neutral.serving import ReceivedRequest, ResponseHead
 from wire.openai import responses
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
@@ -660,6 +662,8 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "chat.ToolCall": call,
     "ToolResult": result,
     "Reply": reply,
+    "ReceivedRequest": lambda: ReceivedRequest(request=Request(messages=(Message.user("Hi"),))),
+    "ResponseHead": lambda: ResponseHead(id="1", model="m", created=0),
     "Usage": lambda: wire.Usage(input=1),
     "datetime": lambda: datetime.datetime(2026, 11, 23),
     "WireError": WireError,

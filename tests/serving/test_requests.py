@@ -11,24 +11,27 @@ import pytest
 from tests.joined import joined
 from tests.serving.running import MODELS
 from wire import Media, Message, Tool, ToolCall, ToolResult, anthropic, gemini, openai
-from wire.anthropic.parse_request import parse_request as of_messages
 from wire.core.memory import encode
 from wire.errors import RuleError
-from wire.gemini.parse_request import json_schema
-from wire.gemini.parse_request import parse_request as of_gemini
+from wire.gemini.received import json_schema
 from wire.gemini.types import Schema
 from wire.neutral.request import Output, Request
-from wire.neutral.serving import ReceivedRequest
+from wire.neutral.serving import ReceivedRequest, accepted
 from wire.openai import responses
-from wire.openai.chat.parse_request import parse_request as of_chat
-from wire.openai.responses.parse_request import parse_request as of_responses
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+
+def read_by(parse: Callable[..., ReceivedRequest]) -> Callable[..., ReceivedRequest]:
+    """A reader whose request is for another model."""
+    return lambda body, **options: accepted(parse(body, **options))
+
+
 PARSERS: dict[str, Callable[..., ReceivedRequest]] = {
-    "gemini": of_gemini,
-    "chat": of_chat,
-    "responses": of_responses,
-    "anthropic": of_messages,
+    "gemini": read_by(gemini.parse_request),
+    "chat": read_by(openai.parse_request),
+    "responses": read_by(openai.responses.parse_request),
+    "anthropic": read_by(anthropic.parse_request),
 }
 RENDERERS: dict[str, Callable[..., Any]] = {
     "gemini": gemini.render_request,
@@ -304,7 +307,9 @@ def test_contents_of_one_turn_are_one_message() -> None:
             "parts": [{"functionResponse": {"name": "tide", "response": {"output": "five"}}}],
         },
     ]
-    _, own, results = of_gemini(msgspec.json.encode({"contents": contents})).request.messages
+    _, own, results = gemini.parse_request(
+        msgspec.json.encode({"contents": contents})
+    ).request.messages
     assert (own.role, own.text) == ("assistant", "I look.")
     assert results == Message.tool_response(ToolResult("c1", "tide", "five"))
 
@@ -325,7 +330,7 @@ def test_items_of_one_turn_are_one_message() -> None:
         {"role": "user", "content": "And then?"},
     ]
     body = msgspec.json.encode({"model": "any", "input": items, "store": False})
-    parsed = of_responses(body)
+    parsed = responses.parse_request(body)
     assert [message.role for message in parsed.request.messages] == [
         "user",
         "assistant",
@@ -363,7 +368,9 @@ def test_blocks_of_results_and_documents() -> None:
             ],
         },
     ]
-    _, results, asked = of_messages(full("anthropic", {"messages": messages})).request.messages
+    _, results, asked = anthropic.parse_request(
+        full("anthropic", {"messages": messages})
+    ).request.messages
     picture = Media(url="https://example.com/a.png")
     assert results.tool_results == (ToolResult("c1", "look", "no", True, (picture,)),)
     document = Media(data=b"Ebb.", media_type="text/plain", name="Tides")

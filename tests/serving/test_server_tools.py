@@ -245,9 +245,10 @@ def test_images_reach_clients_that_have_a_form_for_them(endpoint: str, field: st
     )
     reply = Reply(message=message, stop=Stop("end"))
     received = ReceivedRequest(request=Request(messages=(Message.user("Hi"),)))
-    writer = api.writer(received, ResponseHead(id="1", model="m", created=0))
+    head = ResponseHead(id="1", model="m", created=0)
+    writer = api.of.ReplyWriter(received, head)
     stream = writer.begin() + b"".join(map(writer.feed, events_of(reply)))
-    for written in (stream, writer.body()):
+    for written in (stream, api.of.render_reply(reply, received, head)):
         assert (field.encode() in written) if field else (b"base64" not in written)
     paths = [note.path for note in left_out(reply, api.misses, api.takes)]
     missing = {"messages": ["message.parts[1]"], "generateContent": []}.get(endpoint, [])

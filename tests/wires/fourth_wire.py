@@ -19,7 +19,7 @@ from wire.core.bodies import checked_body
 from wire.core.call import Call, StreamCall
 from wire.core.flow import Flow
 from wire.core.lenient import decoded
-from wire.core.memory import Note, WireStruct, with_notes
+from wire.core.memory import Note, WireStruct, encode, with_notes
 from wire.core.provider import Provider, ProviderNames
 from wire.errors import (
     APIError,
@@ -36,6 +36,7 @@ from wire.neutral.messages import Done, Event, Message, Reply, Stop, TextDelta
 from wire.neutral.models import ListedModel, ModelPage
 from wire.neutral.rendering import ReplyReader, wire_call
 from wire.neutral.request import Request, TokenCount
+from wire.neutral.serving import ReceivedRequest, ResponseHead
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
@@ -207,6 +208,49 @@ def _wire_call(
 def parse_reply(answer: Answer, /, *, error: WireError | None = None) -> Reply:
     """A whole answer as a neutral reply."""
     return Reply(Message.assistant(answer.text), Stop(reason="end"))
+
+
+def parse_request(
+    body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+) -> ReceivedRequest:
+    """The text of a client as its message."""
+    asked = decoded(body, Question)
+    return ReceivedRequest(
+        request=Request(messages=(Message.user(asked.text),)), stream=bool(asked.stream)
+    )
+
+
+def render_reply(
+    reply: Reply,
+    received: ReceivedRequest | None = None,
+    head: ResponseHead | None = None,
+    *,
+    stream: bool = False,
+) -> bytes:
+    """The text of a reply, whole and as its only piece."""
+    return encode(Answer(text=reply.text, end=True)) + (b"\n" if stream else b"")
+
+
+def render_error(status: int, message: str, code: str = "") -> dict[str, Any]:
+    """The text of an error."""
+    return {"error": message}
+
+
+class ReplyWriter:
+    """One line of JSON for each piece."""
+
+    def __init__(self, received: ReceivedRequest, head: ResponseHead) -> None:
+        pass
+
+    def begin(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def feed(self, event: Event) -> bytes:
+        """A line for a piece of text, and for the end."""
+        piece = Answer(end=True) if isinstance(event, Done) else None
+        piece = Answer(text=event.text) if isinstance(event, TextDelta) else piece
+        return b"" if piece is None else encode(piece) + b"\n"
 
 
 def count_call(

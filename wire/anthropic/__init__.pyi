@@ -14,6 +14,7 @@ from wire.anthropic.endpoints import get_model as get_model
 from wire.anthropic.endpoints import list_models as list_models
 from wire.anthropic.endpoints import stream_message as stream_message
 from wire.anthropic.error_body import parse_error as parse_error
+from wire.anthropic.error_body import render_error as render_error
 from wire.anthropic.files import delete_file as delete_file
 from wire.anthropic.files import download_file as download_file
 from wire.anthropic.files import get_file as get_file
@@ -25,9 +26,12 @@ from wire.anthropic.neutral_calls import models_call as models_call
 from wire.anthropic.parse import EventReader as EventReader
 from wire.anthropic.parse import parse_reply as parse_reply
 from wire.anthropic.parts import parse_message as parse_message
+from wire.anthropic.received import parse_request as parse_request
 from wire.anthropic.rendering import call as call
 from wire.anthropic.rendering import render_request as render_request
 from wire.anthropic.rendering import stream_call as stream_call
+from wire.anthropic.replies import ReplyWriter as ReplyWriter
+from wire.anthropic.replies import render_reply as render_reply
 from wire.anthropic.rows import ROWS as ROWS
 from wire.anthropic.rows import endpoint_paths as endpoint_paths
 from wire.anthropic.rows import messages_host as messages_host

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wire.anthropic.types import ErrorObject
 from wire.core.arguments import checked_arguments
@@ -58,3 +58,29 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
     ('OverloadedError', 'overloaded_error', True)
     """
     return ERRORS.parse(status, body)
+
+
+_TYPES = {
+    401: "authentication_error",
+    402: "billing_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+
+
+@checked_arguments()
+def render_error(status: int, message: str, code: str = "") -> dict[str, Any]:
+    """Return the error object that a client of Messages gets, as a body or as an event.
+
+    >>> render_error(529, "Overloaded")["error"]
+    {'type': 'overloaded_error', 'message': 'Overloaded'}
+    """
+    kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
+    details = {"details": {"error_code": code}} if code else {}
+    return {"type": "error", "error": {"type": kind, "message": message, **details}}

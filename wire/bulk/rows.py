@@ -30,7 +30,9 @@ from wire.core.memory import Note, encode, notes, with_notes
 from wire.core.secret import quoted, type_name
 from wire.neutral.messages import Message
 from wire.neutral.request import Location, Output, Request, ServerTool, Tool
+from wire.neutral.serving import accepted
 from wire.sessions import deserialize_message, serialize_message
+from wire.wires.contract import WIRES
 
 _SETTINGS = tuple(name for name in Request.__struct_fields__ if name != "messages")
 KEYS = ("id", "prompt", "messages", *_SETTINGS)
@@ -132,38 +134,30 @@ def question_of(row: Row) -> Question:
     value = msgspec.json.decode(row.line)
     if isinstance(value, str):
         return Question(Request(messages=(Message.user(value),)), {})
-    body, parse = _vendor_body(value)
-    if parse is not None:
-        received = parse(msgspec.json.encode(body))
+    body, wire = _vendor_body(value)
+    if wire:
+        received = accepted(WIRES[wire].parse_request(msgspec.json.encode(body)))
         added = _ignored(value, received)
         return Question(received.request, given_settings(received.request), notes=added)
     request = _request(value)
     return Question(request, given_settings(request), value.get("metadata"), notes(request))
 
 
-def _vendor_body(value: dict[str, Any]) -> tuple[Any, Any]:
-    """Return the body in a line of a vendor's batch file, and the function that parses it."""
+def _vendor_body(value: dict[str, Any]) -> tuple[Any, str]:
+    """Return the body in a line of a vendor's batch file, and its wire; "" if the line has none."""
     if "params" in value:
-        from wire.anthropic.parse_request import parse_request
-
-        return value["params"], parse_request
+        return value["params"], "anthropic"
     if "request" in value:
-        from wire.gemini.parse_request import parse_request as parse_gemini
-
-        return value["request"], parse_gemini
+        return value["request"], "gemini"
     if "body" not in value:
-        return None, None
+        return None, ""
     body, url = value["body"], value.get("url")
     path = url.rstrip("/") if isinstance(url, str) else ""
     is_responses = isinstance(body, dict) and "input" in body and "messages" not in body
     if path.endswith("/responses") or (not path and is_responses):
-        from wire.openai.responses.parse_request import parse_request as parse_responses
-
-        return body, parse_responses
+        return body, "openai.responses"
     if path.endswith("/chat/completions") or not path:
-        from wire.openai.chat.parse_request import parse_request as parse_chat
-
-        return body, parse_chat
+        return body, "openai"
     problem = f"expected /v1/chat/completions or /v1/responses, not {quoted(url)}"
     raise RuleError(violations=[Violation("url", problem)])
 

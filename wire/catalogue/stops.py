@@ -85,6 +85,11 @@ def reason_of(word: str) -> StopReason:
     return meant.get(word, "other")
 
 
+def is_word(word: str) -> bool:
+    """Return whether any wire has a stop word."""
+    return any(row.word == word for row in ROWS)
+
+
 def words_of(wire: str) -> frozenset[str]:
     """Return the stop words of a wire."""
     return frozenset(row.word for row in ROWS if row.wire == wire)

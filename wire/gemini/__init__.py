@@ -24,13 +24,15 @@ _NAMES = {
     "wire.gemini.endpoints": """
         count_tokens generate_content get_model list_models stream_generate_content
     """,
-    "wire.gemini.error_body": "parse_error",
+    "wire.gemini.error_body": "parse_error render_error",
     "wire.gemini.files": """
         create_file delete_file download_file get_file list_files register_files
         wait_for_file
     """,
     "wire.gemini.parse": "EventReader parse_reply",
+    "wire.gemini.received": "parse_request",
     "wire.gemini.parts": "parse_message",
+    "wire.gemini.replies": "render_reply ReplyWriter",
     "wire.gemini.prediction": "compute_tokens get_operation predict predict_long_running",
     "wire.gemini.rendering": "call render_request stream_call",
     "wire.gemini.rows": "endpoint_paths ROWS",

@@ -32,6 +32,7 @@ from wire.gemini.endpoints import get_model as get_model
 from wire.gemini.endpoints import list_models as list_models
 from wire.gemini.endpoints import stream_generate_content as stream_generate_content
 from wire.gemini.error_body import parse_error as parse_error
+from wire.gemini.error_body import render_error as render_error
 from wire.gemini.files import create_file as create_file
 from wire.gemini.files import delete_file as delete_file
 from wire.gemini.files import download_file as download_file
@@ -49,9 +50,12 @@ from wire.gemini.prediction import compute_tokens as compute_tokens
 from wire.gemini.prediction import get_operation as get_operation
 from wire.gemini.prediction import predict as predict
 from wire.gemini.prediction import predict_long_running as predict_long_running
+from wire.gemini.received import parse_request as parse_request
 from wire.gemini.rendering import call as call
 from wire.gemini.rendering import render_request as render_request
 from wire.gemini.rendering import stream_call as stream_call
+from wire.gemini.replies import ReplyWriter as ReplyWriter
+from wire.gemini.replies import render_reply as render_reply
 from wire.gemini.rows import ROWS as ROWS
 from wire.gemini.rows import endpoint_paths as endpoint_paths
 from wire.gemini.rules import check as check

@@ -8,7 +8,7 @@ in the body counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
@@ -103,3 +103,24 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
     ('OverloadedError', 'UNAVAILABLE', True)
     """
     return ERRORS.parse(status, body)
+
+
+_WORDS: dict[int, str] = {status: word for word, status in reversed(RPC_CODES.values())} | {
+    400: "INVALID_ARGUMENT",
+    409: "ABORTED",
+    500: "INTERNAL",
+}
+"""HTTP status -> the word that the server sends with it."""
+
+
+@checked_arguments()
+def render_error(
+    status: int, message: str, code: str = "", *, details: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Return the error object that a client of Gemini gets, as a body or as an event.
+
+    >>> render_error(503, "Overloaded.")
+    {'error': {'code': 503, 'message': 'Overloaded.', 'status': 'UNAVAILABLE'}}
+    """
+    error = {"code": status, "message": message, "status": code or _WORDS.get(status, "UNKNOWN")}
+    return {"error": {**error, **({"details": list(details)} if details else {})}}

@@ -6,13 +6,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from wire.catalogue.stops import is_word, known
+from wire.core import json_values
+from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import decoder
-from wire.core.errors import RuleError, Violation
+from wire.core.errors import RuleError, Violation, WireError
+from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct
 from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
 from wire.neutral.request import Request, ServerTool, Tool
@@ -33,6 +38,8 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     """The name of the model in the body; empty if the body has none."""
     stream: bool = False
     """Whether the client wants events."""
+    parallel: bool = True
+    """Whether several tools may be called at once."""
     thoughts: bool = False
     """Whether the client wants the text of thoughts."""
     returns_state: bool = False
@@ -47,6 +54,8 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     """Fields of the body that the response repeats."""
     notes: tuple[Note, ...] = ()
     """Notes on parts of the body that the model does not get."""
+    refused: tuple[Violation, ...] = ()
+    """Parts of the body that no other model can be asked for, and that cannot be left out."""
 
     @property
     def custom_tools(self) -> frozenset[str]:
@@ -58,7 +67,7 @@ class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     """Fields of a response besides the reply."""
 
     id: str
-    """Letters and digits, unique to the response; its ids are made of it."""
+    """The id of the response, which ids inside it are made of."""
     model: str
     """The name of the model that replies."""
     created: int
@@ -68,8 +77,22 @@ class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
     is none."""
 
 
+def head_of(reply: Reply) -> ResponseHead:
+    """Return the head of a response that is nothing but the reply."""
+    return ResponseHead(id=reply.id, model=reply.model, created=0)
+
+
+Split: TypeAlias = Callable[[str], Sequence[str]]
+"""Returns the pieces in which a stream sends a text."""
+
+
+def in_one_piece(text: str) -> Sequence[str]:
+    """Return a text as its only piece; an empty one has none."""
+    return (text,) if text else ()
+
+
 class ReplyWriter(Protocol):
-    """Writes one reply as the server of a vendor does. Events of a reply are fed in their order."""
+    """Writes the events of one reply while it arrives, as the server of a vendor does."""
 
     def begin(self) -> bytes:
         """Return the bytes of a stream before the first event."""
@@ -79,9 +102,66 @@ class ReplyWriter(Protocol):
         """Return the bytes of a stream for one event; `Done` ends the stream."""
         ...
 
-    def body(self) -> bytes:
-        """Return the complete response, after `Done`."""
+
+class Render(Protocol):
+    """Writes a reply as the server of a vendor does."""
+
+    def __call__(
+        self,
+        reply: Reply,
+        received: ReceivedRequest | None = None,
+        head: ResponseHead | None = None,
+        *,
+        stream: bool = False,
+    ) -> bytes:
+        """Return a whole response, or a stream of its events."""
         ...
+
+
+def rendering(
+    body_of: Callable[[Reply, ReceivedRequest | None, ResponseHead | None], dict[str, Any]],
+    events_of: Callable[[dict[str, Any]], Iterable[dict[str, Any]]],
+    framed: Callable[[Iterable[dict[str, Any]]], bytes],
+) -> Render:
+    """Build `render_reply` of a wire of the functions that write its parts."""
+
+    @checked_arguments()
+    def render_reply(
+        reply: Reply,
+        received: ReceivedRequest | None = None,
+        head: ResponseHead | None = None,
+        *,
+        stream: bool = False,
+    ) -> bytes:
+        """Write a reply as a whole response or, with `stream`, as the stream of its events.
+
+        `received` is the request of a client of another server, which gets the parts that it can
+        use; without it, the response has all parts that a host of the wire can send. `head`
+        replaces id and model of the reply. Raises `RuleError` for values that JSON cannot have.
+        """
+        body = body_of(reply, received, head)
+        return framed(events_of(body)) if stream else encoded(body)
+
+    return render_reply
+
+
+Writer = TypeVar("Writer")
+
+
+def checked_feed(feed: Callable[[Writer, Event], bytes]) -> Callable[[Writer, Event], bytes]:
+    """Make `feed` of a writer raise `RuleError` for an event with a value of a wrong type."""
+
+    @functools.wraps(feed)
+    def checked(writer: Writer, event: Event) -> bytes:
+        try:
+            return feed(writer, event)
+        except WireError:
+            raise
+        except Exception:
+            check_inside("event", event, Event)
+            raise
+
+    return checked
 
 
 def decoded_request(body: bytes, kind: type[W]) -> W:
@@ -104,9 +184,37 @@ def decoded_request(body: bytes, kind: type[W]) -> W:
     return request
 
 
-def refused(path: str, problem: str, remedy: str = "") -> RuleError:
-    """Build the error for a field of a client's request that other models do not support."""
-    return RuleError(violations=[Violation(path, problem, remedy=remedy)])
+class Findings(list[Note]):
+    """Notes on a client's request while it is read, and what of it is refused.
+
+    >>> found = Findings()
+    >>> found.refuse("n", "expected 1")
+    >>> found.refused
+    [Violation(path='n', message='expected 1')]
+    """
+
+    def __init__(self, notes: Iterable[Note] = ()) -> None:
+        super().__init__(notes)
+        self.refused: list[Violation] = []
+
+    def refuse(self, path: str, problem: str, remedy: str = "") -> None:
+        """Refuse a part of the body."""
+        self.refused.append(Violation(path, problem, remedy=remedy))
+
+
+def function_of(notes: Findings, make: Callable[[], Tool]) -> Iterator[Tool]:
+    """Yield the tool that `make` builds, unless its fields are those of none."""
+    try:
+        yield make()
+    except RuleError as error:
+        notes.refused += error.violations
+
+
+def accepted(received: ReceivedRequest) -> ReceivedRequest:
+    """Return a request for another model. Raises `RuleError` for what is refused."""
+    if received.refused:
+        raise RuleError(violations=list(received.refused))
+    return received
 
 
 Choice: TypeAlias = str | tuple[str, ...] | None
@@ -161,13 +269,47 @@ def custom_text(call: ToolCall) -> str:
 
 
 def encoded(value: Any) -> bytes:
-    """Encode a value as JSON on one line; half a surrogate pair becomes U+FFFD."""
+    """Encode a value as JSON on one line; half a surrogate pair becomes U+FFFD.
+
+    Raises `RuleError` for what JSON cannot represent.
+    """
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         from wire.core.lenient import portable
 
         return msgspec.json.encode(portable(value))
+    except (RecursionError, TypeError):
+        json_values.checked(value, "reply")
+        raise
+
+
+def own_json(part: Part | Message, wire: str) -> dict[str, Any] | None:
+    """Return the JSON that a part or message was received as on this wire; `None` for any other."""
+    origin = part.origin
+    if origin is None or origin.wire != wire or not origin.raw:
+        return None
+    found: dict[str, Any] = plain(origin.raw)
+    return found
+
+
+def stop_word_of(
+    reply: Reply, wire: str, words: str, by_reason: Mapping[str, str], *, shown: bool = True
+) -> str | None:
+    """Return the word of a wire for the stop of a reply.
+
+    It is the word that was received, if the table of stop words has it for the wire as `words`, or
+    if the vendor of this wire sent it. Else it is the word for the reason. `shown` is whether the
+    reply is written for a client of another server.
+    """
+    stop, origin = reply.stop, reply.message.origin
+    if shown or origin is None:
+        own = not shown and stop.reason not in by_reason and not is_word(stop.raw or "")
+    else:
+        own = origin.wire == wire
+    if own or known(words, stop.raw or "") is not None:
+        return stop.raw
+    return by_reason.get(stop.reason, by_reason["end"])
 
 
 def web_pages(reply: Reply) -> list[Citation]:

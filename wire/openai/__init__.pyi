@@ -9,9 +9,12 @@ from wire.openai.chat.parse import EventReader as EventReader
 from wire.openai.chat.parse import parse_reply as parse_reply
 from wire.openai.chat.parts import parse_message as parse_message
 from wire.openai.chat.reader import parse_completion as parse_completion
+from wire.openai.chat.received import parse_request as parse_request
 from wire.openai.chat.rendering import call as call
 from wire.openai.chat.rendering import render_request as render_request
 from wire.openai.chat.rendering import stream_call as stream_call
+from wire.openai.chat.replies import ReplyWriter as ReplyWriter
+from wire.openai.chat.replies import render_reply as render_reply
 from wire.openai.chat.rules import check as check
 from wire.openai.chat.turns import Turn as Turn
 from wire.openai.chat.turns import messages as messages
@@ -31,6 +34,7 @@ from wire.openai.common.endpoints import embeddings as embeddings
 from wire.openai.common.endpoints import get_model as get_model
 from wire.openai.common.endpoints import list_models as list_models
 from wire.openai.common.error_body import parse_error as parse_error
+from wire.openai.common.error_body import render_error as render_error
 from wire.openai.common.files import delete_file as delete_file
 from wire.openai.common.files import download_file as download_file
 from wire.openai.common.files import get_file as get_file

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from wire.catalogue.catalogue import Model
 from wire.neutral.messages import Media, Other, Part, ServerToolCall, ServerToolResult
-from wire.neutral.serving import ReceivedRequest, ReplyWriter, ResponseHead
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
-
-
-class Parse(Protocol):
-    """Converts the body of a client's request to a neutral request."""
-
-    def __call__(
-        self, body: bytes, *, provider: str = "", model: str = "", counts: bool = False
-    ) -> ReceivedRequest:
-        """Parse a body; with `counts`, it asks for a number of tokens."""
-        ...
+from wire.wires.contract import WIRES, Wire
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -29,8 +19,6 @@ class Api(msgspec.Struct, frozen=True):
 
     wire: str
     """Its name in `wire.wires.WIRES`."""
-    parse: Parse
-    writer: Callable[[ReceivedRequest, ResponseHead], ReplyWriter]
     id_prefix: str = ""
     """The prefix of the ids of responses."""
     call_prefix: str = "call_"
@@ -42,37 +30,30 @@ class Api(msgspec.Struct, frozen=True):
     request_id: str = ""
     """The header with the id of the request."""
 
+    @property
+    def of(self) -> Wire:
+        """The wire that reads the requests of clients, and writes the replies to them."""
+        return WIRES[self.wire]
+
 
 def _gemini() -> Api:
-    from wire.gemini.parse_request import parse_request
-    from wire.gemini.render_reply import ReplyWriter as Writer
-
-    return Api("gemini", parse_request, Writer, misses=(ServerToolCall, ServerToolResult, Other))
+    return Api("gemini", misses=(ServerToolCall, ServerToolResult, Other))
 
 
 def _chat() -> Api:
-    from wire.openai.chat.parse_request import parse_request
-    from wire.openai.chat.render_reply import ReplyWriter as Writer
-    from wire.openai.chat.render_reply import takes
+    from wire.openai.chat.replies import takes
 
-    id = "x-request-id"
-    return Api("openai", parse_request, Writer, "chatcmpl-", takes=takes, request_id=id)
+    return Api("openai", "chatcmpl-", takes=takes, request_id="x-request-id")
 
 
 def _responses() -> Api:
-    from wire.openai.responses.parse_request import parse_request
-    from wire.openai.responses.render_reply import ReplyWriter as Writer
-    from wire.openai.responses.render_reply import takes
+    from wire.openai.responses.replies import takes
 
-    id = "x-request-id"
-    return Api("openai.responses", parse_request, Writer, "resp_", takes=takes, request_id=id)
+    return Api("openai.responses", "resp_", takes=takes, request_id="x-request-id")
 
 
 def _anthropic() -> Api:
-    from wire.anthropic.parse_request import parse_request
-    from wire.anthropic.render_reply import ReplyWriter as Writer
-
-    return Api("anthropic", parse_request, Writer, "msg_", "toolu_", request_id="request-id")
+    return Api("anthropic", "msg_", "toolu_", request_id="request-id")
 
 
 GENERATING: Mapping[str, Callable[[], Api]] = {

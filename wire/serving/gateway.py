@@ -33,13 +33,13 @@ from wire.core.memory import Note
 from wire.core.printable import printable_line
 from wire.core.secret import Secret, sealed, type_name
 from wire.http.aio import AsyncStream
-from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Reply, Restart, ToolResult
 from wire.neutral.request import Request, checked_request
 from wire.neutral.serving import (
     ReceivedRequest,
     ReplyWriter,
     ResponseHead,
+    accepted,
     encoded,
     left_out,
 )
@@ -230,9 +230,12 @@ class Gateway:
         id = secrets.token_hex(12)
         client_ids = ClientIds(f"{api.call_prefix}{id}")
         head = ResponseHead(
-            id=id, model=self.backend.model, created=int(time.time()), state=client_ids.state
+            id=f"{api.id_prefix}{id}",
+            model=self.backend.model,
+            created=int(time.time()),
+            state=client_ids.state,
         )
-        writer = api.writer(parsed, head)
+        writer = api.of.ReplyWriter(parsed, head)
         exchange = _Exchange(
             api, parsed, neutral, ids, client_ids, head, writer, request, vendor, route
         )
@@ -247,7 +250,7 @@ class Gateway:
         """
         row, model = self.backend.row, self.backend.model
         own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
-        return api.parse(body, **own, counts=counts)
+        return accepted(api.of.parse_request(body, **own, counts=counts))
 
     def _continued(
         self, parsed: ReceivedRequest, notes: list[Note]
@@ -308,11 +311,9 @@ class Gateway:
                 raise
             reply = error.partial
         _check(reply)
-        exchange.writer.begin()
-        for event in events_of(reply):
-            self._fed(exchange, event)
+        shown = self._remembered(exchange, reply)
         notes += [*reply.notes, *left_out(reply, exchange.api.misses, exchange.api.takes)]
-        body = exchange.writer.body()
+        body = exchange.api.of.render_reply(shown, exchange.parsed, exchange.head)
         array = wants_array(exchange.received, exchange.route)
         answer = json_answer(b"[" + body + b"]" if array else body)
         return replace(answer, headers=(*answer.headers, *_headers(exchange, notes)))
@@ -357,20 +358,25 @@ class Gateway:
                 yield vendor.error_event(failure)
 
     def _fed(self, exchange: _Exchange, event: Event) -> bytes:
-        """Render an event for the client. The facts that a later request needs are kept."""
-        seen = exchange.client_ids.event(event)
+        """Render an event for the client."""
         if isinstance(event, Done):
-            reply, ids = event.reply, exchange.client_ids.originals
-            kept = packed(reply.message) if ids else ""
-            for id in ids:
-                self._calls.add(id, kept, len(kept))
-            if exchange.parsed.stores:
-                id = f"{exchange.api.id_prefix}{exchange.head.id}"
-                turns = tuple(each for each in exchange.request.messages if not each.instructs)
-                conversation = _Conversation((*turns, reply.message), {**exchange.ids, **ids})
-                size = len(exchange.received.body) + len(reply.text)
-                self._conversations.add(id, conversation, size)
+            seen: Event = Done(self._remembered(exchange, event.reply))
+        else:
+            seen = exchange.client_ids.event(event)
         return exchange.writer.feed(seen)
+
+    def _remembered(self, exchange: _Exchange, reply: Reply) -> Reply:
+        """Keep what a later request needs of a reply, and return it with the client's ids."""
+        shown, ids = exchange.client_ids.reply(reply), exchange.client_ids.originals
+        kept = packed(reply.message) if ids else ""
+        for id in ids:
+            self._calls.add(id, kept, len(kept))
+        if exchange.parsed.stores:
+            turns = tuple(each for each in exchange.request.messages if not each.instructs)
+            conversation = _Conversation((*turns, reply.message), {**exchange.ids, **ids})
+            size = len(exchange.received.body) + len(reply.text)
+            self._conversations.add(exchange.head.id, conversation, size)
+        return shown
 
     # --- token counts -----------------------------------------------------------------------------
 
@@ -442,7 +448,8 @@ def _object_in(text: str) -> Any:
 
 
 def _headers(exchange: _Exchange, notes: Sequence[Note]) -> list[tuple[str, str]]:
-    id = [(exchange.api.request_id, f"req_{exchange.head.id}")] if exchange.api.request_id else []
+    number = exchange.head.id.removeprefix(exchange.api.id_prefix)
+    id = [(exchange.api.request_id, f"req_{number}")] if exchange.api.request_id else []
     return [*id, *note_headers(notes)]
 
 

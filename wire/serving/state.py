@@ -22,11 +22,11 @@ import msgspec
 from wire.core.errors import WireError
 from wire.core.memory import Note
 from wire.neutral.messages import (
-    Done,
     Event,
     Message,
     Other,
     Part,
+    Reply,
     ServerToolCall,
     ServerToolResult,
     Text,
@@ -137,16 +137,17 @@ class ClientIds:
             case ToolCallEnd(position, call):
                 call = msgspec.structs.replace(call, id=self._id(position))
                 return ToolCallEnd(position, call)
-            case Done(reply):
-                self._message = reply.message
-                given = {original: id for id, original in self.originals.items()}
-                message = _with_ids(reply.message, given)
-                return Done(msgspec.structs.replace(reply, message=message))
         return event
+
+    def reply(self, reply: Reply) -> Reply:
+        """Return the whole reply for the client."""
+        self._message = reply.message
+        given = {original: id for id, original in self.originals.items()}
+        return msgspec.structs.replace(reply, message=_with_ids(reply.message, given))
 
     @property
     def originals(self) -> dict[str, str]:
-        """The backend's id of each call by the client's, after `Done`."""
+        """The backend's id of each call by the client's, after `reply`."""
         calls = self._message.tool_calls
         return {self._id(position): call.id for position, call in enumerate(calls)}
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # without neutral requests a client does not load their modul
     from wire.neutral.messages import Event, Message, Reply
     from wire.neutral.models import ModelPage
     from wire.neutral.request import Request, TokenCount
+    from wire.neutral.serving import ReceivedRequest, ReplyWriter, ResponseHead
 
 
 class Wire(Protocol):
@@ -120,6 +121,43 @@ class Wire(Protocol):
         The request is a struct, or a body as bytes or as decoded JSON. `date` is the day on which
         it is sent, for the end of its model.
         """
+        ...
+
+    # --- the server's side
+
+    def parse_request(
+        self, body: bytes, *, provider: str = "", model: str = "", counts: bool = False
+    ) -> ReceivedRequest:
+        """Convert the body of a client's request, or with `counts` that of a count of its tokens.
+
+        `provider` and `model` are those that the messages of the assistant came from. `refused` of
+        the result has what no other model can be asked for. Raises `RuleError` with the JSON path
+        of a value of a wrong type.
+        """
+        ...
+
+    def render_reply(
+        self,
+        reply: Reply,
+        received: ReceivedRequest | None = None,
+        head: ResponseHead | None = None,
+        *,
+        stream: bool = False,
+    ) -> bytes:
+        """Write a reply as a whole response, or as the stream of its events.
+
+        `received` is the request of a client of another server, which gets the parts that it can
+        use; without it, the response has all parts that a host of this wire can send. `head`
+        replaces id and model of the reply.
+        """
+        ...
+
+    def render_error(self, status: int, message: str, code: str = "") -> dict[str, Any]:
+        """Return the error object that a client gets, as a body or as an event of a stream."""
+        ...
+
+    def ReplyWriter(self, received: ReceivedRequest, head: ResponseHead) -> ReplyWriter:
+        """Build the writer of the events of one reply while it arrives."""
         ...
 
 

@@ -17,12 +17,14 @@ import pytest
 from tests.joined import joined
 from tests.property import sample
 from tests.testing.emulator.asks import GEMINI_3, KEY, user
+from tests.testing.emulator.test_model import asked
 from wire import Chat
 from wire.errors import ContextLengthError
+from wire.neutral.request import Tool
 from wire.testing.emulator import Answer, AsyncEmulatorTransport, Emulator, EmulatorLimits
 from wire.testing.emulator import EmulatorTransport as Transport
 from wire.testing.emulator.json_sizes import json_excess
-from wire.testing.emulator.model import Declared, Wish, complete
+from wire.testing.emulator.model import complete
 from wire.testing.emulator.patterns import matching
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.values import example
@@ -291,12 +293,12 @@ def test_numbers_of_more_digits_than_python_reads() -> None:
 def test_a_long_question_is_read_in_part() -> None:
     """The brackets before a list without end each begin a search that goes to the end."""
     bomb = '{"a":[' * 900 + "1," * 1_000_000
-    assert complete(Wish(question=bomb)).text.startswith("This is an emulator")
+    assert complete(asked(bomb)).text.startswith("This is an emulator")
     words = ", ".join(f"Name{index}" for index in range(50_000))
     schema = {"properties": {"x": {"type": "string"}}, "required": ["x"]}
-    functions = [Declared(f"f{index}", "d " * 100_000, schema) for index in range(600)]
-    assert len(complete(Wish(question=words, functions=functions[:1])).calls) == 100
-    assert len(complete(Wish(question=f"f599 {words}", functions=functions)).calls) == 100
+    functions = [Tool(f"f{index}", "d " * 100_000, schema) for index in range(600)]
+    assert len(complete(asked(words, functions[0])).tool_calls) == 100
+    assert len(complete(asked(f"f599 {words}", *functions)).tool_calls) == 100
     assert count("ab " * 20_000_000) == pytest.approx(20_000_000, rel=0.01)
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from tests.testing.emulator import claude_asks
 from tests.testing.emulator.asks import GEMINI_3, ask, model, parts, post, said, user
+from wire.neutral.messages import Message
+from wire.neutral.request import Output, Request, Tool
 from wire.testing.emulator import Emulator
-from wire.testing.emulator.model import Declared, Wish, complete
+from wire.testing.emulator.model import Prompt, complete
 
 CITY = {
     "type": "object",
@@ -27,9 +29,14 @@ SCHEMA = {
 }
 
 
+def asked(question: str, *functions: Tool, **fields: Any) -> Prompt:
+    return Prompt(Request(messages=(Message.user(question),), tools=functions, **fields))
+
+
 def calls(question: str, schema: Any) -> Any:
-    weather = Declared("get_weather", "Weather of a city", schema)
-    return complete(Wish(question=question, functions=[weather])).calls
+    weather = Tool("get_weather", "Weather of a city", schema)
+    found = complete(asked(question, weather)).tool_calls
+    return [(each.name, each.arguments) for each in found]
 
 
 def test_each_value_of_an_enum_is_called_for() -> None:
@@ -49,14 +56,14 @@ def test_enums_are_called_for_in_parallel_at_a_server() -> None:
 
 def test_a_schema_in_words_is_followed() -> None:
     words = f"Rate this book. Answer in JSON of this schema:\n```json\n{json.dumps(SCHEMA)}\n```"
-    for wish in (
-        Wish(question=words),
-        Wish(question="Rate it.", system=words),
-        Wish(question=words, format="json"),
+    for prompt in (
+        asked(words),
+        asked("Rate it.", system=words),
+        asked(words, output=Output({})),
     ):
-        found = json.loads(complete(wish).text)
+        found = json.loads(complete(prompt).text)
         assert (list(found), found["stars"]) == (["title", "stars"], 3)
-    assert complete(Wish(question='What is {x} in {"a": 1}?')).text.startswith("This is an")
+    assert complete(asked('What is {x} in {"a": 1}?')).text.startswith("This is an")
 
 
 def test_a_schema_in_the_system_instruction_of_each_vendor() -> None:
@@ -115,6 +122,6 @@ def test_results_that_are_spread_over_contents_are_all_read() -> None:
 )
 def test_a_malformed_schema_of_a_function_is_no_traceback(more: dict[str, Any]) -> None:
     schema = {"type": "object", **more}
-    wish = Wish(question="Weather in Paris and in Oslo?", functions=[Declared("f", "", schema)])
+    prompt = asked("Weather in Paris and in Oslo?", Tool("f", "", schema))
     with pytest.raises(ValueError, match="invalid schema"):
-        complete(wish)
+        complete(prompt)

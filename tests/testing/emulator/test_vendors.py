@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from wire.neutral.messages import Message, Reply
+from wire.neutral.request import Request
 from wire.testing.emulator import Answer, Cut, Emulator, core
 from wire.testing.emulator.answer import json_answer, json_bytes
-from wire.testing.emulator.model import Declared, Output, Wish
+from wire.testing.emulator.model import Prompt, pieces
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Refusal, Settings, Vendor
@@ -59,10 +61,10 @@ class SqueakGeneration:
     """A request whose body is `{"text": ...}`; the response is one line for each piece of text."""
 
     def __init__(self, text: str) -> None:
-        self.model, self.wish = "mouse-1", Wish(question=text)
+        self.model, self.prompt = "mouse-1", Prompt(Request(messages=(Message.user(text),)))
 
-    def render(self, output: Output, id: str) -> Answer:
-        return Answer(200, (), tuple(each.encode() for each in output.pieces))
+    def render(self, reply: Reply, id: str, hops: int) -> Answer:
+        return Answer(200, (), tuple(each.encode() for each in pieces(reply.text)))
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         return json_answer(json_bytes(body))
@@ -233,17 +235,17 @@ def test_a_method_that_openai_does_not_have() -> None:
     assert json.loads(answer.body)["error"]["code"] == "method_not_supported"
 
 
-# --- chat completions to a wish -------------------------------------------------------------------
+# --- chat completions to a prompt -----------------------------------------------------------------
 
 
-def wish_of(**fields: Any) -> Wish:
+def prompt_of(**fields: Any) -> Prompt:
     vendor = OpenAI(Settings(lenient=True))
     body = json.dumps({"model": "m", "messages": MESSAGES, **fields}).encode()
     request = Received(1, "POST", "/", "/", {}, {}, body, "http://localhost")
-    return vendor.read(request, Route("chat.completions")).wish
+    return vendor.read(request, Route("chat.completions")).prompt
 
 
-def test_a_conversation_of_chat_completions_as_a_wish() -> None:
+def test_a_conversation_of_chat_completions_as_a_prompt() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
     tool = {"type": "function", "function": {"name": "now", "description": "Time"}}
     other = {"type": "function", "function": {"name": "then"}}
@@ -254,7 +256,7 @@ def test_a_conversation_of_chat_completions_as_a_wish() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": '{"hour": 3}'},
         {"role": "tool", "tool_call_id": "c2", "content": "noon"},
     ]
-    wish = wish_of(
+    prompt = prompt_of(
         messages=messages,
         tools=[tool, other],
         tool_choice={"type": "function", "function": {"name": "now"}},
@@ -262,22 +264,17 @@ def test_a_conversation_of_chat_completions_as_a_wish() -> None:
         stop="END",
         max_tokens=7,
     )
-    assert wish == Wish(
-        question="What time is it?",
-        system="Be brief.",
-        results=[("now", {"hour": 3}), ("now", {"result": "noon"})],
-        called=True,
-        functions=[Declared("now", "Time", None)],
-        mode="ANY",
-        parallel=False,
-        max_tokens=7,
-        stop_sequences=["END"],
-    )
+    request = prompt.request
+    assert (prompt.question, prompt.system) == ("What time is it?", "Be brief.")
+    assert prompt.results == [("now", {"hour": 3}), ("now", {"result": "noon"})]
+    assert (prompt.called, prompt.must, prompt.parallel) == (True, True, False)
+    assert [(each.name, each.description) for each in prompt.functions] == [("now", "Time")]
+    assert (request.max_tokens, request.stop) == (7, ("END",))
 
 
 def test_results_before_the_last_question_are_not_its_results() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "now", "arguments": "{}"}}
-    wish = wish_of(
+    prompt = prompt_of(
         messages=[
             {"role": "user", "content": "What time is it?"},
             {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -285,4 +282,4 @@ def test_results_before_the_last_question_are_not_its_results() -> None:
             {"role": "user", "content": "Thanks."},
         ]
     )
-    assert (wish.question, wish.results, wish.called) == ("Thanks.", [], True)
+    assert (prompt.question, prompt.results, prompt.called) == ("Thanks.", [], True)

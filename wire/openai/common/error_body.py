@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from wire.core.arguments import checked_arguments
 from wire.core.error_words import DAILY_QUOTA, TOO_LONG, ErrorReader, Words, quota_lines
@@ -91,6 +91,26 @@ def parse_error(status: int, headers: Mapping[str, str], body: bytes) -> APIErro
     ('QuotaError', 'insufficient_quota', False)
     """
     return ERRORS.parse(status, body)
+
+
+_TYPES = {429: "requests"}
+_CODES = {429: "rate_limit_exceeded"}
+
+
+@checked_arguments()
+def render_error(
+    status: int, message: str, code: str = "", *, kind: str = "", param: str | None = None
+) -> dict[str, Any]:
+    """Return the error object that a client of OpenAI gets, as a body or as an event.
+
+    `kind` is its type, if that is not the usual one of the status.
+
+    >>> render_error(404, "No such model.", "model_not_found")["error"]["type"]
+    'invalid_request_error'
+    """
+    usual = "server_error" if status >= 500 else "invalid_request_error"
+    fields = {"message": message, "type": kind or _TYPES.get(status, usual), "param": param}
+    return {"error": {**fields, "code": code or _CODES.get(status)}}
 
 
 def upstream_error(error: ErrorObject) -> ErrorObject | None:

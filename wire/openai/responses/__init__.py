@@ -14,7 +14,7 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
-    "wire.openai.common.error_body": "parse_error",
+    "wire.openai.common.error_body": "parse_error render_error",
     "wire.openai.responses.conversations": """
         add_items create_conversation delete_conversation delete_item get_conversation
         get_item list_items update_conversation
@@ -22,7 +22,9 @@ _NAMES = {
     "wire.openai.responses.dialect": "Dialect PLAIN",
     "wire.openai.responses.endpoints": "create_response stream_again stream_response",
     "wire.openai.responses.parse": "EventReader parse_reply",
+    "wire.openai.responses.received": "parse_request",
     "wire.openai.responses.parts": "parse_message",
+    "wire.openai.responses.replies": "render_reply ReplyWriter",
     "wire.openai.responses.reader": "parse_response",
     "wire.openai.responses.rendering": "call render_request stream_call",
     "wire.openai.responses.rows": "endpoint_paths responses_host ROWS",

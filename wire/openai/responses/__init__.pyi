@@ -1,5 +1,6 @@
 # Written by `python -m tests.faces`.
 from wire.openai.common.error_body import parse_error as parse_error
+from wire.openai.common.error_body import render_error as render_error
 from wire.openai.common.neutral_calls import models_call as models_call
 from wire.openai.responses import batching as batching
 from wire.openai.responses import types as types
@@ -22,9 +23,12 @@ from wire.openai.responses.parse import EventReader as EventReader
 from wire.openai.responses.parse import parse_reply as parse_reply
 from wire.openai.responses.parts import parse_message as parse_message
 from wire.openai.responses.reader import parse_response as parse_response
+from wire.openai.responses.received import parse_request as parse_request
 from wire.openai.responses.rendering import call as call
 from wire.openai.responses.rendering import render_request as render_request
 from wire.openai.responses.rendering import stream_call as stream_call
+from wire.openai.responses.replies import ReplyWriter as ReplyWriter
+from wire.openai.responses.replies import render_reply as render_reply
 from wire.openai.responses.rows import ROWS as ROWS
 from wire.openai.responses.rows import endpoint_paths as endpoint_paths
 from wire.openai.responses.rows import responses_host as responses_host

@@ -20,6 +20,7 @@ from wire.core.arguments import checked_arguments, items_of, whole_number
 from wire.core.errors import ConfigurationError
 from wire.core.forks import new_in_child
 from wire.core.secret import quoted, sealed, type_name
+from wire.neutral.messages import Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.control import (
@@ -35,7 +36,7 @@ from wire.testing.emulator.control import (
 from wire.testing.emulator.faults import fault_of, with_fault
 from wire.testing.emulator.hosts import check_provider, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
-from wire.testing.emulator.model import Output, Wish, complete, constrained
+from wire.testing.emulator.model import Prompt, complete, constrained
 from wire.testing.emulator.outage import Failing, Outage
 from wire.testing.emulator.quota import Meter, Quota
 from wire.testing.emulator.received import Received, received
@@ -354,8 +355,8 @@ class Emulator:
         # A request for a model is read, and refused, before a step is used up on it.
         generation = vendor.read(request, route) if route.generates else None
         model = route.name if generation is None else generation.model
-        question = "" if generation is None else generation.wish.question
-        continues = generation is not None and generation.wish.continues
+        question = "" if generation is None else generation.prompt.question
+        continues = generation is not None and generation.prompt.continues
         steps = [each for each in self._steps if each.is_fault] if continues else self._steps
         step = choose(steps, request, route, model, question) or Step()
 
@@ -375,7 +376,7 @@ class Emulator:
             return generation.render_events(step.stream, id)
         if step.answer is not None:
             return generation.render_body(step.answer, id)
-        return generation.render(_output(step, generation.wish), id)
+        return generation.render(_reply(step, generation.prompt), id, step.hops)
 
     def _id(self, request: Received) -> str:
         """Return an id that depends on the request and on how often it was repeated."""
@@ -399,11 +400,11 @@ def _excess(
     return 0, ""
 
 
-def _output(step: Step, wish: Wish) -> Output:
+def _reply(step: Step, prompt: Prompt) -> Reply:
     if step.say is not None:
-        return constrained(step.say, wish)
+        return constrained(step.say, prompt)
     try:
-        return complete(wish)
+        return complete(prompt)
     except ValueError:  # an invalid schema
         raise Failed(Failure(400, "Request contains an invalid argument.")) from None
 

@@ -10,13 +10,30 @@ repeats the question.
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import itertools
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from wire.testing.emulator.sources import Source
+import msgspec
+
+from wire.catalogue.stops import Stop
+from wire.catalogue.usage import Usage
+from wire.neutral.messages import (
+    Citation,
+    Message,
+    Part,
+    Reply,
+    Text,
+    Thought,
+    ToolCall,
+    ToolResult,
+)
+from wire.neutral.request import Request, Tool
 from wire.testing.emulator.tokens import count, tokens
 from wire.testing.emulator.values import Hints, example
 
@@ -46,75 +63,152 @@ _THINKING_TOKENS = 24
 """Tokens of thinking, unless the request limits them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A function that may be called."""
+@dataclass(frozen=True)
+class Prompt:
+    """A request as the small model reads it."""
 
-    name: str
-    description: str = ""
-    schema: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """The input and the limits of a request to the model, independent of any vendor."""
-
-    question: str = ""
-    system: str = ""
-    """The text of the system instruction."""
-    results: Sequence[tuple[str, Any]] = ()
-    """Name and result of each call that the last turn answers."""
-    called: bool = False
-    """Whether a function was called earlier in the conversation."""
-    functions: Sequence[Declared] = ()
-    mode: str = "AUTO"
-    """`AUTO`, `ANY`, `NONE`."""
-    parallel: bool = True
-    """Whether several functions may be called at once."""
-    schema: Any = None
-    format: str = "text"
-    """`text`, `json`, `enum`."""
-    max_tokens: int | None = None
-    """Of the output, thinking included."""
-    stop_sequences: Sequence[str] = ()
+    request: Request
     thinking: int = 0
     """Tokens of thinking."""
-    prefill: str = ""
-    """The text of a last message of the model, which the output continues."""
+    parallel: bool = True
+    """Whether several functions may be called at once."""
+    beside: bool = False
+    """Whether a text of the user may stand beside results, and asks nothing anew."""
+    enum: bool = False
+    """Whether the output is one of the values of the schema, and no JSON."""
     continues: bool = False
     """Whether the request has a token that was given for an answer that goes on."""
 
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Output of the model, in terms of no vendor."""
-
-    text: str = ""
-    thoughts: str = ""
-    calls: Sequence[tuple[str, Any]] = ()
-    """Name and arguments of each call."""
-    finish: str = "STOP"
-    """`STOP`, `MAX_TOKENS`, or whatever a script says."""
-    stop_sequence: str | None = None
-    """The stop sequence that ended the text."""
-    thinking: int = 0
-    """Tokens of thinking."""
-    sources: Sequence[Source] = ()
-    """The pages that the text rests on, if a script names them."""
-    hops: int = 1
-    """Requests that the answer takes, at a vendor whose answers go on with a token."""
+    @functools.cached_property
+    def question(self) -> str:
+        """The last text of the user."""
+        texts = (_words_of(each) for each in reversed(self.request.messages) if each.role == "user")
+        return next(filter(None, texts), "")
 
     @property
-    def tokens(self) -> int:
-        """Tokens without thinking."""
-        return count(self.text) + sum(
-            count(name) + count(json.dumps(args, ensure_ascii=False)) for name, args in self.calls
-        )
+    def asked(self) -> str:
+        """As much of the question as the model reads."""
+        return self.question[:_MAX_READ]
+
+    @functools.cached_property
+    def system(self) -> str:
+        """The text of the system instruction."""
+        texts = (_words_of(each) for each in self.request.messages if each.instructs)
+        return " ".join(filter(None, (self.request.system, *texts)))[:_MAX_READ]
+
+    @functools.cached_property
+    def results(self) -> list[tuple[str, Any]]:
+        """Name and result of each call that was answered after the last message of the model."""
+        ends = ("assistant",) if self.beside else ("assistant", "user")
+        messages = reversed(self.request.messages)
+        last = itertools.takewhile(lambda each: each.role not in ends, messages)
+        found = [result for message in reversed(list(last)) for result in message.tool_results]
+        return [(each.name, _result(each)) for each in found]
 
     @property
-    def pieces(self) -> list[str]:
-        """The text in the pieces that a stream sends: at most eight, of whole words."""
-        return pieces(self.text)
+    def called(self) -> bool:
+        """Whether a function was called earlier in the conversation."""
+        return any(each.tool_calls for each in self.request.messages)
+
+    @property
+    def functions(self) -> list[Tool]:
+        """The functions that may be called."""
+        choice = self.request.tool_choice
+        functions = [each for each in self.request.tools if isinstance(each, Tool)]
+        if not isinstance(choice, str | None):
+            functions = [each for each in functions if each.name in choice]
+        return [] if choice == "none" else functions
+
+    @property
+    def must(self) -> bool:
+        """Whether a function must be called."""
+        return self.request.tool_choice not in (None, "auto", "none")
+
+    @property
+    def schema(self) -> Any:
+        """The schema of the answer; `None` for any."""
+        return (self.request.output and self.request.output.schema) or None
+
+    @property
+    def prefill(self) -> str:
+        """The text of a last message of the model, which the output continues."""
+        last = self.request.messages[-1:]
+        return _words_of(last[0]) if last and last[0].role == "assistant" else ""
+
+
+def _words_of(message: Message) -> str:
+    parts = (part.text for part in message.parts if isinstance(part, Text))
+    return " ".join(filter(None, parts))
+
+
+def _result(result: ToolResult) -> Any:
+    """Return the result of a tool as the model reads it: an object, else under `result`."""
+    content = result.content
+    if isinstance(content, str):
+        with contextlib.suppress(ValueError, RecursionError):
+            content = json.loads(content)
+    if isinstance(content, dict) and not result.error:
+        return content
+    return {"error" if result.error else "result": content}
+
+
+def answer(
+    text: str = "",
+    thoughts: str = "",
+    calls: Sequence[tuple[str, Any]] = (),
+    stop: Stop | None = None,
+    thinking: int = 0,
+    citations: Sequence[Citation] = (),
+) -> Reply:
+    """Return the reply of a model, with names and arguments of its calls, which have no ids yet.
+
+    `thinking` are tokens. The usage is that of the output.
+
+    >>> answer("Hello!", thinking=8).usage
+    Usage(output=11, reasoning=8)
+    """
+    parts: list[Part] = [Thought(thoughts)] if thoughts else []
+    parts += [Text(text)] if text else []
+    parts += [_call(name, args) for name, args in calls]
+    stop = stop or Stop("end")
+    if calls and stop.reason == "end":
+        stop = msgspec.structs.replace(stop, reason="tool_calls")
+    size = count(text) + sum(
+        count(name) + count(json.dumps(args, ensure_ascii=False)) for name, args in calls
+    )
+    usage = Usage(output=size + thinking, reasoning=thinking)
+    return Reply(Message("assistant", tuple(parts), citations=tuple(citations)), stop, usage)
+
+
+def _call(name: str, args: Any) -> ToolCall:
+    if isinstance(args, dict):
+        return ToolCall(id="", name=name, arguments=args)
+    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False)
+    return ToolCall(id="", name=name, arguments=None, text=text)
+
+
+def given(call: ToolCall) -> Any:
+    """Return the arguments of a call; a script may give one that are no object."""
+    return call.text if call.arguments is None else call.arguments
+
+
+def numbered(reply: Reply, id_of: Callable[[int, str], str]) -> list[ToolCall]:
+    """Return the calls of a reply with the ids for their positions and names."""
+    return [
+        msgspec.structs.replace(call, id=id_of(position, call.name))
+        for position, call in enumerate(reply.tool_calls)
+    ]
+
+
+def written(reply: Reply) -> int:
+    """Return the tokens of a reply without thinking."""
+    usage = reply.usage or Usage()
+    return usage.output - usage.reasoning
+
+
+def thinking(reply: Reply) -> int:
+    """Return the tokens of a reply's thinking."""
+    return (reply.usage or Usage()).reasoning
 
 
 def pieces(text: str) -> list[str]:
@@ -145,53 +239,72 @@ def thoughts_on(question: str) -> str:
     return f"**Reading the question**\n\nThe user said: {_short(question, 80)}\n\n"
 
 
-def complete(wish: Wish) -> Output:
-    """Generate the output of the model.
+def complete(prompt: Prompt) -> Reply:
+    """Generate the reply of the model.
 
     Raises `ValueError` for an invalid schema.
     """
-    wish = replace(wish, question=wish.question[:_MAX_READ], system=wish.system[:_MAX_READ])
-    thoughts = thoughts_on(wish.question) if wish.thinking else ""
-    calls = _calls(wish)
-    text = "" if calls else _text(wish).removeprefix(wish.prefill)
-    output = Output(text=text, thoughts=thoughts, calls=calls, thinking=wish.thinking)
-    return _truncated(constrained(output, wish), wish.max_tokens)
+    thoughts = thoughts_on(prompt.asked) if prompt.thinking else ""
+    calls = _calls(prompt)
+    text = "" if calls else _text(prompt).removeprefix(prompt.prefill)
+    reply = answer(text, thoughts, calls, thinking=prompt.thinking)
+    return _truncated(constrained(reply, prompt), prompt.request.max_tokens)
 
 
-def constrained(output: Output, wish: Wish) -> Output:
-    """Cut the output at the first stop sequence; keep one call if the request wants no more.
+def constrained(reply: Reply, prompt: Prompt) -> Reply:
+    """Cut the reply at the first stop sequence; keep one call if the request wants no more.
 
-    This applies to the output of a script, too.
+    This applies to the reply of a script, too.
     """
-    if not wish.parallel:
-        output = replace(output, calls=output.calls[:1])
+    calls = reply.tool_calls if prompt.parallel else reply.tool_calls[:1]
     stops = [
-        (at, stop) for stop in wish.stop_sequences if stop and (at := output.text.find(stop)) >= 0
+        (at, stop) for stop in prompt.request.stop if stop and (at := reply.text.find(stop)) >= 0
     ]
-    if not stops:
-        return output
-    at, stop = min(stops)
-    return replace(output, text=output.text[:at], calls=(), stop_sequence=stop)
+    if stops:
+        at, sequence = min(stops)
+        return _cut(reply, reply.text[:at], stop=Stop("end", sequence=sequence))
+    return reply if len(calls) == len(reply.tool_calls) else _cut(reply, reply.text, calls)
 
 
-def _text(wish: Wish) -> str:
-    schema = wish.schema
-    if schema is None and not wish.results:
-        schema = next(_schemas_in(f"{wish.question}\n{wish.system}"), None)
-    if wish.format == "json" or (wish.format == "text" and schema is not None):
+def _cut(
+    reply: Reply,
+    text: str,
+    calls: Sequence[ToolCall] = (),
+    *,
+    stop: Stop | None = None,
+    thoughts: str | None = None,
+    spent: int | None = None,
+) -> Reply:
+    """Return a reply with a shorter text, fewer calls and, if given, less thinking."""
+    return answer(
+        text,
+        reply.thought if thoughts is None else thoughts,
+        [(call.name, given(call)) for call in calls],
+        stop or reply.stop,
+        thinking(reply) if spent is None else spent,
+        [each for each in reply.citations if (each.end or 0) <= len(text)],
+    )
+
+
+def _text(prompt: Prompt) -> str:
+    schema, question = prompt.schema, prompt.asked
+    if prompt.enum:
+        return str(example(schema or {"enum": ["yes"]}, _hints(question)))
+    if schema is None and not prompt.results:
+        schema = next(_schemas_in(f"{question}\n{prompt.system}"), None)
+    if prompt.request.output is not None or schema is not None:
         if schema is None:
             schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
-        return json.dumps(example(schema, _hints(wish.question)), ensure_ascii=False)
-    if wish.format == "enum":
-        return str(example(wish.schema or {"enum": ["yes"]}, _hints(wish.question)))
-    if wish.results:
+        return json.dumps(example(schema, _hints(question)), ensure_ascii=False)
+    if prompt.results:
         results = " and ".join(
-            f"{name} says {json.dumps(result, ensure_ascii=False)}" for name, result in wish.results
+            f"{name} says {json.dumps(result, ensure_ascii=False)}"
+            for name, result in prompt.results
         )
         return f"Your tool {_short(results, 4 * _MAX_REPEATED)}."
     return (
         "This is an emulator, and no model. You said: "
-        f"{_short(wish.question, _MAX_REPEATED) or 'nothing'}"
+        f"{_short(question, _MAX_REPEATED) or 'nothing'}"
     )
 
 
@@ -215,48 +328,47 @@ def _short(text: str, length: int) -> str:
     return text if len(text) <= length else text[:length] + "..."
 
 
-def _truncated(output: Output, max_tokens: int | None) -> Output:
-    if max_tokens is None or output.thinking + output.tokens <= max_tokens:
-        return output
+def _truncated(reply: Reply, max_tokens: int | None) -> Reply:
+    if max_tokens is None or thinking(reply) + written(reply) <= max_tokens:
+        return reply
     # Thinking counts against the limit. A very small limit leaves nothing for the text, as with
     # the real models; otherwise half of it is left.
-    thinking = output.thinking and (
-        max_tokens if max_tokens <= 8 else min(output.thinking, max_tokens // 2)
+    spent = thinking(reply) and (
+        max_tokens if max_tokens <= 8 else min(thinking(reply), max_tokens // 2)
     )
-    thoughts = "".join(tokens(output.thoughts)[:thinking])
-    output = replace(output, thinking=thinking, thoughts=thoughts)
-    if thinking + output.tokens <= max_tokens:
-        return output
-    kept = () if output.calls else tokens(output.text)[: max_tokens - thinking]
-    return replace(output, text="".join(kept), calls=(), finish="MAX_TOKENS", stop_sequence=None)
+    thoughts = "".join(tokens(reply.thought)[:spent])
+    if spent + written(reply) <= max_tokens:
+        return _cut(reply, reply.text, reply.tool_calls, thoughts=thoughts, spent=spent)
+    kept = () if reply.tool_calls else tokens(reply.text)[: max_tokens - spent]
+    return _cut(reply, "".join(kept), stop=Stop("length"), thoughts=thoughts, spent=spent)
 
 
 # --- calls ----------------------------------------------------------------------------------------
 
 
-def _calls(wish: Wish) -> list[tuple[str, Any]]:
-    must = wish.mode == "ANY"
-    if wish.mode == "NONE" or not wish.functions or (wish.results and not must):
+def _calls(prompt: Prompt) -> list[tuple[str, Any]]:
+    must, functions = prompt.must, prompt.functions[:_MAX_FUNCTIONS]
+    if not functions or (prompt.results and not must):
         return []
-    question, functions = wish.question.lower(), wish.functions[:_MAX_FUNCTIONS]
+    question = prompt.asked.lower()
     chosen = [each for each in functions if _is_named(each.name, question)]
     if not chosen:
         scores = [sum(word in question for word in _words(each.description)) for each in functions]
         best = max(range(len(scores)), key=scores.__getitem__)
-        chosen = [functions[best]] if scores[best] or must or not wish.called else []
-    hints = _hints(wish.question)
+        chosen = [functions[best]] if scores[best] or must or not prompt.called else []
+    hints = _hints(prompt.asked)
     if len(chosen) != 1:
         return [(each.name, _arguments(each, hints)) for each in chosen[:_MAX_CALLS]]
     function = chosen[0]
     times = next(
         (number for word, number in _SEVERAL.items() if re.search(rf"\b{word}\b", question)), 1
     )
-    if len(hints.names) > 1 and _takes_one_text(function.schema):
+    if len(hints.names) > 1 and _takes_one_text(_schema_of(function)):
         return [
             (function.name, _arguments(function, replace(hints, names=[name])))
             for name in hints.names[:_MAX_CALLS]
         ]
-    chosen_values = _enum_values(function.schema, question)
+    chosen_values = _enum_values(_schema_of(function), question)
     if len(chosen_values) > 1:
         return [
             (function.name, {**_arguments(function, hints), name: value})
@@ -325,7 +437,15 @@ def _enum_values(schema: Any, question: str) -> list[tuple[str, str]]:
     return []
 
 
-def _arguments(function: Declared, hints: Hints) -> Any:
-    if not isinstance(function.schema, dict) or not function.schema:
+_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def _schema_of(function: Tool) -> Any:
+    return _FREE_TEXT if function.kind == "custom" else function.parameters
+
+
+def _arguments(function: Tool, hints: Hints) -> Any:
+    schema = _schema_of(function)
+    if not isinstance(schema, dict) or not schema:
         return {}
-    return example({**function.schema, "type": "object"}, hints, every=False)
+    return example({**schema, "type": "object"}, hints, every=False)

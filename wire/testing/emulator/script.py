@@ -37,14 +37,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from wire.catalogue.stops import Stop, reason_of
 from wire.core.errors import ConfigurationError
+from wire.neutral.messages import Citation, Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.faults import fault_of
-from wire.testing.emulator.model import Output
+from wire.testing.emulator.model import answer
 from wire.testing.emulator.patterns import Unsearchable, searcher
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
-from wire.testing.emulator.sources import Source
+from wire.testing.emulator.sources import cited
 
 Function = Callable[[Received], Mapping[str, Any] | None]
 Script = str | Path | Mapping[str, Any] | Sequence[Mapping[str, Any] | Function] | Function | None
@@ -53,6 +55,7 @@ _STEP_KEYS = frozenset({"match", "times", "say", "answer", "status", "stream", "
 _MATCH_KEYS = frozenset({"endpoint", "model", "text", "number"})
 _OUTPUT_KEYS = frozenset({"text", "thoughts", "calls", "finish", "thinking", "sources", "hops"})
 _SOURCE_KEYS = frozenset({"url", "title", "quote", "cites"})
+_CITATION_KEYS = (("url", "url"), ("title", "title"), ("text", "quote"))
 
 
 @dataclass(slots=True)
@@ -62,7 +65,9 @@ class Step:
     match: Mapping[str, Any] = field(default_factory=dict)
     left: int | None = 1
     """How many more requests it answers; `None` means no limit."""
-    say: Output | None = None
+    say: Reply | None = None
+    hops: int = 1
+    """Requests that `say` takes, at a vendor whose answers go on with a token."""
     answer: Any = None
     status: int = 200
     stream: Sequence[Any] | None = None
@@ -148,10 +153,12 @@ def step_of(value: Any, path: str = "step") -> Step:
         raise ConfigurationError(f"script: {path}: expected times from 0, status from 200 to 599")
     if stream is not None:
         _check_type(stream, (list, tuple), f"{path}.stream")
+    say, hops = _said(value["say"], f"{path}.say") if "say" in value else (None, 1)
     return Step(
         match=match,
         left=times or None,
-        say=_output(value["say"], f"{path}.say") if "say" in value else None,
+        say=say,
+        hops=hops,
         answer=value.get("answer"),
         status=status,
         stream=stream,
@@ -159,9 +166,10 @@ def step_of(value: Any, path: str = "step") -> Step:
     )
 
 
-def _output(value: Any, path: str) -> Output:
+def _said(value: Any, path: str) -> tuple[Reply, int]:
+    """Return a reply, and the requests that it takes."""
     if isinstance(value, str):
-        return Output(text=value)
+        return answer(value), 1
     _check_type(value, Mapping, path)
     _check_keys(value, _OUTPUT_KEYS, path)
     texts = {name: value.get(name) or "" for name in ("text", "thoughts", "finish")}
@@ -181,15 +189,21 @@ def _output(value: Any, path: str) -> Output:
     for index, call in enumerate(calls):
         _check_type(call, Mapping, f"{path}.calls[{index}]")
         _check_type(call.get("name"), str, f"{path}.calls[{index}].name")
-    return Output(
-        text=texts["text"],
-        thoughts=texts["thoughts"],
-        calls=[(each["name"], each.get("args") or {}) for each in calls],
-        finish=texts["finish"] or "STOP",
-        thinking=thinking or (8 if texts["thoughts"] else 0),
-        sources=[Source(**each) for each in sources],
-        hops=hops,
+    finish, text = texts["finish"], texts["text"]
+    reply = answer(
+        text,
+        texts["thoughts"],
+        [(each["name"], each.get("args") or {}) for each in calls],
+        Stop(reason_of(finish), raw=finish) if finish else None,
+        thinking or (8 if texts["thoughts"] else 0),
+        [_citation(each, text) for each in sources],
     )
+    return reply, hops
+
+
+def _citation(source: Mapping[str, str], text: str) -> Citation:
+    page = {name: source.get(key, "") for name, key in _CITATION_KEYS}
+    return cited(text, source.get("cites", ""), **page)
 
 
 def _check_source(source: Any, text: str, path: str) -> None:

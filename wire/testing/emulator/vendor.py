@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from wire.neutral.messages import Reply
 from wire.testing.emulator.answer import Answer
-from wire.testing.emulator.model import Output, Wish
+from wire.testing.emulator.model import Prompt
 from wire.testing.emulator.quota import LimitState, Meter
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
@@ -99,12 +100,15 @@ class Generation(Protocol):
         ...
 
     @property
-    def wish(self) -> Wish:
-        """The input of the small model."""
+    def prompt(self) -> Prompt:
+        """The request as the small model reads it."""
         ...
 
-    def render(self, output: Output, id: str) -> Answer:
-        """Render output of the small model, or of a script's `say`, as a response."""
+    def render(self, reply: Reply, id: str, hops: int) -> Answer:
+        """Render the reply of the small model, or a script's `say`, as a response.
+
+        `hops` are the requests that it takes, at a vendor whose answers go on with a token.
+        """
         ...
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:

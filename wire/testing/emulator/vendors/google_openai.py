@@ -20,7 +20,7 @@ from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import Traits, listed, traits
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 from wire.testing.emulator.vendors.gemini.vendor import VERSION
-from wire.testing.emulator.vendors.openai.chat import Generation, decoded, prompt_of, wish_of
+from wire.testing.emulator.vendors.openai.chat import Generation, decoded, generation_of
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
 from wire.wires.providers import PROVIDERS
@@ -70,9 +70,9 @@ class GoogleOpenAI(OpenAI):
             return {"extra_content": {"google": {"thought_signature": signed}}}
 
         thinking = thinking_of(None, None) if model.thinks else 0
-        dialect = PROVIDERS["gemini@openai"].dialect
-        prompt = prompt_of(body, dialect, self._cache, request.headers)
-        return Generation(body, wish_of(body, thinking), model.name, prompt, signature)
+        host = PROVIDERS["gemini@openai"]
+        more = {"model": model.name, "call_extra": signature}
+        return generation_of(request, body, host, self._cache, thinking, **more)
 
     def _model(self, name: str, route: Route) -> Traits:
         """Return the model of a name.

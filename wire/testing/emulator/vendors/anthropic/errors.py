@@ -6,23 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from wire.anthropic.error_body import render_error
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 
-_TYPES = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    405: "invalid_request_error",
-    409: "conflict",
-    413: "request_too_large",
-    429: "rate_limit_error",
-    503: "overloaded_error",
-    504: "timeout_error",
-    529: "overloaded_error",
-}
 _MESSAGES = {
     429: "This request would exceed the rate limit for your organization. For details, refer "
     "to: https://docs.claude.com/en/api/rate-limits.",
@@ -36,7 +23,6 @@ _MESSAGES = {
 def error(failure: Failure) -> dict[str, Any]:
     """Build the error object of a failure."""
     status = failure.status
-    kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")
     if (limit := failure.limit) is not None:
         message = (
@@ -44,8 +30,7 @@ def error(failure: Failure) -> dict[str, Any]:
             f"{limit.unit.replace('_', ' ')} per minute. For details, refer to: "
             "https://docs.claude.com/en/api/rate-limits."
         )
-    details = {"details": {"error_code": failure.code}} if failure.code else {}
-    return {"type": "error", "error": {"type": kind, "message": message, **details}}
+    return render_error(status, message, failure.code)
 
 
 def error_answer(failure: Failure) -> Answer:

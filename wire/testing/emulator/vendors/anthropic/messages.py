@@ -1,9 +1,9 @@
-"""Messages: from a request to its wish, and to a response."""
+"""Messages: from a request to a prompt, and to a response."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -11,12 +11,15 @@ import msgspec
 
 from wire.anthropic.families import family, thinks_unasked
 from wire.anthropic.fold import fold
+from wire.anthropic.received import parse_request
+from wire.anthropic.replies import events_of
 from wire.anthropic.rules import check
 from wire.anthropic.types import ContentBlock, CountTokensRequest, MessageRequest, Thinking
 from wire.core.decoders import decoder
 from wire.core.provider import Provider
+from wire.neutral.messages import Reply
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
-from wire.testing.emulator.model import Declared, Output, Wish, thinking_of
+from wire.testing.emulator.model import Prompt, pieces, thinking_of
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors
 from wire.testing.emulator.vendors.anthropic.keys import unknown_keys
@@ -24,14 +27,12 @@ from wire.testing.emulator.vendors.anthropic.prompts import prompt_tokens
 from wire.testing.emulator.vendors.anthropic.responses import (
     MessageWriter,
     event_stream,
-    events_of,
 )
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
 R = TypeVar("R", MessageRequest, CountTokensRequest)
 
 MAX_BODY_BYTES = 32 << 20
-_MODES = {"any": "ANY", "tool": "ANY", "none": "NONE"}
 _LEVELS = {"xhigh": "HIGH", "max": "HIGH"}
 # The server's words for the types of msgspec's messages.
 _TYPE_WORDS = {
@@ -48,7 +49,7 @@ _TYPE_WORDS = {
 class Generation:
     """A request for a message that was not refused."""
 
-    wish: Wish
+    prompt: Prompt
     writer: MessageWriter
 
     @property
@@ -56,9 +57,9 @@ class Generation:
         """The name of the requested model."""
         return self.writer.request.model
 
-    def render(self, output: Output, id: str) -> Answer:
-        """Render output of the small model as a response."""
-        return self._answer(self.writer.message(output, id))
+    def render(self, reply: Reply, id: str, hops: int) -> Answer:
+        """Render the reply of the small model as a response."""
+        return self._answer(self.writer.message(reply, id))
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's message; a stream sends it as events."""
@@ -74,7 +75,7 @@ class Generation:
 
     def _answer(self, message: Mapping[str, Any]) -> Answer:
         if self.writer.request.stream:
-            return event_stream(events_of(message))
+            return event_stream(events_of(message, pieces))
         return json_answer(json_bytes(message))
 
 
@@ -178,80 +179,15 @@ def family_name(model: str) -> str:
     return f"{of.name} {of.version}"
 
 
-def wish_of(request: MessageRequest) -> Wish:
-    """Convert a request to the input of the small model."""
-    config, thinking = request.output_config, request.thinking or Thinking()
-    names = {
-        block.id: block.name
-        for message in request.messages
-        for block in _blocks(message.content)
-        if block.type == "tool_use"
-    }
-    spoken = [message for message in request.messages if message.role == "user"]
-    asks = (text for message in reversed(spoken) if (text := _text(_blocks(message.content))))
-    choice = request.tool_choice
-    form = (config and config.format) or request.output_format
-    effort = config and config.effort
-    return Wish(
-        question=next(asks, ""),
-        system=_text(_blocks(request.system)),
-        results=[
-            (names.get(block.tool_use_id) or "", _result(block)) for block in _results(request)
-        ],
-        called=bool(names),
-        functions=[
-            Declared(tool.name or "", tool.description or "", tool.input_schema)
-            for tool in request.tools or ()
-            if tool.type in (None, "custom")
-            and (choice is None or choice.type != "tool" or choice.name == tool.name)
-        ],
-        mode=_MODES.get((choice and choice.type) or "", "AUTO"),
-        schema=form and form.schema,
-        format="json" if form is not None and form.schema is not None else "text",
-        max_tokens=request.max_tokens,
-        stop_sequences=request.stop_sequences or (),
-        parallel=not (choice is not None and choice.disable_parallel_tool_use),
-        thinking=thinking_of(
-            _LEVELS.get(effort, effort) if effort else None, thinking.budget_tokens
-        )
-        if thinks(request)
-        else 0,
-        prefill=_prefill(request),
-    )
-
-
-def _prefill(request: MessageRequest) -> str:
-    """Return the text of the last message, if it is the assistant's."""
-    last = request.messages[-1]
-    return _text(_blocks(last.content)) if last.role == "assistant" else ""
-
-
-def _results(request: MessageRequest) -> Iterator[ContentBlock]:
-    """Return the results of calls in the last turn of the user."""
-    last: list[ContentBlock] = []
-    for message in reversed(request.messages):
-        if message.role == "assistant":
-            break
-        last[:0] = [block for block in _blocks(message.content) if block.type == "tool_result"]
-    yield from last
+def prompt_of(request: MessageRequest, body: bytes) -> Prompt:
+    """Return a request as the small model reads it."""
+    received = parse_request(body)
+    effort = request.output_config and request.output_config.effort
+    budget = request.thinking and request.thinking.budget_tokens
+    spent = thinking_of(_LEVELS.get(effort, effort) if effort else None, budget or None)
+    spent = spent if thinks(request) else 0
+    return Prompt(received.request, spent, received.parallel, beside=True)
 
 
 def _blocks(content: Any) -> Sequence[ContentBlock]:
-    if isinstance(content, str):
-        return (ContentBlock(type="text", text=content),)
-    return content or ()
-
-
-def _text(blocks: Iterable[ContentBlock]) -> str:
-    return " ".join(block.text for block in blocks if block.type == "text" and block.text)
-
-
-def _result(block: ContentBlock) -> dict[str, Any]:
-    text = _text(_blocks(block.content))
-    try:
-        result = json.loads(text)
-    except ValueError:
-        result = text
-    if isinstance(result, dict) and not block.is_error:
-        return result
-    return {"error" if block.is_error else "result": result}
+    return () if isinstance(content, str) else content or ()

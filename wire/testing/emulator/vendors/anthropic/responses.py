@@ -1,34 +1,37 @@
-"""Responses of Messages: a whole message, and the same message as events."""
+"""Messages that answer requests, as the server makes them."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from wire.anthropic.families import family
+from wire.anthropic.replies import body_of
 from wire.anthropic.types import MessageRequest
+from wire.neutral.messages import (
+    Citation,
+    Message,
+    Part,
+    Reply,
+    ServerToolCall,
+    ServerToolResult,
+    Text,
+    Thought,
+)
+from wire.neutral.serving import ResponseHead
 from wire.testing.emulator.answer import Answer, json_bytes
-from wire.testing.emulator.model import Output, pieces
-from wire.testing.emulator.sources import Source, found, segments
+from wire.testing.emulator.model import answer, numbered, thinking, written
+from wire.testing.emulator.sources import segments, sources_of
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
-_STOP_REASONS = {"STOP": "end_turn", "MAX_TOKENS": "max_tokens", "SAFETY": "refusal"}
 _UNTOLD = "The script tells no thoughts."
 """The thought of an answer whose script says none."""
-# A script may name these as `finish`.
-_OWN_STOP_REASONS = (
-    "pause_turn",
-    "refusal",
-    "stop_sequence",
-    "model_context_window_exceeded",
-    "max_tokens",
-    "tool_use",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +47,39 @@ class MessageWriter:
     signatures: ThoughtSignatures | None
     """`None` for other hosts, which do not sign thoughts."""
 
-    def message(self, output: Output, id: str) -> dict[str, Any]:
+    def message(self, reply: Reply, id: str) -> dict[str, Any]:
         """Build one complete message."""
-        content = self._results_of_pause()
-        if self.thinks and (output.thoughts or self._must_think()):
-            content.append(self._thought(output.thoughts or _UNTOLD, id))
+        parts: list[Part] = [*self._results_of_pause()]
+        if self.thinks and (reply.thought or self._must_think()):
+            parts.append(self._thought(reply.thought or _UNTOLD, id))
         searches = any(
             (tool.type or "").startswith("web_search") for tool in self.request.tools or ()
         )
-        sources = found(output.sources, output.text, searches=searches)
+        sources = sources_of(reply, searches=searches)
+        citations = [*self._citations(reply.text)]
         if sources:
-            content += _searched(output.text, sources, id)
-        elif output.text:
-            content.append({"type": "text", "text": output.text, **self._citations()})
-        for position, (name, args) in enumerate(output.calls):
-            digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()[:22]
-            content.append(
-                {"type": "tool_use", "id": f"toolu_01{digest}", "name": name, "input": args}
-            )
-        reason = _stop_reason(output)
-        if reason == "pause_turn":
-            content += self._paused_calls(id)
-        details = {"type": "refusal", "category": None, "explanation": None}
-        thinking = output.thinking if self.thinks else 0
+            searched, citations = _searched(reply.text, sources, id)
+            parts += searched
+        elif reply.text:
+            parts.append(Text(reply.text))
+        parts += numbered(
+            reply, lambda position, name: f"toolu_01{_hex(f'{id} {position} {name}')}"
+        )
+        if reply.stop.raw == "pause_turn":
+            parts += self._paused_calls(id)
+        made = Reply(Message("assistant", tuple(parts), citations=tuple(citations)), reply.stop)
+        head = ResponseHead(id=f"msg_01{id}", model=self.request.model, created=0)
+        spent = thinking(reply) if self.thinks else 0
         usage = {
             **self.cache.usage(self.prompt),
-            "output_tokens": output.tokens + thinking,
+            "output_tokens": written(reply) + spent,
             "service_tier": "standard",
         }
         if sources:
             usage["server_tool_use"] = {"web_search_requests": 1, "web_fetch_requests": 0}
         if self.thinks:
-            usage["output_tokens_details"] = {"thinking_tokens": thinking}
-        return self._with_head(
-            {
-                "content": content,
-                "stop_reason": reason,
-                "stop_sequence": output.stop_sequence,
-                "stop_details": details if reason == "refusal" else None,
-                "usage": usage,
-            },
-            id,
-        )
+            usage["output_tokens_details"] = {"thinking_tokens": spent}
+        return {"stop_details": None, **body_of(made, head=head), "usage": usage}
 
     def with_ids(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
         """Add the fields that every message has to a message of a script.
@@ -96,54 +90,33 @@ class MessageWriter:
             signed = block.get("type") == "thinking" and block.get("signature")
             if signed and self.signatures is not None:
                 self.signatures.remember(block["signature"], block.get("thinking") or "")
+        head = ResponseHead(id=f"msg_01{id}", model=self.request.model, created=0)
         usage = {**self.cache.usage(self.prompt), "output_tokens": 1}
-        return self._with_head({"usage": usage, **message}, id)
+        return {**body_of(answer(), head=head), "usage": usage, **message}
 
-    def _with_head(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
-        return {
-            "model": self.request.model,
-            "id": f"msg_01{id}",
-            "type": "message",
-            "role": "assistant",
-            "content": [],
-            "stop_reason": "end_turn",
-            "stop_sequence": None,
-            "usage": {},
-            **message,
-        }
-
-    def _citations(self) -> dict[str, Any]:
+    def _citations(self, text: str) -> Iterator[Citation]:
         """Cite the beginning of each text document of the request that may be cited."""
-        cited = [
-            {
-                "type": "char_location",
-                "cited_text": text[:40],
-                "document_index": index,
-                "document_title": title,
-                "start_char_index": 0,
-                "end_char_index": len(text[:40]),
-            }
-            for index, (text, title) in enumerate(_cited_documents(self.prompt))
-            if text
-        ]
-        return {"citations": cited} if cited else {}
+        for index, (document, title) in enumerate(_cited_documents(self.prompt)):
+            if quoted := document[:40]:
+                place = {"document_index": index, "start_char_index": 0}
+                extra = {"type": "char_location", **place, "end_char_index": len(quoted)}
+                page = Citation(text=quoted, title=title or "", extra=extra)
+                yield msgspec.structs.replace(page, start=0, end=len(text))
 
-    def _paused_calls(self, id: str) -> list[dict[str, Any]]:
+    def _paused_calls(self, id: str) -> list[Part]:
         """Return a call of the first tool that the server runs: it pauses before its result."""
         tools = (tool for tool in self.prompt.get("tools") or () if tool.get("type"))
         name = next((tool.get("name") for tool in tools if tool["type"] != "custom"), None)
-        call: dict[str, Any] = {"type": "server_tool_use", "id": f"srvtoolu_01{id}"}
-        call |= {"name": name, "input": {}}
-        return [call] if name else []
+        return [ServerToolCall(id=f"srvtoolu_01{id}", name=name)] if name else []
 
-    def _results_of_pause(self) -> list[dict[str, Any]]:
+    def _results_of_pause(self) -> list[Part]:
         """Return results of the server's calls at the end of a last message of the assistant."""
         last = self.prompt["messages"][-1]
         blocks = last.get("content") if last.get("role") == "assistant" else ()
         found = [each for each in blocks or () if isinstance(each, Mapping)]
         done = {each.get("tool_use_id") for each in found}
         return [
-            {"type": f"{call['name']}_tool_result", "tool_use_id": call["id"], "content": []}
+            ServerToolResult(id=call["id"], name=call["name"], content=[])
             for call in found
             if call.get("type") == "server_tool_use" and call.get("id") not in done
         ]
@@ -156,14 +129,13 @@ class MessageWriter:
         thinking = self.request.thinking
         return thinking is not None and thinking.type == "enabled"
 
-    def _thought(self, thoughts: str, id: str) -> dict[str, Any]:
+    def _thought(self, thoughts: str, id: str) -> Thought:
         display = self.request.thinking and self.request.thinking.display
         if display == "omitted" or (display is None and family(self.request.model).since(4, 7)):
             thoughts = ""
-        block = {"type": "thinking", "thinking": thoughts}
-        if self.signatures is not None:
-            block["signature"] = self.signatures.of(self.family, thoughts, id)
-        return block
+        if self.signatures is None:
+            return Thought(thoughts)
+        return Thought(thoughts, signature=self.signatures.of(self.family, thoughts, id))
 
 
 def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -181,57 +153,42 @@ def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield text or "", block.get("title")
 
 
-def _searched(text: str, sources: Sequence[Source], id: str) -> list[dict[str, Any]]:
-    """Return a search, its results, and the text in blocks that have their sources."""
-    call_id = f"srvtoolu_01{hashlib.sha256(f'{id} search'.encode()).hexdigest()[:22]}"
-    query = " ".join(text.split()[:6])
+def _searched(text: str, sources: Sequence[Citation], id: str) -> tuple[list[Part], list[Citation]]:
+    """Return a search, its results, and the text in parts; and the sources of each part."""
+    call_id = f"srvtoolu_01{_hex(f'{id} search')}"
     results = [
         {
             "type": "web_search_result",
             "title": source.title,
             "url": source.url,
-            "encrypted_content": _sealed(source.quote),
+            "encrypted_content": _sealed(source.text),
             "page_age": None,
         }
         for source in sources
     ]
-    blocks: list[dict[str, Any]] = [
-        {
-            "type": "server_tool_use",
-            "id": call_id,
-            "name": "web_search",
-            "input": {"query": query},
-        },
-        {"type": "web_search_tool_result", "tool_use_id": call_id, "content": results},
+    query = " ".join(text.split()[:6])
+    parts: list[Part] = [
+        ServerToolCall(id=call_id, name="web_search", arguments={"query": query}),
+        ServerToolResult(id=call_id, name="web_search", content=results),
     ]
+    citations: list[Citation] = []
+    begin = 0
     for piece, cited in segments(text, sources):
-        citations = [
-            {
-                "type": "web_search_result_location",
-                "cited_text": source.quote,
-                "url": source.url,
-                "title": source.title,
-                "encrypted_index": _sealed(source.url),
-            }
-            for source in cited
-        ]
-        blocks.append(
-            {"type": "text", "text": piece, **({"citations": citations} if cited else {})}
-        )
-    return blocks
+        parts.append(Text(piece))
+        for each in cited:
+            extra = {"encrypted_index": _sealed(each.url)}
+            citations.append(msgspec.structs.replace(each, start=begin, extra=extra))
+        begin += len(piece)
+    return parts, citations
+
+
+def _hex(seed: str) -> str:
+    return hashlib.sha256(seed.encode()).hexdigest()[:22]
 
 
 def _sealed(text: str) -> str:
     """Return a stand-in for encrypted content: opaque, and the same each time."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _stop_reason(output: Output) -> str:
-    if output.stop_sequence is not None:
-        return "stop_sequence"
-    own = output.finish in _OWN_STOP_REASONS
-    reason = output.finish if own else _STOP_REASONS.get(output.finish, "end_turn")
-    return "tool_use" if output.calls and reason == "end_turn" else reason
 
 
 def event_stream(events: Iterable[Mapping[str, Any]]) -> Answer:
@@ -246,64 +203,3 @@ def event_stream(events: Iterable[Mapping[str, Any]]) -> Answer:
 def frame(data: bytes, name: str) -> bytes:
     """Encode one event with its name."""
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
-
-
-def events_of(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a complete message as the events of a stream."""
-    ends = ("stop_reason", "stop_sequence", "stop_details", "container")
-    usage = message["usage"]
-    first = {key: value for key, value in usage.items() if key != "output_tokens_details"} | {
-        "output_tokens": 1
-    }
-    yield {
-        "type": "message_start",
-        "message": {**message, "content": [], **dict.fromkeys(ends[:3]), "usage": first},
-    }
-    for index, block in enumerate(message["content"]):
-        began, deltas = _split(block)
-        yield {"type": "content_block_start", "index": index, "content_block": began}
-        if index == 0:
-            yield {"type": "ping"}
-        for delta in deltas:
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-        yield {"type": "content_block_stop", "index": index}
-    delta = {key: message[key] for key in ends if key in message}
-    counts = {
-        key: value for key, value in usage.items() if key not in ("cache_creation", "service_tier")
-    }
-    yield {"type": "message_delta", "delta": delta, "usage": counts}
-    yield {"type": "message_stop"}
-
-
-def _split(block: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Split a block into `content_block_start` and its deltas.
-
-    Blocks without deltas are sent complete.
-    """
-    kind = block.get("type")
-    if kind == "text":
-        cited = [
-            {"type": "citations_delta", "citation": each} for each in block.get("citations") or ()
-        ]
-        deltas = [
-            {"type": "text_delta", "text": piece} for piece in pieces(block.get("text") or "")
-        ]
-        return {**block, "text": "", **({"citations": []} if cited else {})}, cited + deltas
-    if kind == "thinking":
-        deltas = [
-            {"type": "thinking_delta", "thinking": piece}
-            for piece in pieces(block.get("thinking") or "")
-        ]
-        signed = (
-            [{"type": "signature_delta", "signature": block["signature"]}]
-            if "signature" in block
-            else []
-        )
-        return {**block, "thinking": "", **({"signature": ""} if signed else {})}, deltas + signed
-    if kind == "tool_use":
-        written = json.dumps(block["input"], ensure_ascii=False) if block.get("input") else ""
-        halves = [written[: len(written) // 2], written[len(written) // 2 :]] if written else []
-        return {**block, "input": {}}, [
-            {"type": "input_json_delta", "partial_json": each} for each in ("", *halves)
-        ]
-    return dict(block), []

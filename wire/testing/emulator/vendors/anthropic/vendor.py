@@ -30,8 +30,8 @@ from wire.testing.emulator.vendors.anthropic.messages import (
     decoded,
     family_name,
     is_official,
+    prompt_of,
     thinks,
-    wish_of,
 )
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, frame
@@ -146,7 +146,7 @@ class Anthropic:
             self._cache,
             signatures,
         )
-        return Generation(wish_of(body), writer)
+        return Generation(prompt_of(body, request.body), writer)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for token counts, models, batches and files."""

@@ -13,9 +13,11 @@ from typing import Any
 
 import msgspec
 
+from wire.catalogue.stops import Stop
 from wire.core.memory import encode
 from wire.gemini.types import GenerateContentRequest
-from wire.testing.emulator.model import Output
+from wire.neutral.messages import Reply
+from wire.testing.emulator.model import answer, given, pieces, thinking
 from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.gemini.refusals import refusal
@@ -29,26 +31,29 @@ _OTHER_REQUEST = "The request does not match the one that the continuation token
 class Rest:
     """The rest of an answer."""
 
-    output: Output
+    reply: Reply
     """The whole answer."""
+    hops: int = 1
+    """Requests that it takes."""
     at: int = 0
     """Where the rest begins in the text."""
 
     @property
     def end(self) -> int:
         """Where the part that one request gets ends."""
-        pieces, parts = self.output.pieces, self.output.hops
-        ends = [len("".join(pieces[: number * len(pieces) // parts])) for number in range(1, parts)]
-        return next((end for end in ends if end > self.at), len(self.output.text))
+        texts, text = pieces(self.reply.text), self.reply.text
+        borders = (number * len(texts) // self.hops for number in range(1, self.hops))
+        ends = (len("".join(texts[:border])) for border in borders)
+        return next((end for end in ends if end > self.at), len(text))
 
-    def part(self) -> Output:
-        """Return the output of one request."""
-        output = replace(self.output, text=self.output.text[self.at : self.end], hops=1)
-        if self.at:
-            output = replace(output, thoughts="", thinking=0)
-        if self.end < len(self.output.text):
-            output = replace(output, finish="CONTINUATION", calls=(), sources=())
-        return output
+    def part(self) -> Reply:
+        """Return the reply to one request."""
+        reply, text = self.reply, self.reply.text[self.at : self.end]
+        thoughts, spent = ("", 0) if self.at else (reply.thought, thinking(reply))
+        if self.end < len(reply.text):
+            return answer(text, thoughts, stop=Stop("pause", "CONTINUATION"), thinking=spent)
+        calls = [(each.name, given(each)) for each in reply.tool_calls]
+        return answer(text, thoughts, calls, reply.stop, spent, reply.citations)
 
 
 @dataclass(slots=True)
@@ -69,17 +74,17 @@ class Continuations:
         return found
 
     def bodies(
-        self, output: Output, writer: ResponseWriter, id: str, *, streams: bool
+        self, reply: Reply, hops: int, writer: ResponseWriter, id: str, *, streams: bool
     ) -> Iterator[dict[str, Any]]:
         """Yield the response to one request, or the chunks of it.
 
-        `output` answers a request without a token. Raises `Refusal` for a token that was not given.
+        `reply` answers a request without a token. Raises `Refusal` for a token that was not given.
         """
         rest = self.rest(writer.request)
         if rest is None and writer.request.continuation_token is not None:
             raise refusal(400, _BAD_TOKEN)
-        rest = rest or Rest(output)
-        part, at, written = rest.part(), rest.at, count(rest.output.text[: rest.at])
+        rest = rest or Rest(reply, hops)
+        part, at, written = rest.part(), rest.at, count(rest.reply.text[: rest.at])
         made = list(writer.chunks(part, id)) if streams else [writer.whole(part, id)]
         for index, body in enumerate(made):
             candidate = body["candidates"][0]
@@ -91,8 +96,8 @@ class Continuations:
             for key in ("promptTokenCount", "totalTokenCount"):
                 body["usageMetadata"][key] += written  # what was written is read again
             ends = candidate.get("finishReason", "CONTINUATION") != "CONTINUATION"
-            if rest.output.hops > 1 and not ends and (index or rest.at or not streams):
-                candidate["continuationToken"] = self._token(Rest(rest.output, at), writer, id)
+            if rest.hops > 1 and not ends and (index or rest.at or not streams):
+                candidate["continuationToken"] = self._token(replace(rest, at=at), writer, id)
             yield body
 
     def _token(self, rest: Rest, writer: ResponseWriter, id: str) -> str:

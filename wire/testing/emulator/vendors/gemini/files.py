@@ -12,13 +12,14 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from wire.gemini.error_body import render_error
 from wire.gemini.types import Content, File, RegisterFilesRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.storage import Storage
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.gemini.bodies import whole
-from wire.testing.emulator.vendors.gemini.refusals import decoded, envelope, refusal, rule_refusal
+from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal, rule_refusal
 from wire.testing.emulator.vendors.gemini.state import page, timestamp
 from wire.testing.emulator.vendors.gemini.uploads import Uploaded, file_metadata, made_id
 
@@ -80,7 +81,7 @@ class Files:
         """Return the address of the bytes, as recorded: an error of status 302."""
         self.lookup(name)
         location = ("location", f"{request.base}/download{request.target}")
-        found = whole(envelope(302, "Unknown Error."), 302)
+        found = whole(render_error(302, "Unknown Error."), 302)
         return replace(found, headers=(*found.headers, location))
 
     def delete(self, name: str) -> Answer:

@@ -16,6 +16,7 @@ import msgspec
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import WireStruct
 from wire.gemini.decode import decode
+from wire.gemini.error_body import render_error
 from wire.gemini.rows import provider_row
 from wire.gemini.rules import WORDS, check, error_response, server_text
 from wire.gemini.types import Content, GenerateContentRequest
@@ -29,19 +30,6 @@ from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 
 S = TypeVar("S", bound=WireStruct)
 
-_STATES = {
-    400: "INVALID_ARGUMENT",
-    401: "UNAUTHENTICATED",
-    403: "PERMISSION_DENIED",
-    404: "NOT_FOUND",
-    409: "ABORTED",
-    429: "RESOURCE_EXHAUSTED",
-    499: "CANCELLED",
-    500: "INTERNAL",
-    501: "UNIMPLEMENTED",
-    503: "UNAVAILABLE",
-    504: "DEADLINE_EXCEEDED",
-}
 _TYPE = "type.googleapis.com/google.rpc."
 
 
@@ -53,18 +41,6 @@ _MESSAGES = {
 }
 
 
-def envelope(
-    status: int, message: str, code: str = "", details: Sequence[dict[str, Any]] = ()
-) -> dict[str, Any]:
-    """Build an error object in Google's format."""
-    error: dict[str, Any] = {
-        "code": status,
-        "message": message,
-        "status": code or _STATES.get(status, "UNKNOWN"),
-    }
-    return {"error": error | ({"details": list(details)} if details else {})}
-
-
 def refusal(
     status: int,
     message: str,
@@ -74,7 +50,7 @@ def refusal(
     details: Sequence[dict[str, Any]] = (),
 ) -> Refusal:
     """Build a refusal with the server's message."""
-    return refused(envelope(status, message, code, details), rule)
+    return refused(render_error(status, message, code, details=details), rule)
 
 
 def refused(error: dict[str, Any], rule: str = "") -> Refusal:
@@ -87,7 +63,8 @@ def error(failure: Failure) -> dict[str, Any]:
     if failure.status == 429 and not failure.message:
         return quota(failure.model, failure.retry_after, failure.limit)
     message = failure.message or _MESSAGES.get(failure.status, f"scripted {failure.status}")
-    return envelope(failure.status, message, failure.code, retry_info(failure.retry_after))
+    details = retry_info(failure.retry_after)
+    return render_error(failure.status, message, failure.code, details=details)
 
 
 def error_answer(failure: Failure) -> Answer:
@@ -316,7 +293,7 @@ def quota(model: str, seconds: float | None, state: LimitState | None = None) ->
         {"@type": f"{_TYPE}QuotaFailure", "violations": [violation]},
         *retry_info(seconds),
     ]
-    return envelope(429, message, details=details)
+    return render_error(429, message, details=details)
 
 
 def storage_full() -> Answer:
@@ -327,7 +304,7 @@ def storage_full() -> Answer:
     }
     message = "You exceeded your current quota, please check your plan and billing details."
     details = [{"@type": f"{_TYPE}QuotaFailure", "violations": [violation]}]
-    return whole(envelope(429, message, details=details), 429)
+    return whole(render_error(429, message, details=details), 429)
 
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:

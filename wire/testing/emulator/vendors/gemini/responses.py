@@ -11,12 +11,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from wire.catalogue.stops import Stop
+from wire.gemini.replies import candidate_of
 from wire.gemini.types import GenerateContentRequest
-from wire.testing.emulator.model import Output
+from wire.neutral.messages import Message, Part, Reply, Text, Thought, ToolCall
+from wire.testing.emulator.model import numbered, pieces, thinking, written
+from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Failed, Failure
 from wire.testing.emulator.vendors.gemini.catalog import Traits
-from wire.testing.emulator.vendors.gemini.metadata import metadata
+from wire.testing.emulator.vendors.gemini.metadata import metadata, searches
 from wire.testing.emulator.vendors.gemini.prompt_tokens import details, prompt_tokens
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 
@@ -39,43 +45,36 @@ class ResponseWriter:
     implicit_tokens: Callable[[], int] = int
     """Returns how many tokens of the request itself are cached."""
 
-    def whole(self, output: Output, id: str) -> dict[str, Any]:
+    def whole(self, reply: Reply, id: str) -> dict[str, Any]:
         """Build one complete response."""
-        parts: list[dict[str, Any]] = [{"text": output.text}] if output.text else []
-        parts += self._calls(output, id)
-        if parts and not output.calls:
-            self._sign(parts[0 if self.model.signs == "first" else -1], output)
-        parts = [*self._thoughts(output), *parts]
-        candidates = [
-            self._candidate(parts, output, index) for index in range(self._candidate_count)
-        ]
-        usage = self._usage(output.tokens * self._candidate_count, output.thinking)
-        return self._response(candidates, usage, id)
+        texts: list[Text | ToolCall] = [Text(reply.text)] if reply.text else []
+        calls = self._calls(reply, id)
+        if texts and not calls:
+            texts = [Text(reply.text, self._signature_of(reply))]
+        parts = [*self._thoughts(reply), *texts, *calls]
+        usage = self._usage(written(reply) * self._candidate_count, thinking(reply))
+        return self._response(parts, usage, id, reply)
 
-    def chunks(self, output: Output, id: str) -> Iterator[dict[str, Any]]:
+    def chunks(self, reply: Reply, id: str) -> Iterator[dict[str, Any]]:
         """Yield the same response as the chunks of a stream."""
-        for part in self._thoughts(output):
-            yield self._chunk([part], self._usage(0, 0), id)
-        pieces = output.pieces
-        for index, text in enumerate(pieces):
-            part = {"text": text}
-            if index == 0 and self.model.signs == "first" and not output.calls:
-                self._sign(part, output)
-            ends = index == len(pieces) - 1 and not output.calls and self.model.signs != "last"
-            usage = self._usage(count("".join(pieces[: index + 1])), output.thinking)
-            yield self._chunk([part], usage, id, output if ends else None)
-        calls = self._calls(output, id)
-        usage = self._usage(output.tokens, output.thinking)
-        if self.model.signs == "last":
+        for part in self._thoughts(reply):
+            yield self._response([part], self._usage(0, 0), id)
+        texts, calls, last = pieces(reply.text), self._calls(reply, id), self.model.signs == "last"
+        for index, text in enumerate(texts):
+            first = index == 0 and self.model.signs == "first" and not calls
+            part = Text(text, self._signature_of(reply) if first else "")
+            ends = index == len(texts) - 1 and not calls and not last
+            usage = self._usage(count("".join(texts[: index + 1])), thinking(reply))
+            yield self._response([part], usage, id, reply if ends else None)
+        usage = self._usage(written(reply), thinking(reply))
+        if last:
             # 3.x sends each call in a chunk of its own, and ends with an empty, signed text.
             for call in calls:
-                yield self._chunk([call], usage, id)
-            end: dict[str, Any] = {"text": ""}
-            if not calls and pieces:
-                self._sign(end, output)
-            yield self._chunk([end] if calls or pieces else [], usage, id, output)
-        elif calls or not pieces:
-            yield self._chunk(calls, usage, id, output)
+                yield self._response([call], usage, id)
+            end = Text("", "" if calls or not texts else self._signature_of(reply))
+            yield self._response([end] if calls or texts else [], usage, id, reply)
+        elif calls or not texts:
+            yield self._response(calls, usage, id, reply)
 
     def with_ids(self, response: dict[str, Any], id: str) -> dict[str, Any]:
         """Add the fields that every response has to a response of a script."""
@@ -107,58 +106,53 @@ class ResponseWriter:
             raise Failed(Failure(400, f"generation_config.candidate_count: {limit}"))
         return max(1, number)
 
-    def _thoughts(self, output: Output) -> Iterator[dict[str, Any]]:
+    def _thoughts(self, reply: Reply) -> list[Part]:
         config = self.request.generation_config and self.request.generation_config.thinking_config
-        if config and config.include_thoughts and output.thoughts:
-            yield {"text": output.thoughts, "thought": True}
+        shown = config and config.include_thoughts and reply.thought
+        return [Thought(reply.thought)] if shown else []
 
-    def _calls(self, output: Output, id: str) -> list[dict[str, Any]]:
+    def _calls(self, reply: Reply, id: str) -> list[ToolCall]:
         step = len(steps(self.request.contents or ()))
-        signs = self.model.signs == "last" or (self.model.signs and output.thinking)
-        parts: list[dict[str, Any]] = []
-        for position, (name, args) in enumerate(output.calls):
-            call: dict[str, Any] = {"name": name, "args": args}
-            if self.model.numbers_calls:
-                call["id"] = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()[:8]
-            part: dict[str, Any] = {"functionCall": call}
-            if position == 0 and signs:
-                part["thoughtSignature"] = self.signatures.of_call(self.model, name, step)
-            parts.append(part)
-        return parts
 
-    def _sign(self, part: dict[str, Any], output: Output) -> None:
-        """Sign a text: 3.x always does, 2.5 if it thought and functions are declared."""
+        def id_of(position: int, name: str) -> str:
+            digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()
+            return digest[:8] if self.model.numbers_calls else ""
+
+        calls = numbered(reply, id_of)
+        if calls and (self.model.signs == "last" or (self.model.signs and thinking(reply))):
+            signature = self.signatures.of_call(self.model, calls[0].name, step)
+            calls[0] = msgspec.structs.replace(calls[0], signature=signature)
+        return calls
+
+    def _signature_of(self, reply: Reply) -> str:
+        """Return the signature of a text: 3.x always has one, 2.5 if it thought and functions are
+        declared.
+        """
         declared = any(tool.function_declarations for tool in self.request.tools or ())
         if self.model.signs == "last" or (
-            self.model.signs == "first" and declared and output.thinking
+            self.model.signs == "first" and declared and thinking(reply)
         ):
-            part["thoughtSignature"] = self.signatures.of_text(output.text)
+            return self.signatures.of_text(reply.text)
+        return ""
 
-    def _chunk(
-        self,
-        parts: list[dict[str, Any]],
-        usage: dict[str, Any],
-        id: str,
-        end: Output | None = None,
-    ) -> dict[str, Any]:
-        """Build one chunk; `end` is the output that it finishes."""
-        candidates = [self._candidate(parts, end, index) for index in range(self._candidate_count)]
-        return self._response(candidates, usage, id)
-
-    def _candidate(
-        self, parts: list[dict[str, Any]], end: Output | None, index: int
-    ) -> dict[str, Any]:
-        content: dict[str, Any] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
-        candidate: dict[str, Any] = {"content": content}
-        if end is not None:
-            candidate["finishReason"] = end.finish
+    def _candidate(self, parts: Sequence[Part], end: Reply | None, index: int) -> dict[str, Any]:
+        """Build a candidate, or a chunk of one; `end` is the reply that it finishes."""
+        sources = sources_of(end, searches=searches(self.request)) if end is not None else ()
+        message = Message("assistant", tuple(parts), citations=tuple(sources))
+        stop = Stop("end") if end is None else end.stop
+        if end is not None and end.tool_calls and self.host == "gemini":
+            stop = msgspec.structs.replace(stop, message=_CALLS_MESSAGE)
+        # The positions of sources are those in the whole text.
+        candidate = candidate_of(Reply(message, stop), text=None if end is None else end.text)
+        if not parts:
+            candidate["content"] = {"role": "model"}
+        if end is None:
+            candidate = {"content": candidate["content"]}
         if self.host == "gemini" or index:
             candidate["index"] = index
-        if end is not None and end.calls and self.host == "gemini":
-            candidate["finishMessage"] = _CALLS_MESSAGE
-        if end is not None:
-            candidate |= metadata(self.request, end)
-        return candidate
+        else:
+            candidate.pop("index", None)
+        return candidate if end is None else candidate | metadata(self.request, end, candidate)
 
     def _usage(self, output_tokens: int, thinking: int) -> dict[str, Any]:
         modalities = prompt_tokens(self.request.contents or (), self.request)
@@ -182,8 +176,10 @@ class ResponseWriter:
         return usage
 
     def _response(
-        self, candidates: list[dict[str, Any]], usage: dict[str, Any], id: str
+        self, parts: Sequence[Part], usage: dict[str, Any], id: str, end: Reply | None = None
     ) -> dict[str, Any]:
+        """Build a response, or one chunk; `end` is the reply that it finishes."""
+        candidates = [self._candidate(parts, end, index) for index in range(self._candidate_count)]
         created = {"createTime": _CREATE_TIME} if self.host == "vertex" else {}
         return {
             "candidates": candidates,

@@ -23,7 +23,7 @@ from wire.testing.emulator.vendors.gemini.catalog import Traits, description, li
 from wire.testing.emulator.vendors.gemini.continuation import Continuations
 from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
 from wire.testing.emulator.vendors.gemini.files import Files
-from wire.testing.emulator.vendors.gemini.generate import Generation, wish_of
+from wire.testing.emulator.vendors.gemini.generate import Generation, prompt_of
 from wire.testing.emulator.vendors.gemini.operations import Operations
 from wire.testing.emulator.vendors.gemini.prediction import (
     compute_tokens,
@@ -201,7 +201,7 @@ class Gemini:
         with_cache, cached_tokens = self._caches.apply(body, model)
         continues = self._continuations.rest(body) is not None
         return Generation(
-            replace(wish_of(with_cache, model), continues=continues),
+            prompt_of(with_cache, model, continues=continues),
             ResponseWriter(
                 body,
                 model,

@@ -1,9 +1,8 @@
-"""Chat completions: from a request to its wish, and to a response."""
+"""Chat completions: from a request to a prompt, and to a response."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,15 +12,27 @@ import msgspec
 from wire.catalogue.abilities import overflow
 from wire.core.decoders import decoder
 from wire.core.provider import Provider
+from wire.neutral.messages import Message, Reply, Text, Thought, ToolCall
+from wire.neutral.serving import ResponseHead
+from wire.openai.chat.received import parse_request
+from wire.openai.chat.replies import body_of, events_of
 from wire.openai.chat.rules import check, required_reasoning
-from wire.openai.chat.types import ChatCompletionRequest, Message
-from wire.openai.common.dialect import Dialect
+from wire.openai.chat.types import ChatCompletionRequest
+from wire.openai.chat.types import Message as WireMessage
 from wire.openai.common.rows import provider_row
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
-from wire.testing.emulator.model import Declared, Output, Wish, pieces, thoughts_on
+from wire.testing.emulator.model import (
+    Prompt,
+    numbered,
+    pieces,
+    thinking,
+    thoughts_on,
+    written,
+)
 from wire.testing.emulator.prefixes import Piece
-from wire.testing.emulator.sources import Source, found
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai import refusals
@@ -35,9 +46,6 @@ from wire.testing.emulator.vendors.openai.prompt_cache import (
 CREATED = 1795262400
 _MAX_CHOICES = 128
 """The maximum of `n`, which multiplies the response."""
-_FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "SAFETY": "content_filter"}
-_MODES = {"none": "NONE", "required": "ANY"}
-_SYSTEM_ROLES = ("system", "developer")
 
 CallExtra = Callable[[str, int], dict[str, Any]]
 """Fields that a host adds to a call, by its name and its position among the calls."""
@@ -81,67 +89,6 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
     return request
 
 
-def wish_of(request: ChatCompletionRequest, thinking: int = 0) -> Wish:
-    """Convert a request to the input of the small model, which thinks for so many tokens."""
-    turns = [message for message in request.messages if message.role not in _SYSTEM_ROLES]
-    questions = (
-        message.text
-        for message in reversed(turns)
-        if message.role not in ("assistant", "tool") and message.text
-    )
-    calls = [call for message in turns for call in message.tool_calls or ()]
-    names = {call.id: call.function.name for call in calls if call.function is not None}
-    choice = msgspec.to_builtins(request.tool_choice)
-    form = request.response_format
-    schema = form.json_schema.schema if form is not None and form.json_schema is not None else None
-    return Wish(
-        question=next(questions, ""),
-        system=" ".join(each.text for each in request.messages if each.role in _SYSTEM_ROLES),
-        results=[
-            (names.get(message.tool_call_id) or "", result_of(message.text))
-            for message in _results(turns)
-        ],
-        called=bool(calls),
-        functions=list(_functions(request, choice)),
-        mode="ANY" if isinstance(choice, dict) else _MODES.get(choice or "", "AUTO"),
-        parallel=request.parallel_tool_calls is not False,
-        schema=schema,
-        format="text" if form is None or form.type in (None, "text") else "json",
-        max_tokens=request.max_completion_tokens or request.max_tokens,
-        stop_sequences=[request.stop] if isinstance(request.stop, str) else request.stop or (),
-        thinking=thinking,
-        prefill=turns[-1].text if turns and (turns[-1].prefix or turns[-1].partial) else "",
-    )
-
-
-def _functions(request: ChatCompletionRequest, choice: Any) -> Iterator[Declared]:
-    """Yield the declared functions, or the one that `tool_choice` names."""
-    named = (choice.get("function") or {}).get("name") if isinstance(choice, dict) else None
-    for tool in request.tools or ():
-        function = tool.function
-        if function is not None and named in (None, function.name):
-            yield Declared(function.name or "", function.description or "", function.parameters)
-
-
-def _results(turns: Sequence[Message]) -> list[Message]:
-    """Return the results at the end of the conversation."""
-    results: list[Message] = []
-    for message in reversed(turns):
-        if message.role != "tool":
-            break
-        results.insert(0, message)
-    return results
-
-
-def result_of(text: str) -> Any:
-    """Return the result of a tool as the small model reads it: an object, else under `result`."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text
-    return value if isinstance(value, dict) else {"result": value}
-
-
 def prompt_pieces(request: ChatCompletionRequest) -> list[Piece]:
     """Return the tools and the messages, with their tokens."""
     tools = [prompt_piece(request.tools, count(_json(request.tools)))] if request.tools else []
@@ -152,7 +99,7 @@ def _total(request: ChatCompletionRequest) -> int:
     return sum(each.tokens for each in prompt_pieces(request))
 
 
-def _tokens(message: Message) -> int:
+def _tokens(message: WireMessage) -> int:
     calls = message.tool_calls or ()
     return count(message.text or "") + sum(count(_json(call.function)) for call in calls)
 
@@ -169,19 +116,22 @@ class Generation:
     """A request for a chat completion that was not refused."""
 
     request: ChatCompletionRequest
-    wish: Wish
+    prompt: Prompt
     model: str
-    prompt: Callable[[], PromptTokens]
+    tokens: Callable[[], PromptTokens]
+    """Counts the tokens of the prompt, once."""
     call_extra: CallExtra = lambda name, position: {}
     reasoning: str = ""
     """The key of messages that has the thoughts, which clients must send back; empty: none has."""
 
-    def render(self, output: Output, id: str) -> Answer:
-        """Render output of the small model as a response."""
-        self.prompt()  # kept, also if the request does not want the usage
+    def render(self, reply: Reply, id: str, hops: int) -> Answer:
+        """Render the reply of the small model as a response."""
+        self.tokens()  # kept, also if the request does not want the usage
+        body = self._body(reply, id)
         if self.request.stream:
-            return event_stream(self._chunks(output, id))
-        return json_answer(json_bytes(self._whole(output, id), indent=2) + b"\n")
+            return event_stream(self._chunks(body))
+        body["choices"] = [{**body["choices"][0], "index": at} for at in range(self.request.n or 1)]
+        return json_answer(json_bytes({**body, "service_tier": "default"}, indent=2) + b"\n")
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's body; a stream sends it as its one event."""
@@ -191,71 +141,39 @@ class Generation:
         """Render a script's chunks, streamed whatever the request wants."""
         return event_stream(events)
 
-    def _whole(self, output: Output, id: str) -> dict[str, Any]:
-        message: dict[str, Any] = {
-            "role": "assistant",
-            "content": output.text or None,
-            "refusal": None,
-        }
-        if self.reasoning:
-            message[self.reasoning] = output.thoughts
-        if output.calls:
-            message["tool_calls"] = self._calls(output, id)
-        if annotations := self._annotations(output):
-            message["annotations"] = annotations
-        finish, logs = _finish_reason(output), self._logprobs(output.text)
-        choices = [
-            {"index": index, "message": message, "logprobs": logs, "finish_reason": finish}
-            for index in range(self.request.n or 1)
-        ]
-        return {
-            **self._head("chat.completion", id),
-            "choices": choices,
-            "usage": self._usage(output),
-            "service_tier": "default",
-        }
-
-    def _chunks(self, output: Output, id: str) -> Iterator[dict[str, Any]]:
-        options = self.request.stream_options
-        counts = options is not None and bool(options.include_usage)
-        head = self._head("chat.completion.chunk", id)
-        for delta, finish in self._deltas(output, id):
-            logs = self._logprobs(delta.get("content") or "")
-            choice = {"index": 0, "delta": delta, "logprobs": logs, "finish_reason": finish}
-            yield {**head, "choices": [choice], **({"usage": None} if counts else {})}
-        if counts:
-            yield {**head, "choices": [], "usage": self._usage(output)}
-
-    def _deltas(self, output: Output, id: str) -> Iterator[tuple[dict[str, Any], str | None]]:
-        """Yield each delta of a stream with its finish reason."""
-        content = None if output.calls and not output.text else ""
-        key = self.reasoning
-        if key:
-            # Recorded at DeepSeek: a null content beside thoughts, and null thoughts beside text.
-            yield {"role": "assistant", "content": None, "refusal": None, key: ""}, None
-            for text in pieces(output.thoughts):
-                yield {"content": None, key: text}, None
-        else:
-            yield {"role": "assistant", "content": content, "refusal": None}, None
-        for text in output.pieces:
-            yield {"content": text, **({key: None} if key else {})}, None
-        for index, call in enumerate(self._calls(output, id)):
-            arguments = call["function"]["arguments"]
-            first = {**call, "index": index, "function": {**call["function"], "arguments": ""}}
-            yield {"tool_calls": [first]}, None
-            half = len(arguments) // 2
-            for piece in (arguments[:half], arguments[half:]):
-                yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}, None
-        if annotations := self._annotations(output):
-            yield {"annotations": annotations}, None
-        yield {}, _finish_reason(output)
-
-    def _annotations(self, output: Output) -> list[dict[str, Any]]:
+    def _body(self, reply: Reply, id: str) -> dict[str, Any]:
         searches = self.request.web_search_options is not None
-        return [
-            {"type": "url_citation", "url_citation": annotation(source, output.text)}
-            for source in found(output.sources, output.text, searches=searches)
-        ]
+        parts = [Thought(reply.thought, slot=self.reasoning)] if self.reasoning else []
+        made = Message(
+            "assistant",
+            (*parts, *([Text(reply.text)] if reply.text else ()), *self._calls(reply, id)),
+            citations=tuple(sources_of(reply, searches=searches)),
+        )
+        head = ResponseHead(id=f"chatcmpl-{id}", model=self.model_sent, created=CREATED)
+        body = body_of(msgspec.structs.replace(reply, message=made), head=head)
+        body["choices"][0]["logprobs"] = self._logprobs(reply.text)
+        return {**body, "usage": self._usage(reply)}
+
+    @property
+    def model_sent(self) -> str:
+        """The name of the model as the request has it."""
+        return self.request.model or ""
+
+    def _chunks(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        options, key = self.request.stream_options, self.reasoning
+        counts = options is not None and bool(options.include_usage)
+        for number, event in enumerate(events_of(body, pieces, counts=counts)):
+            for choice in event["choices"]:
+                delta = choice["delta"]
+                choice["logprobs"] = self._logprobs(delta.get("content") or "")
+                # Recorded at DeepSeek: null beside the other kind of text.
+                if key in delta or (key and "content" in delta):
+                    choice["delta"] = {"content": None, key: None, **delta}
+                elif not number:
+                    text = body["choices"][0]["message"]["content"]
+                    content = None if key or (text is None and _calls_of(body)) else ""
+                    delta |= {"content": content, "refusal": None, **({key: ""} if key else {})}
+            yield {**({"usage": None} if counts else {}), **event}
 
     def _logprobs(self, text: str) -> dict[str, Any] | None:
         """Return the log probabilities of a text, if the request asks for them."""
@@ -267,83 +185,56 @@ class Generation:
         ]
         return {"content": content, "refusal": None}
 
-    def _head(self, kind: str, id: str) -> dict[str, Any]:
-        return {
-            "id": f"chatcmpl-{id}",
-            "object": kind,
-            "created": CREATED,
-            "model": self.request.model,
-        }
+    def _calls(self, reply: Reply, id: str) -> Iterator[ToolCall]:
+        def id_of(position: int, name: str) -> str:
+            seed = f"chatcmpl-{id} {position} {name}"
+            return f"call_{hashlib.sha256(seed.encode()).hexdigest()[:24]}"
 
-    def _calls(self, output: Output, id: str) -> list[dict[str, Any]]:
-        calls: list[dict[str, Any]] = []
-        for position, (name, args) in enumerate(output.calls):
-            digest = hashlib.sha256(f"chatcmpl-{id} {position} {name}".encode()).hexdigest()[:24]
-            arguments = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
-            calls.append(
-                {
-                    "id": f"call_{digest}",
-                    "type": "function",
-                    "function": {"name": name, "arguments": arguments},
-                    **self.call_extra(name, position),
-                }
-            )
-        return calls
+        for position, call in enumerate(numbered(reply, id_of)):
+            extra = self.call_extra(call.name, position)
+            yield msgspec.structs.replace(call, extra=extra or None)
 
-    def _usage(self, output: Output) -> dict[str, Any]:
+    def _usage(self, reply: Reply) -> dict[str, Any]:
         # A client sees all thoughts that have a key, so they can be counted.
-        thinking = count(output.thoughts) if self.reasoning else output.thinking
-        prompt, completion = self.prompt(), output.tokens + thinking
+        spent = count(reply.thought) if self.reasoning else thinking(reply)
+        prompt, completion = self.tokens(), written(reply) + spent
         return {
             "prompt_tokens": prompt.total,
             "completion_tokens": completion,
             "total_tokens": prompt.total + completion,
             "prompt_tokens_details": {**prompt.details, "audio_tokens": 0},
-            "completion_tokens_details": {"reasoning_tokens": thinking, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": spent, "audio_tokens": 0},
         }
 
 
-def prompt_of(
-    request: ChatCompletionRequest,
-    dialect: Dialect,
-    cache: PromptCache,
-    headers: Mapping[str, str],
-) -> Callable[[], PromptTokens]:
-    """Return the function that counts the tokens of a prompt, with those that a cache has."""
-    plain = msgspec.to_builtins(request)
-    return cache.counter(plain, prompt_pieces(request), dialect.caching, headers)
+def _calls_of(body: Mapping[str, Any]) -> Any:
+    return body["choices"][0]["message"].get("tool_calls")
 
 
 def generation_of(
-    request: ChatCompletionRequest,
+    request: Received,
+    body: ChatCompletionRequest,
     host: Provider | None,
     cache: PromptCache,
-    headers: Mapping[str, str],
+    thinking: int = 0,
+    **more: Any,
 ) -> Generation:
     """Build the generation of a decoded request; some hosts demand thoughts back (O14)."""
     dialect = provider_row(host or "").dialect
-    key = required_reasoning(request, dialect)
-    prompt = prompt_of(request, dialect, cache, headers)
-    wish = wish_of(request)
+    key = required_reasoning(body, dialect)
+    plain, pieces = msgspec.to_builtins(body), prompt_pieces(body)
+    tokens = cache.counter(plain, pieces, dialect.caching, request.headers)
+    received = parse_request(request.body)
+    prompt = Prompt(received.request, thinking, received.parallel)
     if key:
-        wish = replace(wish, thinking=count(thoughts_on(wish.question)))
-    return Generation(request, wish, request.model or "", prompt, reasoning=key)
+        prompt = replace(prompt, thinking=count(thoughts_on(prompt.question)))
+    more = {"model": body.model or "", "reasoning": key, **more}
+    return Generation(body, prompt, tokens=tokens, **more)
 
 
 def token_entry(each: TokenLogprob) -> dict[str, Any]:
     """Return a token in the format of OpenAI's log probabilities."""
     return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
-
-
-def annotation(source: Source, text: str) -> dict[str, Any]:
-    """Return a page, and the span of the text that it supports."""
-    start, end = source.span(text)
-    page = {"title": source.title, "url": source.url}
-    return {"start_index": start, "end_index": end, **page}
-
-
-def _finish_reason(output: Output) -> str:
-    return "tool_calls" if output.calls else _FINISH_REASONS.get(output.finish, "stop")
 
 
 def body_answer(value: Any, status: int) -> Answer:

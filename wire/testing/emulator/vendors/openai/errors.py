@@ -5,27 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from wire.openai.common.error_body import render_error
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.quota import LimitState
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 
-_TYPES = {429: "requests"}
-_CODES = {429: "rate_limit_exceeded"}
 _MESSAGES = {
     429: "Rate limit reached for requests",
     500: "The server had an error while processing your request. Sorry about that!",
     503: "The engine is currently overloaded, please try again later",
 }
-
-
-def envelope(
-    message: str,
-    kind: str = "invalid_request_error",
-    param: str | None = None,
-    code: str | None = None,
-) -> dict[str, Any]:
-    """Build an error object in OpenAI's format."""
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
 def over_limit(limit: LimitState, seconds: float) -> dict[str, Any]:
@@ -38,7 +27,7 @@ def over_limit(limit: LimitState, seconds: float) -> dict[str, Any]:
         f"Used {limit.limit - limit.remaining}. Please try again in {duration(seconds)}. Visit "
         "https://platform.openai.com/account/rate-limits to learn more."
     )
-    return envelope(message, limit.unit, code="rate_limit_exceeded")
+    return render_error(429, message, kind=limit.unit)
 
 
 def duration(seconds: float) -> str:
@@ -59,9 +48,8 @@ def error(failure: Failure) -> dict[str, Any]:
     if failure.limit is not None:
         return over_limit(failure.limit, failure.retry_after or 0.0)
     status = failure.status
-    kind = "server_error" if status >= 500 else "invalid_request_error"
     message = failure.message or _MESSAGES.get(status, f"scripted {status}")
-    return envelope(message, _TYPES.get(status, kind), code=failure.code or _CODES.get(status))
+    return render_error(status, message, failure.code)
 
 
 def error_answer(failure: Failure) -> Answer:
@@ -74,14 +62,14 @@ def refusal(
     status: int, message: str, *, param: str | None = None, code: str | None = None
 ) -> Refusal:
     """Build a refusal with the server's message."""
-    body = json_bytes(envelope(message, param=param, code=code), indent=2)
+    body = json_bytes(render_error(status, message, code or "", param=param), indent=2)
     return Refusal(json_answer(body, status))
 
 
 def storage_full() -> Answer:
     """Return the quota error, which clients do not retry."""
     message = "You exceeded your current quota, please check your plan and billing details."
-    value = envelope(message, "insufficient_quota", code="insufficient_quota")
+    value = render_error(429, message, "insufficient_quota", kind="insufficient_quota")
     return json_answer(json_bytes(value, indent=2), 429)
 
 

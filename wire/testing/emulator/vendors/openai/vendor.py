@@ -145,7 +145,7 @@ class OpenAI:
             with refusals_of(responses_host):
                 return self._responses.read(request, responses_host, host)
         body = decoded(request.body, host, self._settings)
-        return generation_of(body, host, self._cache, request.headers)
+        return generation_of(request, body, host, self._cache)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for embeddings, files, batches, models and what Responses store."""

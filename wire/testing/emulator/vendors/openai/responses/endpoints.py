@@ -40,9 +40,9 @@ from wire.testing.emulator.vendors.openai.responses.requests import (
     conversed,
     decoded,
     missing,
+    prompt_of,
     prompt_pieces,
     prompt_tokens,
-    wish_of,
 )
 from wire.testing.emulator.vendors.openai.responses.stored import Stored, StoredResponses
 from wire.testing.emulator.vendors.openai.responses.writer import ENCRYPTED, ResponseWriter
@@ -99,7 +99,7 @@ class Responses:
                     streamed=bool(body.get("stream")),
                 )
 
-        return Generation(wish_of(asked, host), writer, keep)
+        return Generation(prompt_of(asked, host), writer, keep)
 
     def _conversed(self, request: Received, body: Mapping[str, Any], host: Host) -> Conversed:
         """Return a request with the turns that it continues. Raises `Refusal`."""

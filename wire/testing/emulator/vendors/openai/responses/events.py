@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from wire.openai.responses.reply_events import events_of as wire_events
 from wire.testing.emulator.answer import Answer, json_bytes
 from wire.testing.emulator.model import pieces
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
@@ -17,89 +17,61 @@ Staged = Callable[[Mapping[str, Any], str], Mapping[str, Any]]
 
 _PADDED_TO = 16
 _CREATED_WITHOUT = ("billing",)
-# Between the events that add and close the item.
-_HOSTED = {
-    "web_search_call": ("in_progress", "searching", "completed"),
-    "file_search_call": ("in_progress", "searching", "completed"),
-    "image_generation_call": ("in_progress", "generating", "completed"),
-    "mcp_list_tools": ("in_progress", "completed"),
-}
-# Type of the item, its text, and the name of the events of the text.
-_WRITTEN = {
-    "function_call": ("arguments", "response.function_call_arguments"),
-    "custom_tool_call": ("input", "response.custom_tool_call_input"),
-    "mcp_call": ("arguments", "response.mcp_call_arguments"),
-    "code_interpreter_call": ("code", "response.code_interpreter_call_code"),
-}
-_AROUND = {
-    "mcp_call": (("in_progress",), ("completed",)),
-    "code_interpreter_call": (("in_progress",), ("interpreting", "completed")),
-}
+_MADE_OF_REASONING = "response.reasoning_part"
 
 
 def events_of(
     response: Mapping[str, Any], host: Host, staged: Staged, *, error_only: bool = False
 ) -> Events:
-    """List the events of a response, numbered from 0.
+    """List the events of a response, numbered from 0, as a host sends them.
 
     A failed response ends with an `error` event and `response.failed`; with `error_only` the first
     is the end, in the flat form of the reference.
     """
-    events = list(_numberless(response, host, staged, error_only))
+    sent = {key: value for key, value in response.items() if key not in _CREATED_WITHOUT}
+    written = list(wire_events(sent, pieces))
+    last = {**written.pop(), "response": _last(response, host), **host.beside}
+    events = [*_overlapping(written, host), *_end(response, last, error_only)]
+    events = [each for event in events for each in _of_host(event, host, staged)]
     for number, event in enumerate(events):
         event["sequence_number"] = number
-        if host.ids_change == "always" and "response" in event:
-            named = new_id(host.response_id, "resp", f"{response.get('id')} {number}")
-            event["response"] = {**event["response"], "id": named}
+        if host.ids_change == "always":
+            _rename(event, number, host)
     return events
 
 
-def _numberless(
-    response: Mapping[str, Any], host: Host, staged: Staged, error_only: bool
+def _rename(event: dict[str, Any], number: int, host: Host) -> None:
+    """Give an event ids of its own."""
+    if "response" in event:
+        id = new_id(host.response_id, "resp", f"{event['response'].get('id')} {number}")
+        event["response"] = {**event["response"], "id": id}
+    if "item" in event:
+        event["item"] = _renamed(event["item"], host, event["type"])
+    if "item_id" in event:
+        event["item_id"] = new_id("item_{hex}", "", f"{event['item_id']} {number}")
+
+
+def _last(response: Mapping[str, Any], host: Host) -> dict[str, Any]:
+    """Return the response of the last event."""
+    last = {key: value for key, value in response.items() if key not in _CREATED_WITHOUT}
+    if not host.terminal_output:
+        last["output"] = []
+    elif host.ids_change != "never":
+        last["output"] = [_renamed(item, host, "end") for item in last.get("output") or ()]
+    return last
+
+
+def _end(
+    response: Mapping[str, Any], last: dict[str, Any], error_only: bool
 ) -> Iterator[dict[str, Any]]:
-    begun = {key: value for key, value in response.items() if key not in _CREATED_WITHOUT}
-    begun |= {"status": "in_progress", "output": [], "usage": None}
-    begun |= {
-        key: None for key in ("completed_at", "error", "incomplete_details") if key in response
-    }
-    if response.get("background"):
-        yield {"type": "response.created", "response": {**begun, "status": "queued"}}
-        yield {"type": "response.queued", "response": {**begun, "status": "queued"}}
-    else:
-        yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
-    held: Events = []
-    for index, item in enumerate(response.get("output") or ()):
-        if not isinstance(item, Mapping):  # of a script
-            continue
-        opening, closing = _item_events(item, index, host, staged)
-        yield from opening
-        if host.overlaps and item.get("type") == "reasoning":
-            held = closing
-            continue
-        yield from closing
-        yield from held
-        held = []
-    yield from held
-    yield from _end(response, host, error_only)
-
-
-def _end(response: Mapping[str, Any], host: Host, error_only: bool) -> Iterator[dict[str, Any]]:
-    status = response.get("status")
-    if status == "failed":
+    if response.get("status") == "failed":
         error = {"param": None, **(response.get("error") or {})}
         if error_only:
             yield {"type": "error", **error}
             return
         # Recorded nested, where the reference has it flat.
         yield {"type": "error", "error": {"type": error.get("code"), **error}}
-    last = {key: value for key, value in response.items() if key not in _CREATED_WITHOUT}
-    if not host.terminal_output:
-        last["output"] = []
-    elif host.ids_change != "never":
-        last["output"] = [_renamed(item, host, "end") for item in last.get("output") or ()]
-    kind = status if status in ("failed", "incomplete") else "completed"
-    yield {"type": f"response.{kind}", "response": last, **host.beside}
+    yield last
 
 
 def _renamed(item: Mapping[str, Any], host: Host, seed: str) -> dict[str, Any]:
@@ -108,117 +80,38 @@ def _renamed(item: Mapping[str, Any], host: Host, seed: str) -> dict[str, Any]:
     return {**item, "id": new_id(host.item_id, id.partition("_")[0], f"{id} {seed}")}
 
 
-# --- items ----------------------------------------------------------------------------------------
+def _overlapping(events: Events, host: Host) -> Iterator[dict[str, Any]]:
+    """Yield the events; some hosts close an item of reasoning after the one that follows it."""
+    held: Events = []
+    reasoning: set[int] = set()
+    for event in events:
+        index, kind = event.get("output_index"), event["type"]
+        if kind == "response.output_item.added" and event["item"].get("type") == "reasoning":
+            reasoning.add(event["output_index"])
+        if host.overlaps and index in reasoning and kind.endswith(".done"):
+            held.append(event)
+            continue
+        yield event
+        if kind == "response.output_item.done":
+            yield from held
+            held = []
+    yield from held
 
 
-def _item_events(
-    item: Mapping[str, Any], index: int, host: Host, staged: Staged
-) -> tuple[Events, Events]:
-    """Return the events of an item up to its last delta, and those that close it."""
-    kind, id = str(item.get("type")), item.get("id")
-    rotates, numbers = host.ids_change == "always", itertools.count()
-
-    def event(name: str, **fields: Any) -> dict[str, Any]:
-        named = new_id("item_{hex}", "", f"{id} {next(numbers)}") if rotates else id
-        return {"type": name, "item_id": named, "output_index": index, **fields}
-
-    inside, closing = _inside(item, kind, host, event)
-    begun, done = dict(staged(_begun(item, kind), "added")), dict(staged(item, "done"))
-    if rotates:
-        begun, done = _renamed(begun, host, "added"), _renamed(done, host, "done")
-    added = {"type": "response.output_item.added", "item": begun, "output_index": index}
-    closed = {"type": "response.output_item.done", "item": done, "output_index": index}
-    return [added, *inside], [*closing, closed]
-
-
-def _begun(item: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the item of `output_item.added`."""
-    empty: dict[str, Any] = {"status": "in_progress"} if "status" in item else {}
-    if kind in ("message", "reasoning") and "content" in item:
-        empty["content"] = []
-    if kind == "reasoning":
-        empty["summary"] = []
-    if kind in _WRITTEN:
-        empty[_WRITTEN[kind][0]] = ""
-    return {**item, **empty}
-
-
-Event = Callable[..., dict[str, Any]]
-
-
-def _inside(item: Mapping[str, Any], kind: str, host: Host, event: Event) -> tuple[Events, Events]:
-    if kind in _HOSTED:
-        return [event(f"response.{kind}.{word}") for word in _HOSTED[kind]], []
-    if kind in _WRITTEN and isinstance(item.get(_WRITTEN[kind][0]), str):
-        key, name = _WRITTEN[kind]
-        text = item[key]
-        halves = [each for each in (text[: len(text) // 2], text[len(text) // 2 :]) if each]
-        deltas = [event(f"{name}.delta", delta=each, **_padding(each, host)) for each in halves]
-        before, after = _AROUND.get(kind, ((), ()))
-        return (
-            [*(event(f"response.{kind}.{word}") for word in before), *deltas],
-            [
-                event(f"{name}.done", **{key: text}),
-                *(event(f"response.{kind}.{word}") for word in after),
-            ],
-        )
-    opening, closing = _texts(item, kind, host, event)
-    return opening, closing
-
-
-def _texts(item: Mapping[str, Any], kind: str, host: Host, event: Event) -> tuple[Events, Events]:
-    """Return the events of the parts of a message, or of a reasoning item."""
-    opening: Events = []
-    closing: Events = []
-    summary = item.get("summary") if kind == "reasoning" else None
-    content = item.get("content") if kind in ("message", "reasoning") else None
-    for number, part in enumerate(summary or ()):
-        opening += closing
-        at, text = {"summary_index": number}, part.get("text") or ""
-        opening.append(
-            event("response.reasoning_summary_part.added", part={**part, "text": ""}, **at)
-        )
-        name = "response.reasoning_summary_text"
-        opening += _deltas(name, text, host, event, at)
-        closing = [
-            event(f"{name}.done", text=text, **at),
-            event("response.reasoning_summary_part.done", part=part, **at),
-        ]
-    for number, part in enumerate(content if isinstance(content, list) else ()):
-        opening += closing
-        first, closing = _content_part(part, {"content_index": number}, host, event)
-        opening += first
-    return opening, closing
-
-
-def _content_part(
-    part: Mapping[str, Any], at: Mapping[str, Any], host: Host, event: Event
-) -> tuple[Events, Events]:
-    kind = str(part.get("type"))
-    key = "refusal" if kind == "refusal" else "text"
-    name, text = f"response.{kind}", part.get(key) or ""
-    more: dict[str, Any] = {"logprobs": []} if kind == "output_text" else {}
-    empty = {**part, key: "", **({"annotations": [], "logprobs": []} if more else {})}
-    opening = [event("response.content_part.added", part=empty, **at)]
-    if host.reasoning_parts and kind == "reasoning_text":
-        opening.append(event("response.reasoning_part.added", part=empty, **at))
-    opening += _deltas(name, text, host, event, {**at, **more})
-    opening += [
-        event(f"{name}.annotation.added", annotation=each, annotation_index=number, **at)
-        for number, each in enumerate(part.get("annotations") or ())
-    ]
-    if more:
-        more = {"logprobs": part.get("logprobs") or []}
-    closing = [event(f"{name}.done", **{key: text}, **at, **more)]
-    if host.reasoning_parts and kind == "reasoning_text":
-        closing.append(event("response.reasoning_part.done", part=part, **at))
-    return opening, [*closing, event("response.content_part.done", part=part, **at)]
-
-
-def _deltas(name: str, text: str, host: Host, event: Event, at: Mapping[str, Any]) -> Events:
-    return [
-        event(f"{name}.delta", delta=each, **at, **_padding(each, host)) for each in pieces(text)
-    ]
+def _of_host(event: dict[str, Any], host: Host, staged: Staged) -> Iterator[dict[str, Any]]:
+    """Yield an event as a host sends it."""
+    kind, part = event["type"], event.get("part") or {}
+    if "item" in event:
+        event["item"] = dict(staged(event["item"], kind.rpartition(".")[2]))
+    if isinstance(event.get("delta"), str):
+        event |= _padding(event["delta"], host)
+    word = kind.removeprefix("response.content_part.")
+    made = host.reasoning_parts and word != kind and part.get("type") == "reasoning_text"
+    if made and word == "done":
+        yield {**event, "type": f"{_MADE_OF_REASONING}.{word}"}
+    yield event
+    if made and word == "added":
+        yield {**event, "type": f"{_MADE_OF_REASONING}.{word}"}
 
 
 def _padding(delta: str, host: Host) -> dict[str, str]:

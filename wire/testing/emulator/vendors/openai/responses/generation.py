@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wire.neutral.messages import Reply
 from wire.testing.emulator.answer import Answer
-from wire.testing.emulator.model import Output, Wish
+from wire.testing.emulator.model import Prompt
 from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.events import (
@@ -32,7 +33,7 @@ NOT_COMPLETE: Mapping[str, Any] = {
 class Generation:
     """A request for a response that was not refused."""
 
-    wish: Wish
+    prompt: Prompt
     writer: ResponseWriter
     keep: Callable[[Mapping[str, Any]], None]
     """Stores a response."""
@@ -42,10 +43,10 @@ class Generation:
         """The name of the requested model."""
         return str(self.writer.request["model"])
 
-    def render(self, output: Output, id: str) -> Answer:
-        """Render output of the small model as a response."""
-        response = self.writer.response(output, id)
-        return self._answer(response, error_only=output.finish == "error")
+    def render(self, reply: Reply, id: str, hops: int) -> Answer:
+        """Render the reply of the small model as a response."""
+        response = self.writer.response(reply, id)
+        return self._answer(response, error_only=reply.stop.raw == "error")
 
     def render_body(self, body: dict[str, Any], id: str) -> Answer:
         """Render a script's response; a stream sends it as events.

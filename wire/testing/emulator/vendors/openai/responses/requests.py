@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,26 +14,22 @@ from wire.core.decoders import decoder
 from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
+from wire.openai.responses.received import parse_request
 from wire.openai.responses.rules import check
 from wire.openai.responses.rules.rule_input import CALL_NAMES, OUTPUT_OF
 from wire.openai.responses.types import ResponseRequest
 from wire.testing.emulator.hosts import serves
-from wire.testing.emulator.model import Declared, Wish
+from wire.testing.emulator.model import Prompt
 from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Refusal
-from wire.testing.emulator.vendors.openai.chat import result_of
 from wire.testing.emulator.vendors.openai.errors import refusal
 from wire.testing.emulator.vendors.openai.prompt_cache import prompt_piece
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents, shown
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
 from wire.testing.emulator.vendors.openai.responses.stored import Item, StoredResponses
-from wire.testing.emulator.vendors.openai.responses.writer import PREFIXES, thinking, tools_of
-
-_MODES = {"none": "NONE", "required": "ANY"}
-_SYSTEM_ROLES = ("system", "developer")
-_FREE_TEXT = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+from wire.testing.emulator.vendors.openai.responses.writer import PREFIXES, thinking_asked, tools_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,41 +264,15 @@ def _not_found(id: str) -> Refusal:
     )
 
 
-# --- the wish -------------------------------------------------------------------------------------
+# --- the prompt -----------------------------------------------------------------------------------
 
 
-def wish_of(asked: Conversed, host: Host) -> Wish:
-    """Convert a request to the input of the small model."""
-    body, items = asked.body, asked.items
-    spoken = [item for item in items if item.get("type") == "message"]
-    questions = (
-        text
-        for item in reversed(spoken)
-        if item.get("role") not in ("assistant", *_SYSTEM_ROLES) and (text := text_of(item))
-    )
-    instructions = body.get("instructions")
-    system = [instructions] if isinstance(instructions, str) else []
-    system += [text_of(item) for item in spoken if item.get("role") in _SYSTEM_ROLES]
-    calls = [item for item in items if item.get("type") in CALL_NAMES]
-    names = {call.get("call_id"): call.get("name") for call in calls}
-    choice = body.get("tool_choice")
-    form = (body.get("text") or {}).get("format") or {}
-    return Wish(
-        question=next(questions, "") or _variables(body),
-        system=" ".join(system),
-        results=[
-            (names.get(item.get("call_id")) or "", result_of(_output_text(item)))
-            for item in _results(items)
-        ],
-        called=bool(names),
-        functions=list(_functions(body, choice)),
-        mode=_mode(choice),
-        parallel=body.get("parallel_tool_calls") is not False,
-        schema=form.get("schema"),
-        format="text" if form.get("type") in (None, "text") else "json",
-        max_tokens=body.get("max_output_tokens"),
-        thinking=thinking(body, host),
-    )
+def prompt_of(asked: Conversed, host: Host) -> Prompt:
+    """Return a request, with the items that it continues, as the small model reads it."""
+    items = asked.items or [{"role": "user", "content": _variables(asked.body)}]
+    body = {**asked.body, "input": items, "tools": [*tools_of(asked.body)]}
+    received = parse_request(json.dumps(body).encode())
+    return Prompt(received.request, thinking_asked(asked.body, host), received.parallel)
 
 
 def _variables(body: Mapping[str, Any]) -> str:
@@ -310,43 +280,6 @@ def _variables(body: Mapping[str, Any]) -> str:
     values = ((body.get("prompt") or {}).get("variables") or {}).values()
     texts = [each.get("text") if isinstance(each, dict) else each for each in values]
     return " ".join(each for each in texts if isinstance(each, str))
-
-
-def _mode(choice: Any) -> str:
-    if isinstance(choice, dict):
-        if choice.get("type") != "allowed_tools":
-            return "ANY"
-        choice = choice.get("mode")
-    return _MODES.get(choice or "", "AUTO")
-
-
-def _functions(body: Mapping[str, Any], choice: Any) -> Iterator[Declared]:
-    """Yield the declared functions and custom tools, or those that `tool_choice` names."""
-    named: set[str] | None = None
-    if isinstance(choice, dict):
-        chosen = choice.get("tools") if choice.get("type") == "allowed_tools" else [choice]
-        named = {str(each.get("name")) for each in chosen or ()}
-    for tool in tools_of(body):
-        if tool.get("type") in ("function", "custom") and (
-            named is None or tool.get("name") in named
-        ):
-            schema = _FREE_TEXT if tool["type"] == "custom" else tool.get("parameters")
-            yield Declared(tool.get("name") or "", tool.get("description") or "", schema)
-
-
-def _results(items: Sequence[Item]) -> list[Item]:
-    """Return the results at the end of the conversation."""
-    results: list[Item] = []
-    for item in reversed(items):
-        if item.get("type") not in OUTPUT_OF:
-            break
-        results.insert(0, item)
-    return results
-
-
-def _output_text(item: Item) -> str:
-    output = item.get("output")
-    return output if isinstance(output, str) else _parts_text(output)
 
 
 def text_of(item: Item) -> str:

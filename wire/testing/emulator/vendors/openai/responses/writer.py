@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from wire.catalogue.facts import is_in
+from wire.catalogue.stops import Stop
+from wire.neutral.messages import Message, Other, Part, Reply, ServerToolCall, Text
+from wire.neutral.serving import ResponseHead
+from wire.openai.responses.parse import CALLS
+from wire.openai.responses.replies import body_of
 from wire.testing.emulator.logprobs import logprobs
-from wire.testing.emulator.model import Output, thinking_of
-from wire.testing.emulator.sources import Source, found
+from wire.testing.emulator.model import numbered, thinking, thinking_of, written
+from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
-from wire.testing.emulator.vendors.openai.chat import annotation, token_entry
+from wire.testing.emulator.vendors.openai.chat import token_entry
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
@@ -20,8 +26,6 @@ from wire.testing.emulator.vendors.openai.responses.models import default_effort
 
 ENCRYPTED = "reasoning.encrypted_content"
 _LOGPROBS = "message.output_text.logprobs"
-_REASONS = {"MAX_TOKENS": "max_output_tokens", "SAFETY": "content_filter"}
-_INCOMPLETE_REASONS = ("max_output_tokens", "content_filter", "max_messages", "steered")
 _FAILURES = ("failed", "error")
 _LEVELS = {"xhigh": "HIGH", "max": "HIGH"}
 _REASON_UNASKED = {"xai": "xai.responses", "deepseek": "deepseek.responses"}
@@ -57,7 +61,7 @@ PREFIXES = {
 """The prefix of the ids of each type of item."""
 
 
-def thinking(request: Mapping[str, Any], host: Host) -> int:
+def thinking_asked(request: Mapping[str, Any], host: Host) -> int:
     """Return the tokens of thinking that a request asks for."""
     effort = (request.get("reasoning") or {}).get("effort")
     model = request.get("model") or ""
@@ -84,19 +88,42 @@ class ResponseWriter:
     contents: EncryptedContents
     prompt: Callable[[], PromptTokens]
 
-    def response(self, output: Output, id: str) -> dict[str, Any]:
+    def response(self, reply: Reply, id: str) -> dict[str, Any]:
         """Build one complete response."""
-        failed = output.finish in _FAILURES
-        reason = _REASONS.get(output.finish, output.finish)
-        incomplete = reason in _INCOMPLETE_REASONS
-        status = "failed" if failed else "incomplete" if incomplete else "completed"
+        stop, failed = reply.stop, reply.stop.raw in _FAILURES
+        if failed:
+            stop = Stop("error", raw="failed")
+        elif stop.raw == "refusal":
+            stop = Stop("end")
+        searches = any(
+            str(tool.get("type")).startswith("web_search")
+            for tool in self.request.get("tools") or ()
+        )
+        sources = tuple(sources_of(reply, searches=searches))
+        parts = tuple(self._parts(reply, id, searched=bool(sources)))
+        made = Reply(Message("assistant", parts, citations=sources), stop)
+        body = body_of(made, head=ResponseHead(id=self.id(id), model="", created=0))
+        status, calls = body["status"], 0
+        for item in body["output"]:
+            if item["type"] == "message":
+                item["id"] = self._item_id("msg", id, 0)
+                item["status"] = "completed" if reply.tool_calls else status
+                item["content"][0] |= (
+                    {"logprobs": self._logprobs(reply.text)}
+                    if (item["content"][0]["type"] == "output_text")
+                    else {}
+                )
+            elif item["type"] in CALLS:
+                item["id"] = self._item_id(PREFIXES[item["type"]], id, calls)
+                item["status"] = status
+                calls += 1
         return self.with_echo(
             {
                 "status": status,
                 "error": SERVER_ERROR if failed else None,
-                "incomplete_details": {"reason": reason} if incomplete else None,
-                "output": list(self._items(output, id, "incomplete" if incomplete else status)),
-                "usage": None if failed else self._usage(output),
+                "incomplete_details": body["incomplete_details"],
+                "output": body["output"],
+                "usage": None if failed else self._usage(reply),
             },
             id,
         )
@@ -177,35 +204,24 @@ class ResponseWriter:
 
     # --- items ------------------------------------------------------------------------------------
 
-    def _items(self, output: Output, id: str, status: str) -> Iterator[dict[str, Any]]:
-        """Yield the items of an output, in the order in which a model makes them."""
-        calls = bool(output.calls)
+    def _parts(self, reply: Reply, id: str, *, searched: bool) -> Iterator[Part]:
+        """Yield the parts of a reply, in the order in which a model makes them."""
         # A script may say thoughts of a model that would not think at this effort.
-        if self._thinks or (output.thoughts and self._may_think):
-            yield self._thought(output.thoughts, self._item_id("rs", id, 0))
-        tools = self.request.get("tools") or ()
-        searches = any(str(tool.get("type")).startswith("web_search") for tool in tools)
-        sources = found(output.sources, output.text, searches=searches)
-        if sources:
-            query = " ".join(output.text.split()[:6])
-            yield {
-                "id": self._item_id("ws", id, 0),
-                "type": "web_search_call",
-                "status": "completed",
-                "action": {"type": "search", "query": query},
-            }
-        if output.text:
-            message: dict[str, Any] = {
-                "id": self._item_id("msg", id, 0),
-                "type": "message",
-                "status": status if not calls else "completed",
-                "content": [self._part(output, sources)],
-            }
-            if self.host.has_phase(self.request.get("model") or ""):
-                message["phase"] = "commentary" if calls else "final_answer"
-            yield {**message, "role": "assistant"}
-        for position, (name, args) in enumerate(output.calls):
-            yield self._call(name, args, position, id, status)
+        if self._thinks or (reply.thought and self._may_think):
+            yield Other("reasoning", self._thought(reply.thought, self._item_id("rs", id, 0)))
+        if searched:
+            action = {"type": "search", "query": " ".join(reply.text.split()[:6])}
+            call_id = self._item_id("ws", id, 0)
+            yield ServerToolCall(id=call_id, name="web_search", kind="web_search", arguments=action)
+        if reply.text:
+            phase = "commentary" if reply.tool_calls else "final_answer"
+            has_phase = self.host.has_phase(self.request.get("model") or "")
+            extra = {"phase": phase} if has_phase else None
+            yield Text(reply.text, refusal=reply.stop.raw == "refusal", extra=extra)
+        custom = custom_tools(self.request)
+        for call in numbered(reply, lambda at, name: self._call_id(name, at, id)):
+            kind = "custom" if call.name in custom else "function"
+            yield msgspec.structs.replace(call, kind=kind)
 
     def _thought(self, thoughts: str, item_id: str) -> dict[str, Any]:
         host, include = self.host, self.request.get("include") or ()
@@ -226,18 +242,6 @@ class ResponseWriter:
         summary = [{"type": "summary_text", "text": thoughts}] if shows and thoughts else []
         return {**item, "summary": summary}
 
-    def _part(self, output: Output, sources: Sequence[Source]) -> dict[str, Any]:
-        if output.finish == "refusal":
-            return {"type": "refusal", "refusal": output.text}
-        return {
-            "type": "output_text",
-            "annotations": [
-                {"type": "url_citation", **annotation(source, output.text)} for source in sources
-            ],
-            "logprobs": self._logprobs(output.text),
-            "text": output.text,
-        }
-
     def _logprobs(self, text: str) -> list[dict[str, Any]]:
         top = self.request.get("top_logprobs") or 0
         if not top and _LOGPROBS not in (self.request.get("include") or ()):
@@ -246,16 +250,6 @@ class ResponseWriter:
             {**token_entry(chosen), "top_logprobs": [token_entry(each) for each in likeliest]}
             for chosen, likeliest in logprobs(text, top)
         ]
-
-    def _call(self, name: str, args: Any, position: int, id: str, status: str) -> dict[str, Any]:
-        call = {"status": status, "call_id": self._call_id(name, position, id), "name": name}
-        if name in custom_tools(self.request):
-            text = args.get("input") if isinstance(args, Mapping) else args
-            written = text if isinstance(text, str) else _compact(args)
-            item_id = self._item_id("ctc", id, position)
-            return {"id": item_id, "type": "custom_tool_call", **call, "input": written}
-        item_id = self._item_id("fc", id, position)
-        return {"id": item_id, "type": "function_call", **call, "arguments": _compact(args)}
 
     def _call_id(self, name: str, position: int, id: str) -> str:
         return new_id(self.host.call_id, "call", f"{id} call {position} {name}")
@@ -273,7 +267,7 @@ class ResponseWriter:
 
     @property
     def _thinks(self) -> bool:
-        return thinking(self.request, self.host) > 0
+        return thinking_asked(self.request, self.host) > 0
 
     @property
     def _may_think(self) -> bool:
@@ -286,18 +280,18 @@ class ResponseWriter:
         default = default_effort(self.request.get("model") or "")
         return {"effort": default, "summary": None, **sent}
 
-    def _usage(self, output: Output) -> dict[str, Any]:
+    def _usage(self, reply: Reply) -> dict[str, Any]:
         # Thoughts that a client sees can be counted.
         seen = self.host.reasoning in ("content", "plain")
-        thoughts = count(output.thoughts) if seen else output.thinking
-        thoughts = thoughts if self._thinks or output.thoughts else 0
+        thoughts = count(reply.thought) if seen else thinking(reply)
+        thoughts = thoughts if self._thinks or reply.thought else 0
         prompt = self.prompt()
         return {
             "input_tokens": prompt.total,
             "input_tokens_details": prompt.details,
-            "output_tokens": output.tokens + thoughts,
+            "output_tokens": written(reply) + thoughts,
             "output_tokens_details": {"reasoning_tokens": thoughts},
-            "total_tokens": prompt.total + output.tokens + thoughts,
+            "total_tokens": prompt.total + written(reply) + thoughts,
             **self.host.more_usage,
         }
 
@@ -347,7 +341,3 @@ def _given(request: Mapping[str, Any], key: str, default: Any) -> Any:
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
     return {key: each for key, each in value.items() if each is not None}
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from wire.core.arguments import checked_arguments
 from wire.core.memory import Note
 from wire.gemini.decode import decode
 from wire.gemini.pairing import keys_of_call, keys_of_response
@@ -42,7 +44,7 @@ from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, refused
+from wire.neutral.serving import Findings, ReceivedRequest, chosen, function_of
 from wire.neutral.unread import Kinds, keys, unread
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
@@ -70,6 +72,7 @@ _READ = keys(
     generationConfig=keys(
         "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
         " responseSchema seed stopSequences temperature topP",
+        responseFormat=keys("", text=keys("mimeType schema")),
         thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
     ),
     toolConfig=keys("", functionCallingConfig=keys("mode allowedFunctionNames")),
@@ -94,6 +97,7 @@ _TEXT_KEYS = {"error", "output", "result"}
 _MODES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
 
+@checked_arguments()
 def parse_request(
     body: bytes, *, provider: str = "", model: str = "", counts: bool = False
 ) -> ReceivedRequest:
@@ -103,29 +107,31 @@ def parse_request(
     (Message('user', 'Hi'),)
 
     `provider` and `model` are those whose parts the parts of the model are. Raises `RuleError` with
-    the JSON path of what has no neutral form and cannot be left out.
+    the JSON path of a value of a wrong type.
     """
     if counts:
         counting = decode(body, CountTokensRequest)
         sent = counting.generate_content_request or decode(body, GenerateContentRequest)
     else:
         sent = decode(body, GenerateContentRequest)
-    if sent.cached_content:
-        raise refused("cachedContent", "the backend has no such cache", "send the content itself")
     read = _READ_OF_OWN if provider else _READ
-    notes = unread(body, {**read, "generateContentRequest": read} if counts else read, _camel)
+    read = {**read, "generateContentRequest": read} if counts else read
+    notes = Findings(unread(body, read, _camel))
+    if sent.cached_content:
+        words = "the backend has no such cache"
+        notes.refuse("cachedContent", words, "send the content itself")
     config = sent.generation_config or GenerationConfig()
     if (config.candidate_count or 1) > 1:
-        raise refused("generationConfig.candidateCount", "expected 1: there is one answer")
+        notes.refuse("generationConfig.candidateCount", "expected 1: there is one answer")
     kinds = [str(each).upper() for each in config.response_modalities or ()]
     if any(kind not in ("TEXT", "1") for kind in kinds):
-        raise refused("generationConfig.responseModalities", "expected TEXT")
+        notes.refuse("generationConfig.responseModalities", "expected TEXT")
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
     tools = tuple(_tools(sent.tools or (), provider, notes))
     thinking = config.thinking_config or ThinkingConfig()
     tools, choice = chosen(tools, _choice(sent.tool_config, tools, notes), notes)
     request = Request(
-        messages=tuple(_Reader(provider, model).messages(sent.contents or ())),
+        messages=tuple(_Reader(provider, model, notes).messages(sent.contents or ())),
         system="\n\n".join(part.text for part in system if part.text),
         tools=tools,
         tool_choice=choice,
@@ -138,13 +144,14 @@ def parse_request(
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
         metadata=sent.labels,
-        output=_output(config),
+        output=_output(config, notes),
     )
     return ReceivedRequest(
         request=request,
         thoughts=bool(thinking.include_thoughts),
         returns_state=True,
         notes=tuple(notes),
+        refused=tuple(notes.refused),
     )
 
 
@@ -169,18 +176,23 @@ def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
     return effort
 
 
-def _output(config: GenerationConfig) -> Output | None:
+def _output(config: GenerationConfig, notes: Findings) -> Output | None:
     """Return the requested form of the answer."""
-    kind = config.response_mime_type or "text/plain"
+    kind, schema = config.response_mime_type or "text/plain", config.response_json_schema
+    text = config.response_format.text if config.response_format is not None else None
+    if text is not None:
+        kind = _JSON if str(text.mime_type or "").upper() in ("APPLICATION_JSON", "1") else kind
+        schema = schema if text.schema is UNSET else text.schema
+    if schema is UNSET and config.response_schema is not None:
+        schema = json_schema(config.response_schema)
     if kind == "text/plain":
         return None
-    if kind != "application/json":
-        raise refused("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
-    if config.response_json_schema is not UNSET:
-        return Output(config.response_json_schema)
-    if config.response_schema is not None:
-        return Output(json_schema(config.response_schema))
-    return Output({})
+    if kind != _JSON:
+        notes.refuse("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
+    return Output({} if schema is UNSET else schema)
+
+
+_JSON = "application/json"
 
 
 # --- contents -------------------------------------------------------------------------------------
@@ -189,8 +201,8 @@ def _output(config: GenerationConfig) -> Output | None:
 class _Reader:
     """Converts the contents of one conversation."""
 
-    def __init__(self, provider: str, model: str) -> None:
-        self._provider, self._model = provider, model
+    def __init__(self, provider: str, model: str, notes: Findings) -> None:
+        self._provider, self._model, self._notes = provider, model, notes
         self._calls: list[tuple[str, str]] = []  # id and name of each call so far
         self._waiting = Waiting()
 
@@ -211,7 +223,7 @@ class _Reader:
                 own = []
             if content.role not in (None, "", "user", "function", "tool"):
                 problem = f"expected user or model, not {content.role!r}"
-                raise refused(f"{path}.role", problem)
+                self._notes.refuse(f"{path}.role", problem)
             results: list[ToolResult] = []
             parts: list[NeutralPart] = []
             for position, part in enumerate(content.parts or ()):
@@ -219,7 +231,7 @@ class _Reader:
                 if part.function_response is not None:
                     results.append(self._result(part.function_response, at))
                 else:
-                    parts.append(_part(part, at))
+                    parts.append(_part(part, at, self._notes))
             if results:
                 yield Message.tool_response(results)
             if parts or not results:
@@ -244,7 +256,8 @@ class _Reader:
     def _result(self, response: FunctionResponse, path: str) -> ToolResult:
         at = self._waiting.take(keys_of_response(response))
         id, name = (response.id or "", response.name or "") if at is None else self._calls[at]
-        media = tuple(_media(_part_of_result(each), path) for each in response.parts or ())
+        parts = [_media(_part_of_result(each), path, self._notes) for each in response.parts or ()]
+        media = tuple(each for each in parts if isinstance(each, Media))
         content: Any = response.response or {}
         error = set(content) == {"error"}
         # A text stands under one of these keys, because a response is an object.
@@ -265,21 +278,22 @@ def _part_of_result(part: FunctionResponsePart) -> Part:
     )
 
 
-def _part(part: Part, path: str) -> NeutralPart:
+def _part(part: Part, path: str, notes: Findings) -> NeutralPart:
     if part.inline_data is not None or part.file_data is not None:
-        return _media(part, path)
-    if part.text is not None:
-        return Text(part.text)
-    raise refused(path, "expected a text, media or a response of a function")
+        return _media(part, path, notes)
+    if part.text is None:
+        notes.refuse(path, "expected a text, media or a response of a function")
+    return Text(part.text or "")
 
 
-def _media(part: Part, path: str) -> Media:
+def _media(part: Part, path: str, notes: Findings) -> NeutralPart:
     """Return the media of a part, as `parse_reply` reads them."""
     content = Content(role="model", parts=[part])
     response = GenerateContentResponse(candidates=[Candidate(content=content)])
     parts = parse_reply(response).message.parts
     if not parts or not isinstance(parts[0], Media):
-        raise refused(path, "expected media as base64 with a type, or as a URI")
+        notes.refuse(path, "expected media as base64 with a type, or as a URI")
+        return Text("")
     return msgspec.structs.replace(parts[0])
 
 
@@ -287,7 +301,7 @@ def _media(part: Part, path: str) -> Media:
 
 
 def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
+    tools: Sequence[Tool], provider: str, notes: Findings
 ) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         for each in tool.function_declarations or ():
@@ -297,7 +311,8 @@ def _tools(
             elif each.parameters is not None:
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
-            yield Function(each.name or "", each.description or "", parameters)
+            name, words = each.name or "", each.description or ""
+            yield from function_of(notes, functools.partial(Function, name, words, parameters))
         if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
             from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
             from wire.neutral.server_tools import received_tool

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Part, Text, ToolResult
+from wire.neutral.messages import Media, Message, Other, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import (
-    ReceivedRequest,
-    chosen,
-    decoded_request,
-    refused,
-)
+from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
 from wire.neutral.unread import Kinds, keys, unread
 from wire.openai.chat.parse import parse_reply
 from wire.openai.chat.types import (
@@ -81,6 +78,7 @@ _READ_OF_OWN = {
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
 
 
+@checked_arguments()
 def parse_request(
     body: bytes, *, provider: str = "", model: str = "", counts: bool = False
 ) -> ReceivedRequest:
@@ -91,24 +89,23 @@ def parse_request(
     (Message('user', 'Hi'),)
 
     `provider` and `model` are those whose messages the messages of the assistant are; the wire has
-    no endpoint that `counts`. Raises `RuleError` with the JSON path of what has no neutral form and
-    cannot be left out.
+    no endpoint that `counts`. Raises `RuleError` with the JSON path of a value of a wrong type.
     """
     sent = decoded_request(body, ChatCompletionRequest)
-    notes = unread(body, _READ_OF_OWN if provider else _READ)
+    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
     if sent.n not in (None, 1):
-        raise refused("n", "expected 1: the gateway gives one answer")
+        notes.refuse("n", "expected 1: the gateway gives one answer")
     if sent.functions:
-        raise refused("functions", "deprecated, and has no neutral form", "send tools")
+        notes.refuse("functions", "deprecated, and has no neutral form", "send tools")
     if sent.parallel_tool_calls is False:
         notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
     if "audio" in (sent.modalities or ()):
-        raise refused("modalities", "spoken answers have no neutral form here")
+        notes.refuse("modalities", "spoken answers have no neutral form here")
     tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
     request = Request(
-        messages=tuple(_messages(sent.messages, provider, model)),
+        messages=tuple(_messages(sent.messages, provider, model, notes)),
         tools=tools,
         tool_choice=choice,
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
@@ -121,20 +118,22 @@ def parse_request(
         tier=sent.service_tier,
         store=sent.store,
         metadata=sent.metadata,
-        output=_output(sent.response_format),
+        output=_output(sent.response_format, notes),
     )
     options = sent.stream_options
     return ReceivedRequest(
         request=request,
         model=sent.model or "",
         stream=bool(sent.stream),
+        parallel=sent.parallel_tool_calls is not False,
         thoughts=True,
         sends_usage=options is not None and bool(options.include_usage),
         notes=tuple(notes),
+        refused=tuple(notes.refused),
     )
 
 
-def _output(form: ResponseFormat | None) -> Output | None:
+def _output(form: ResponseFormat | None, notes: Findings) -> Output | None:
     """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
         return None
@@ -142,21 +141,25 @@ def _output(form: ResponseFormat | None) -> Output | None:
         return Output({})
     schema = form.json_schema
     if form.type != "json_schema" or schema is None or schema.schema is None:
-        raise refused("response_format", "expected text, json_object, or json_schema with a schema")
+        words = "expected text, json_object, or json_schema with a schema"
+        notes.refuse("response_format", words)
+        return Output({})
     return Output(schema.schema, schema.name or "answer", bool(schema.strict))
 
 
 # --- messages -------------------------------------------------------------------------------------
 
 
-def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterator[Message]:
+def _messages(
+    sent: Sequence[WireMessage], provider: str, model: str, notes: Findings
+) -> Iterator[Message]:
     names: dict[str, str] = {}  # id of a call -> name of its tool
     results: list[ToolResult] = []
     for index, each in enumerate(sent):
         path = f"messages[{index}]"
         if each.role == "tool":
             id = each.tool_call_id or ""
-            parts = _parts(each.content, f"{path}.content")
+            parts = _parts(each.content, f"{path}.content", notes)
             text = "\n".join(part.text for part in parts if isinstance(part, Text))
             media = tuple(part for part in parts if isinstance(part, Media))
             results.append(ToolResult(id, names.get(id, ""), text, media=media))
@@ -170,22 +173,22 @@ def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterato
             names |= {call.id: call.name for call in reply.tool_calls}
             yield reply.message
         elif each.role in ("system", "developer", "user"):
-            parts = _parts(each.content, f"{path}.content")
+            parts = _parts(each.content, f"{path}.content", notes)
             yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
         else:
             problem = f"expected system, developer, user, assistant or tool, not {each.role!r}"
-            raise refused(f"{path}.role", problem)
+            notes.refuse(f"{path}.role", problem)
     if results:
         yield Message.tool_response(results)
 
 
-def _parts(content: str | list[ContentPart] | None, path: str) -> list[Part]:
+def _parts(content: str | list[ContentPart] | None, path: str, notes: Findings) -> list[Part]:
     if isinstance(content, str):
         return [Text(content)]
-    return [_part(part, f"{path}[{index}]") for index, part in enumerate(content or ())]
+    return [_part(part, f"{path}[{index}]", notes) for index, part in enumerate(content or ())]
 
 
-def _part(part: ContentPart, path: str) -> Part:
+def _part(part: ContentPart, path: str, notes: Findings) -> Part:
     if part.type == "text":
         return Text(part.text or "")
     image, audio, file = part.image_url, part.input_audio, part.file
@@ -198,37 +201,41 @@ def _part(part: ContentPart, path: str) -> Part:
         try:
             data = from_base64(audio.data or "")
         except ValueError:
-            raise refused(f"{path}.input_audio.data", "expected base64") from None
+            notes.refuse(f"{path}.input_audio.data", "expected base64")
+            return Other("input_audio", msgspec.to_builtins(part))
         return Media(data=data, media_type=_AUDIO_TYPES.get(audio.format or "", "audio/wav"))
     if part.type == "file" and file is not None:
         return Media(url=file.file_data or file.file_id or "", name=file.filename or "")
-    raise refused(f"{path}.type", f"{part.type!r} has no neutral form")
+    notes.refuse(f"{path}.type", f"{part.type!r} has no neutral form")
+    return Other(part.type or "", msgspec.to_builtins(part))
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
 def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
+    tools: Sequence[Tool], provider: str, notes: Findings
 ) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.function is not None:
             each = tool.function
             schema = {"type": "object", "properties": {}, **(each.parameters or {})}
-            yield Function(
-                each.name or "", each.description or "", schema, strict=bool(each.strict)
-            )
+            name, words, strict = each.name or "", each.description or "", bool(each.strict)
+            make = functools.partial(Function, name, words, schema, strict=strict)
+            yield from function_of(notes, make)
         elif tool.custom is not None:
             custom = tool.custom
             grammar = custom.format.grammar if custom.format is not None else None
             syntax: Any = (grammar.syntax if grammar is not None else None) or "lark"
-            yield Function(
+            make = functools.partial(
+                Function,
                 custom.name or "",
                 custom.description or "",
                 kind="custom",
                 grammar=(grammar.definition or "") if grammar is not None else "",
                 syntax=syntax,
             )
+            yield from function_of(notes, make)
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.chat.server_tools import form_of
@@ -252,7 +259,7 @@ def _search(sent: ChatCompletionRequest, provider: str, notes: list[Note]) -> It
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool]
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -265,5 +272,6 @@ def _choice(
         return tuple(str(each.get("name", "")) for each in named)
     one = choice.function or choice.custom
     if one is None:
-        raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")
+        notes.refuse("tool_choice.type", f"{choice.type!r} has no neutral form")
+        return None
     return (one.name or "",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,13 +19,14 @@ from wire.anthropic.types import (
     ToolChoice,
 )
 from wire.anthropic.types import Message as WireMessage
+from wire.core.arguments import checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Part, Role, Text, ToolResult
+from wire.neutral.messages import Media, Message, Other, Part, Role, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, decoded_request, refused
+from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
 from wire.neutral.unread import Kinds, keys, unread
 
 _CACHE = keys("type")
@@ -83,6 +85,7 @@ _READ_OF_OWN = {
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
+@checked_arguments()
 def parse_request(
     body: bytes, *, provider: str = "", model: str = "", counts: bool = False
 ) -> ReceivedRequest:
@@ -95,7 +98,7 @@ def parse_request(
     ((Message('user', 'Hi'),), 9)
 
     `provider` and `model` are those whose blocks the messages of the assistant have. Raises
-    `RuleError` with the JSON path of what has no neutral form and cannot be left out.
+    `RuleError` with the JSON path of a value of a wrong type, and for `thread`.
     """
     sent: Any = decoded_request(body, CountTokensRequest if counts else MessageRequest)
     if not counts and sent.thread is not None:
@@ -103,12 +106,10 @@ def parse_request(
         problem = "threads are not supported here; send the full conversation without it"
         violations = [Violation("thread", problem)]
         raise RuleError(violations=violations, code="thread_unsupported_request")
-    notes = unread(body, _READ_OF_OWN if provider else _READ)
+    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
     reader = _Reader(provider, model, notes)
     messages = [*_system(sent.system), *reader.messages(sent.messages)]
     tools = tuple(_tools(sent.tools or (), provider, notes))
-    form = (sent.output_config and sent.output_config.format) or sent.output_format
-    schema = form.schema if form is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
@@ -126,7 +127,7 @@ def parse_request(
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
         effort=_effort(sent, notes) if thinks else None,
-        output=Output(schema, strict=True) if schema is not None else None,
+        output=_output(sent),
         caching="auto" if cached else None,
     )
     display = sent.thinking.display if sent.thinking is not None else None
@@ -134,10 +135,17 @@ def parse_request(
         request=request,
         model=sent.model,
         stream=not counts and bool(sent.stream),
+        parallel=not (sent.tool_choice and sent.tool_choice.disable_parallel_tool_use),
         thoughts=thinks and display != "omitted",
         returns_state=thinks,
         notes=tuple(notes),
+        refused=tuple(notes.refused),
     )
+
+
+def _output(sent: MessageRequest | CountTokensRequest) -> Output | None:
+    form = (sent.output_config and sent.output_config.format) or sent.output_format
+    return None if form is None or form.schema is None else Output(form.schema, strict=True)
 
 
 def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:
@@ -175,7 +183,7 @@ def _system(system: str | list[ContentBlock] | None) -> Iterator[Message]:
 class _Reader:
     """Converts the messages of one conversation."""
 
-    def __init__(self, provider: str, model: str, notes: list[Note]) -> None:
+    def __init__(self, provider: str, model: str, notes: Findings) -> None:
         self._provider, self._model, self._notes = provider, model, notes
         self._names: dict[str, str] = {}  # id of a call -> name of its tool
 
@@ -185,7 +193,7 @@ class _Reader:
             path = f"messages[{index}].content"
             if each.role not in ("user", "assistant", "system"):
                 problem = f"expected user or assistant, not {each.role!r}"
-                raise refused(f"messages[{index}].role", problem)
+                self._notes.refuse(f"messages[{index}].role", problem)
             content = each.content
             blocks = (
                 [ContentBlock(type="text", text=content)] if isinstance(content, str) else content
@@ -227,7 +235,7 @@ class _Reader:
             if block.type == "tool_result":
                 results.append(self._result(block, f"{path}[{index}]"))
             else:
-                parts.append(_part(block, f"{path}[{index}]"))
+                parts.append(_part(block, f"{path}[{index}]", self._notes))
         return results, parts
 
     def _result(self, block: ContentBlock, path: str) -> ToolResult:
@@ -236,7 +244,7 @@ class _Reader:
         media: list[Media] = []
         if isinstance(content, list):
             for index, inner in enumerate(content):
-                part = _part(inner, f"{path}.content[{index}]")
+                part = _part(inner, f"{path}.content[{index}]", self._notes)
                 if isinstance(part, Media):
                     media.append(part)
                 elif isinstance(part, Text):
@@ -247,32 +255,35 @@ class _Reader:
         return ToolResult(id, name, "\n".join(texts), bool(block.is_error), tuple(media))
 
 
-def _part(block: ContentBlock, path: str) -> Part:
+def _part(block: ContentBlock, path: str, notes: Findings) -> Part:
     if block.type == "text":
         return Text(block.text or "")
     source = block.source
     if block.type not in ("image", "document") or source is None or isinstance(source, str):
-        raise refused(f"{path}.type", f"{block.type!r} has no neutral form")
+        notes.refuse(f"{path}.type", f"{block.type!r} has no neutral form")
+        return Other(block.type or "", msgspec.to_builtins(block))
     name = block.title or ""
     if source.type == "base64":
         try:
             data = from_base64(source.data or "")
         except ValueError:
-            raise refused(f"{path}.source.data", "expected base64") from None
+            notes.refuse(f"{path}.source.data", "expected base64")
+            return Other(block.type, msgspec.to_builtins(block))
         return Media(data=data, media_type=source.media_type or "", name=name)
     if source.type == "text":
         return Media(data=(source.data or "").encode(), media_type="text/plain", name=name)
     if source.type == "url":
         kind = "application/pdf" if block.type == "document" else ""
         return Media(url=source.url or "", media_type=kind, name=name)
-    raise refused(f"{path}.source.type", f"{source.type!r} has no neutral form", "send the bytes")
+    notes.refuse(f"{path}.source.type", f"{source.type!r} has no neutral form", "send the bytes")
+    return Other(block.type, msgspec.to_builtins(block))
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
 def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
+    tools: Sequence[Tool], provider: str, notes: Findings
 ) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.type not in (None, "custom"):
@@ -288,11 +299,13 @@ def _tools(
             yield received_tool(fields, form, path, provider, notes)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}
-        yield Function(tool.name or "", tool.description or "", schema, strict=bool(tool.strict))
+        name, words, strict = tool.name or "", tool.description or "", bool(tool.strict)
+        make = functools.partial(Function, name, words, schema, strict=strict)
+        yield from function_of(notes, make)
 
 
 def _choice(
-    choice: ToolChoice | None, tools: Sequence[Function | ServerTool], notes: list[Note]
+    choice: ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -301,5 +314,6 @@ def _choice(
     if choice.type == "tool":
         return (choice.name or "",)
     if choice.type not in _CHOICES:
-        raise refused("tool_choice.type", f"expected auto, any, tool or none, not {choice.type!r}")
-    return _CHOICES[choice.type]
+        problem = f"expected auto, any, tool or none, not {choice.type!r}"
+        notes.refuse("tool_choice.type", problem)
+    return _CHOICES.get(choice.type or "")

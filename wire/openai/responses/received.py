@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
+from wire.core.arguments import checked_arguments
 from wire.core.lenient import fields_of
 from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Part, Text, ToolResult
+from wire.neutral.messages import Media, Message, Other, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import (
-    ReceivedRequest,
-    chosen,
-    decoded_request,
-    refused,
-)
+from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
 from wire.neutral.unread import Kinds, Shape, keys, unread
 from wire.openai.responses.parse import parse_reply
 from wire.openai.responses.types import (
@@ -76,6 +73,7 @@ _READ_OF_OWN = {**_READ, "input": _items(None)}
 _ECHOED = ("instructions", "max_output_tokens", "metadata", "reasoning", "text", "tools")
 
 
+@checked_arguments()
 def parse_request(
     body: bytes, *, provider: str = "", model: str = "", counts: bool = False
 ) -> ReceivedRequest:
@@ -85,21 +83,17 @@ def parse_request(
     (Message('user', 'Hi'),)
 
     `provider` and `model` are those whose items the items of the assistant are. Raises `RuleError`
-    with the JSON path of what has no neutral form and cannot be left out.
+    with the JSON path of a value of a wrong type.
     """
     sent: Any = decoded_request(body, InputTokensRequest if counts else ResponseRequest)
-    notes = [*unread(body, _READ_OF_OWN if provider else _READ), *_not_included(sent)]
-    if sent.parallel_tool_calls is False:
-        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
-    for name in ("background", "conversation", "prompt"):
-        if getattr(sent, name, None):
-            raise refused(name, "the gateway stores nothing of this kind")
+    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
+    _leave_out(sent, notes)
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
     tools = tuple(_tools(sent.tools or (), provider, notes))
     reasoning = sent.reasoning
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
     request = Request(
-        messages=tuple(_messages(items or [], provider, model)),
+        messages=tuple(_messages(items or [], provider, model, notes)),
         system=sent.instructions or "",
         tools=tools,
         tool_choice=choice,
@@ -110,45 +104,56 @@ def parse_request(
         verbosity=sent.text.verbosity if sent.text is not None else None,
         tier=None if counts else sent.service_tier,
         metadata=None if counts else sent.metadata,
-        output=_output(sent.text.format if sent.text is not None else None),
+        output=_output(sent.text.format if sent.text is not None else None, notes),
     )
+    told: dict[str, Any] = {"notes": tuple(notes), "refused": tuple(notes.refused)}
     if counts:
-        return ReceivedRequest(request=request, model=sent.model or "", notes=tuple(notes))
+        return ReceivedRequest(request=request, model=sent.model or "", **told)
     fields = fields_of(msgspec.Raw(body))
     return ReceivedRequest(
         request=request,
         model=sent.model or "",
+        parallel=sent.parallel_tool_calls is not False,
         stream=bool(sent.stream),
         thoughts=reasoning is not None and bool(reasoning.summary or reasoning.generate_summary),
         returns_state=ENCRYPTED in (sent.include or ()),
         previous=sent.previous_response_id or "",
         stores=sent.store is not False,
         echo={name: fields[name] for name in _ECHOED if name in fields},
-        notes=tuple(notes),
+        **told,
     )
 
 
-def _not_included(sent: ResponseRequest | InputTokensRequest) -> Iterator[Note]:
+def _leave_out(sent: ResponseRequest | InputTokensRequest, notes: Findings) -> None:
     for index, each in enumerate(getattr(sent, "include", None) or ()):
         if each != ENCRYPTED:
-            yield Note(f"include[{index}]", "left out: only OpenAI's models have it")
+            notes.append(Note(f"include[{index}]", "left out: only OpenAI's models have it"))
+    if sent.parallel_tool_calls is False:
+        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
+    for name in ("background", "conversation", "prompt"):
+        if getattr(sent, name, None):
+            notes.refuse(name, "the gateway stores nothing of this kind")
 
 
-def _output(form: TextFormat | None) -> Output | None:
+def _output(form: TextFormat | None, notes: Findings) -> Output | None:
     """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
         return None
     if form.type == "json_object":
         return Output({})
     if form.type != "json_schema" or form.schema is None:
-        raise refused("text.format", "expected text, json_object, or json_schema with a schema")
+        words = "expected text, json_object, or json_schema with a schema"
+        notes.refuse("text.format", words)
+        return Output({})
     return Output(form.schema, form.name or "answer", bool(form.strict))
 
 
 # --- items ----------------------------------------------------------------------------------------
 
 
-def _messages(items: Sequence[Item], provider: str, model: str) -> Iterator[Message]:
+def _messages(
+    items: Sequence[Item], provider: str, model: str, notes: Findings
+) -> Iterator[Message]:
     """Yield the messages.
 
     Adjacent items of the model form one message, and so do adjacent outputs.
@@ -172,16 +177,17 @@ def _messages(items: Sequence[Item], provider: str, model: str) -> Iterator[Mess
         path = f"input[{index}]"
         kind = item.type or "message"
         if kind == "item_reference":
-            raise refused(path, "the gateway stores no items", "send the item itself")
-        if kind in _OUTPUTS:
+            notes.refuse(path, "the gateway stores no items", "send the item itself")
+        elif kind in _OUTPUTS:
             yield from ended(by_output=True)
-            results.append(_result(item, names, path))
+            results.append(_result(item, names, path, notes))
         elif kind == "message" and item.role != "assistant":
             yield from ended(by_output=False)
             role: Any = item.role
             if role not in ("user", "system", "developer"):
-                raise refused(f"{path}.role", f"{item.role!r} has no neutral form")
-            yield Message(role, tuple(_parts(item.content, f"{path}.content")))
+                notes.refuse(f"{path}.role", f"{item.role!r} has no neutral form")
+                role = "user"
+            yield Message(role, tuple(_parts(item.content, f"{path}.content", notes)))
         else:
             if results:
                 yield from ended(by_output=False)
@@ -189,23 +195,23 @@ def _messages(items: Sequence[Item], provider: str, model: str) -> Iterator[Mess
     yield from ended(by_output=False)
 
 
-def _result(item: Item, names: dict[str, str], path: str) -> ToolResult:
+def _result(item: Item, names: dict[str, str], path: str, notes: Findings) -> ToolResult:
     id, output = item.call_id or "", item.output
     if isinstance(output, dict):
         return ToolResult(id, names.get(id, ""), output)
-    parts = _parts(output, f"{path}.output")
+    parts = _parts(output, f"{path}.output", notes)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
     media = tuple(part for part in parts if isinstance(part, Media))
     return ToolResult(id, names.get(id, ""), text, media=media)
 
 
-def _parts(content: str | list[ContentPart] | None, path: str) -> list[Part]:
+def _parts(content: str | list[ContentPart] | None, path: str, notes: Findings) -> list[Part]:
     if isinstance(content, str):
         return [Text(content)]
-    return [_part(part, f"{path}[{index}]") for index, part in enumerate(content or ())]
+    return [_part(part, f"{path}[{index}]", notes) for index, part in enumerate(content or ())]
 
 
-def _part(part: ContentPart, path: str) -> Part:
+def _part(part: ContentPart, path: str, notes: Findings) -> Part:
     if part.type in ("input_text", "output_text", "text"):
         return Text(part.text or "")
     if part.type == "input_image":
@@ -214,25 +220,29 @@ def _part(part: ContentPart, path: str) -> Part:
     if part.type == "input_file":
         url = part.file_data or part.file_url or part.file_id or ""
         return Media(url=url, name=part.filename or "")
-    raise refused(f"{path}.type", f"{part.type!r} has no neutral form")
+    notes.refuse(f"{path}.type", f"{part.type!r} has no neutral form")
+    return Other(part.type or "", msgspec.to_builtins(part))
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
 def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
+    tools: Sequence[Tool], provider: str, notes: Findings
 ) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
-            yield Function(name, description, schema, strict=bool(tool.strict))
+            strict = bool(tool.strict)
+            make = functools.partial(Function, name, description, schema, strict=strict)
+            yield from function_of(notes, make)
         elif tool.type == "custom":
             form = tool.format
             syntax: Any = (form.syntax if form is not None else None) or "lark"
             grammar = (form.definition or "") if form is not None else ""
-            yield Function(name, description, kind="custom", grammar=grammar, syntax=syntax)
+            more: dict[str, Any] = {"kind": "custom", "grammar": grammar, "syntax": syntax}
+            yield from function_of(notes, functools.partial(Function, name, description, **more))
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.responses.server_tools import form_of
@@ -245,7 +255,7 @@ def _tools(
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: list[Note]
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -260,4 +270,5 @@ def _choice(
         return "auto"
     if any(isinstance(tool, ServerTool) for tool in tools):
         return (choice.type or "",)
-    raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")
+    notes.refuse("tool_choice.type", f"{choice.type!r} has no neutral form")
+    return None
