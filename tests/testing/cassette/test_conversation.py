@@ -107,7 +107,7 @@ def test_a_conversation_of_chat_completions_is_read():
     assert (read_once.model, read_once.settings) == ("gpt-5.4", {"stream": True})
     assert told(read_once.turns) == [
         ("developer", ("text", "Answer in one line.")),
-        ("user", ("text", "And in Whitby?"), ("file", "image", "https://llm.example/chart.png")),
+        ("user", ("text", "And in Whitby?"), ("file", "https://llm.example/chart.png")),
         ("assistant", ("call", "high_tide", "call_a", {"port": "Whitby"})),
         ("tool", ("result", "09:05", "high_tide", "call_a")),
     ]

@@ -25,12 +25,10 @@ from wire.testing.cassette.format.file import Body, End, Interaction, Response
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.cassette.views.parts import (
     Turn,
-    joined_turns,
-    named_results,
     part_of,
     tool_names,
 )
-from wire.testing.cassette.views.turns import WIRES, Wire
+from wire.testing.cassette.views.turns import WIRES, Wire, turns_of
 
 _MODEL = re.compile(r"/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
 _MAX_DEPTH = 200
@@ -277,7 +275,7 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
         model=model,
         settings=kept,
         tools=tool_names(fields.get("tools")),
-        turns=named_results(joined_turns(wire.turns(fields))),
+        turns=list(turns_of(wire, fields)),
         **_reply(wire, interaction, body),
     )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.core.errors import WireError
-from wire.core.lenient import Unreadable
 from wire.core.memory import encode
 from wire.neutral import messages as neutral
 
@@ -77,8 +75,9 @@ def part_of(part: neutral.Part) -> Part:
                 url=part.url or "",
                 size=size,
             )
-        case neutral.ToolResult():  # no parser makes one of what a model sent
-            return result_part(part.id, part.name, part.content, part.error)
+        case neutral.ToolResult():
+            files = [part_of(each) for each in part.media]
+            return result_part(part.id, part.name, part.content, part.error, files)
         case neutral.ServerToolCall():
             return Part(kind="other", name=part.name, id=part.id, value=part.arguments)
         case neutral.ServerToolResult():
@@ -111,45 +110,6 @@ def result_part(id: Any, name: str, content: Any, error: bool, files: Sequence[P
     return Part(kind="result", id=id, name=name, value=content, error=error, files=list(files))
 
 
-def joined_result(id: Any, name: str, parts: list[Part], error: bool = False) -> Part:
-    """Build a result whose content is texts and files."""
-    files = [part for part in parts if part.kind == "file"]
-    others = [part.value for part in parts if part.kind == "other"]
-    texts = "\n".join(part.text for part in parts if part.kind == "text")
-    return result_part(id, name, [texts, *others] if others else texts, error, files)
-
-
-def file_part(
-    media_type: Any, data: Any = None, url: Any = None, name: Any = None, *, kind: str = ""
-) -> Part:
-    """Build a file of a request: base64 or a `data:` URL in `data`, or its address in `url`."""
-    if isinstance(url, str) and url[:5].lower() == "data:":
-        head, _, data = url[5:].partition(",")
-        media_type, url = media_type or head.partition(";")[0], None
-    size: int | UnsetType = UNSET
-    if isinstance(data, str):
-        if data[:5].lower() == "data:":
-            head, _, data = data[5:].partition(",")
-            media_type = media_type or head.partition(";")[0]
-        size = len(data) * 3 // 4 - data[-2:].count("=")
-    return Part(
-        kind="file",
-        media_type=media_type if isinstance(media_type, str) else kind,
-        size=size,
-        url=url if isinstance(url, str) else "",
-        name=name if isinstance(name, str) else "",
-    )
-
-
-def parts_of_model(contract: Any, wire_json: Any, *, part: bool = False) -> list[Part]:
-    """Parse the parts of a model's message in a request, with the parser of its wire."""
-    try:
-        message = contract.parse_message(encode(wire_json), part=part)[0]
-        return [part_of(each) for each in message.parts] or [other_part(wire_json, "message")]
-    except (WireError, Unreadable, ValueError, RecursionError):
-        return [other_part(wire_json, "message")]
-
-
 def items_of(value: Any) -> list[Any]:
     """Return the items of a list; another value is the only item, `null` has no items."""
     return value if isinstance(value, list) else [] if value is None else [value]
@@ -174,31 +134,3 @@ def tool_names(tools: Any) -> list[str]:
             elif isinstance(each, dict):
                 names += [str(key) for key in each]
     return names
-
-
-def joined_turns(turns: Iterator[Turn]) -> list[Turn]:
-    """Merge adjacent turns of the same model: Responses sends each item by itself."""
-    joined: list[Turn] = []
-    for turn in turns:
-        if joined and turn.role == joined[-1].role and turn.role in ("assistant", "tool"):
-            joined[-1] = msgspec.structs.replace(turn, parts=[*joined[-1].parts, *turn.parts])
-        else:
-            joined.append(turn)
-    return joined
-
-
-def named_results(turns: list[Turn]) -> list[Turn]:
-    """Give results without a name the name of the call that they answer."""
-    names = {part.id: part.name for turn in turns for part in turn.parts if part.kind == "call"}
-    return [
-        msgspec.structs.replace(
-            turn,
-            parts=[
-                msgspec.structs.replace(part, name=names.get(part.id, ""))
-                if part.kind == "result" and not part.name
-                else part
-                for part in turn.parts
-            ],
-        )
-        for turn in turns
-    ]
