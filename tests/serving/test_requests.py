@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 from tests.joined import joined
 from tests.serving.running import MODELS
 from wire import Media, Message, Tool, ToolCall, ToolResult, anthropic, gemini, openai
+from wire.catalogue.stops import ROWS, known, stopped, words_of
 from wire.core.memory import encode
 from wire.errors import RuleError
 from wire.gemini.received import json_schema
 from wire.gemini.types import Schema
+from wire.neutral.messages import Done, Reply
 from wire.neutral.request import Output, Request
-from wire.neutral.serving import ReceivedRequest, accepted
+from wire.neutral.serving import ReceivedRequest, ResponseHead, accepted
 from wire.openai import responses
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -403,3 +406,34 @@ def test_schemas_of_google_become_json_schema(
     schema: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     assert json_schema(msgspec.convert(schema, Schema)) == expected
+
+
+STOPS_OF = ("chat", "gemini", "messages", "responses")
+WIRES_OF: dict[str, Any] = {
+    "chat": openai,
+    "gemini": gemini,
+    "responses": responses,
+    "anthropic": anthropic,
+}
+WORDS: dict[str, tuple[str, set[str] | frozenset[str]]] = {
+    "chat": ("finish_reason", {"stop", "length", "tool_calls", "content_filter"}),
+    "responses": ("reason|status", words_of("responses")),
+    "anthropic": ("stop_reason", words_of("messages")),
+    "gemini": ("finishReason", words_of("gemini")),
+}
+"""The key of a stop word, and those that a client of each vendor knows."""
+
+
+@joined("word", [(each.wire, each.word) for each in ROWS if each.wire in STOPS_OF])
+def test_a_client_gets_a_stop_word_of_its_own_vendor(word: tuple[str, str]) -> None:
+    row = known(*word)
+    reply = Reply(Message.assistant("Hi"), stopped(row, row.word)[0])
+    received = ReceivedRequest(request=Request(messages=(Message.user("Hi"),)))
+    head = ResponseHead(id="1", model="m", created=0)
+    for client, (key, words) in WORDS.items():
+        writer = WIRES_OF[client].ReplyWriter(received, head)
+        whole = WIRES_OF[client].render_reply(reply, received, head)
+        for written in (whole, writer.feed(Done(reply))):
+            found = re.findall(rf'"(?:{key})":"(\w+)"', written.decode())
+            assert set(found) <= words, (client, word)
+            assert found

@@ -71,7 +71,7 @@ def body_of(
     has all parts of the reply that a host can send. `head` replaces id and model of the reply.
     """
     message = own_json(reply.message, WIRE) if received is None else None
-    word = stop_word_of(reply, WIRE, "chat", _STOPS, shown=received is not None)
+    word = _stop_word(reply, received)
     choice = {
         "index": 0,
         "message": message or _message(reply, received),
@@ -90,6 +90,12 @@ def body_of(
     if reply.usage is not None or received is not None:
         body["usage"] = usage_of(reply.usage or Usage())
     return body
+
+
+def _stop_word(reply: Reply, received: ReceivedRequest | None) -> str | None:
+    # The table has the words of many hosts, which a client of OpenAI does not know.
+    words = "chat" if received is None else ""
+    return stop_word_of(reply, WIRE, words, _STOPS, shown=received is not None)
 
 
 def events_of(
@@ -322,9 +328,7 @@ class ReplyWriter:
         return self._chunk({"tool_calls": [{"index": position, **fields}]})
 
     def _end(self, reply: Reply) -> bytes:
-        last = self._chunk(
-            _beside(reply, self._received), stop_word_of(reply, WIRE, "chat", _STOPS)
-        )
+        last = self._chunk(_beside(reply, self._received), _stop_word(reply, self._received))
         if self._received.sends_usage:
             fields, usage = _fields("chat.completion.chunk", self._head), reply.usage or Usage()
             last += _framed({**fields, "choices": [], "usage": usage_of(usage)})

@@ -45,7 +45,13 @@ from wire.neutral.serving import (
     stop_word_of,
     web_pages,
 )
-from wire.openai.responses.reply_events import SUMMARY, Events, events_of, item_events
+from wire.openai.responses.reply_events import (
+    SUMMARY,
+    Events,
+    events_of,
+    item_events,
+    last_event,
+)
 
 WIRE = "openai.responses"
 _STOPS = {
@@ -430,8 +436,7 @@ class ReplyWriter:
             if held or carries or item["type"] == "image_generation_call":
                 id = item["id"].rpartition("_")[0]
                 self._whole({**item, "id": f"{id}_{len(self._output)}"}, events)
-        response = {**body, "output": self._output}
-        events.append({"type": f"response.{body['status']}", "response": response})
+        events.append(last_event({**body, "output": self._output}))
 
     def _framed(self, events: Events) -> bytes:
         numbered = [

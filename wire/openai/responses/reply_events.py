@@ -31,9 +31,14 @@ def _unnumbered(body: Mapping[str, Any], split: Split) -> Iterator[dict[str, Any
     for index, item in enumerate(body.get("output") or ()):
         for events in item_events(index, item, split):
             yield from events
+    yield last_event(body)
+
+
+def last_event(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the event that ends the stream of a response."""
     status = body.get("status")
     kind = status if status in ("failed", "incomplete") else "completed"
-    yield {"type": f"response.{kind}", "response": dict(body)}
+    return {"type": f"response.{kind}", "response": dict(body)}
 
 
 # --- the events of an item ------------------------------------------------------------------------
