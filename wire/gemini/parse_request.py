@@ -9,10 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from wire.core.memory import Note
 from wire.gemini.decode import decode
 from wire.gemini.pairing import keys_of_call, keys_of_response
-from wire.gemini.parse import parse_reply
+from wire.gemini.parse import WIRE, parse_reply
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -42,12 +41,13 @@ from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, refused
-from wire.neutral.unread import Kinds, keys, unread
+from wire.neutral.serving import ReceivedRequest, chosen, own_part, refused
+from wire.neutral.unread import Kinds, Unread, find_unread, keys
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
 _OF_USER = keys(
-    "text",
+    "text codeExecutionResult executableCode functionCall toolCall toolResponse",
+    videoMetadata=keys("startOffset endOffset fps"),
     inlineData=_BLOB,
     fileData=_FILE,
     functionResponse=keys(
@@ -61,17 +61,19 @@ _OF_MODEL = keys(
     executableCode=ExecutableCode,
     functionCall=keys("id name args"),
 )
+_CALLING = ("toolConfig", "functionCallingConfig")
 _SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search")
 _USER = keys("role", parts=_OF_USER)
+_CONFIG = keys(
+    "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
+    " responseSchema seed stopSequences temperature topP",
+    thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
+)
 _READ = keys(
     "cachedContent labels model serviceTier store",
     contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, _USER),
     systemInstruction=keys("role", parts=keys("text")),
-    generationConfig=keys(
-        "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
-        " responseSchema seed stopSequences temperature topP",
-        thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
-    ),
+    generationConfig=_CONFIG,
     toolConfig=keys("", functionCallingConfig=keys("mode allowedFunctionNames")),
     tools=keys(
         "",
@@ -85,7 +87,7 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "contents": Kinds("role", {"model": keys("role parts")}, _USER),
+    "contents": Kinds("role", {"model": keys("role", parts=Part)}, _USER),
 }
 """As `_READ`, for a model whose parts those of the model are: it gets their bytes."""
 _EFFORT_TOKENS = {"minimal": 1024, "low": 4096, "medium": 16384}
@@ -110,22 +112,24 @@ def parse_request(
         sent = counting.generate_content_request or decode(body, GenerateContentRequest)
     else:
         sent = decode(body, GenerateContentRequest)
-    if sent.cached_content:
+    if sent.cached_content and not provider:
         raise refused("cachedContent", "the backend has no such cache", "send the content itself")
     read = _READ_OF_OWN if provider else _READ
-    notes = unread(body, {**read, "generateContentRequest": read} if counts else read, _camel)
+    shape = {**read, "generateContentRequest": read} if counts else read
+    given = find_unread(body, shape, _camel, own=bool(provider))
+    given.add("cachedContent")
     config = sent.generation_config or GenerationConfig()
+    kinds = {str(each).upper() for each in config.response_modalities or ()}
+    if kinds - {"TEXT", "1"}:
+        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
     if (config.candidate_count or 1) > 1:
-        raise refused("generationConfig.candidateCount", "expected 1: there is one answer")
-    kinds = [str(each).upper() for each in config.response_modalities or ()]
-    if any(kind not in ("TEXT", "1") for kind in kinds):
-        raise refused("generationConfig.responseModalities", "expected TEXT")
+        given.tell("generationConfig.candidateCount", "left out: there is one answer")
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
-    tools = tuple(_tools(sent.tools or (), provider, notes))
+    tools = tuple(_tools(sent.tools or (), provider, given))
     thinking = config.thinking_config or ThinkingConfig()
-    tools, choice = chosen(tools, _choice(sent.tool_config, tools, notes), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
     request = Request(
-        messages=tuple(_Reader(provider, model).messages(sent.contents or ())),
+        messages=tuple(_Reader(provider, model, given).messages(sent.contents or ())),
         system="\n\n".join(part.text for part in system if part.text),
         tools=tools,
         tool_choice=choice,
@@ -133,7 +137,7 @@ def parse_request(
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
-        effort=_effort(thinking, notes),
+        effort=_effort(thinking, given),
         seed=config.seed,
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
@@ -144,7 +148,8 @@ def parse_request(
         request=request,
         thoughts=bool(thinking.include_thoughts),
         returns_state=True,
-        notes=tuple(notes),
+        notes=given.notes(),
+        unread=given,
     )
 
 
@@ -154,7 +159,7 @@ def _camel(key: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
+def _effort(thinking: ThinkingConfig, given: Unread) -> str | None:
     if thinking.thinking_level is not None:
         level = str(thinking.thinking_level).lower()
         return None if level == "thinking_level_unspecified" else level
@@ -165,7 +170,7 @@ def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
         return "none"
     effort = next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
     path = "generationConfig.thinkingConfig.thinkingBudget"
-    notes.append(Note(path, f"read as the effort {effort}"))
+    given.tell(path, f"read as the effort {effort}")
     return effort
 
 
@@ -189,8 +194,8 @@ def _output(config: GenerationConfig) -> Output | None:
 class _Reader:
     """Converts the contents of one conversation."""
 
-    def __init__(self, provider: str, model: str) -> None:
-        self._provider, self._model = provider, model
+    def __init__(self, provider: str, model: str, given: Unread) -> None:
+        self._provider, self._model, self._given = provider, model, given
         self._calls: list[tuple[str, str]] = []  # id and name of each call so far
         self._waiting = Waiting()
 
@@ -219,13 +224,21 @@ class _Reader:
                 if part.function_response is not None:
                     results.append(self._result(part.function_response, at))
                 else:
-                    parts.append(_part(part, at))
+                    parts.append(self._part(part, at))
             if results:
                 yield Message.tool_response(results)
             if parts or not results:
                 yield Message("user", tuple(parts))
         if own:
             yield self._assistant(own, len(contents))
+
+    def _part(self, part: Part, path: str) -> NeutralPart:
+        if part.inline_data is not None or part.file_data is not None:
+            return _media(part, path)
+        if part.text is not None:
+            return Text(part.text)
+        kind = next(iter(msgspec.to_builtins(part)), None)
+        return own_part(part, kind, WIRE, self._provider, self._model, path)
 
     def _assistant(self, parts: list[Part], index: int) -> Message:
         content = Content(role="model", parts=parts)
@@ -265,14 +278,6 @@ def _part_of_result(part: FunctionResponsePart) -> Part:
     )
 
 
-def _part(part: Part, path: str) -> NeutralPart:
-    if part.inline_data is not None or part.file_data is not None:
-        return _media(part, path)
-    if part.text is not None:
-        return Text(part.text)
-    raise refused(path, "expected a text, media or a response of a function")
-
-
 def _media(part: Part, path: str) -> Media:
     """Return the media of a part, as `parse_reply` reads them."""
     content = Content(role="model", parts=[part])
@@ -286,9 +291,7 @@ def _media(part: Part, path: str) -> Media:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         for each in tool.function_declarations or ():
             schema: Any = {}
@@ -306,22 +309,23 @@ def _tools(
             for key, form in FORMS_OF_CLIENTS.items():
                 if key in fields:
                     path = f"tools[{index}]"
-                    yield received_tool({key: fields[key]}, form, path, provider, notes)
+                    yield received_tool({key: fields[key]}, form, path, provider, given.told)
 
 
 def _choice(
-    config: ToolConfig | None, tools: Sequence[Function | ServerTool], notes: list[Note]
+    config: ToolConfig | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     calling = config.function_calling_config if config is not None else None
     if calling is None or not tools or calling.mode is None:
         return None
-    mode, path = str(calling.mode).upper(), "toolConfig.functionCallingConfig"
+    mode = str(calling.mode).upper()
     if mode == "ANY" and calling.allowed_function_names:
         return tuple(calling.allowed_function_names)
     if mode == "VALIDATED":
-        notes.append(Note(f"{path}.mode", "sent as AUTO: only Gemini validates calls"))
+        given.add(*_CALLING, "mode", why="sent as AUTO: only Gemini validates calls")
     if calling.allowed_function_names:
-        notes.append(Note(f"{path}.allowedFunctionNames", "left out: the model may call any tool"))
+        why = "left out: the model may call any tool"
+        given.add(*_CALLING, "allowedFunctionNames", why=why)
     return _MODES.get(mode)
 
 

@@ -6,18 +6,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
+from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import MetadataStruct, Note, WireStruct
-from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
+from wire.neutral.messages import (
+    Citation,
+    Event,
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Reply,
+    Text,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
 from wire.neutral.request import Request, ServerTool, Tool
+from wire.neutral.unread import Unread
 
 W = TypeVar("W", bound=WireStruct)
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
 NO_STATE = "d2lyZS1nYXRld2F5"
@@ -47,11 +63,26 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     """Fields of the body that the response repeats."""
     notes: tuple[Note, ...] = ()
     """Notes on parts of the body that the model does not get."""
+    unread: Unread | None = None
+    """What has no neutral form."""
 
     @property
     def custom_tools(self) -> frozenset[str]:
         """The names of the tools whose calls have a text in place of JSON."""
         return frozenset(tool.name for tool in self.request.tools if tool.kind == "custom")
+
+
+def passed_on(call: AnyCall, parsed: ReceivedRequest, notes: list[Note]) -> AnyCall:
+    """Return the call of a model of the client's own API with what has no neutral form; note what
+    has no place in it.
+
+    The rules do not look at it: the server judges it.
+    """
+    if parsed.unread is None or not parsed.unread.own:
+        return call
+    body, left = parsed.unread.passed(call.body)
+    notes += left
+    return msgspec.structs.replace(call, body=body)
 
 
 class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,17 +140,51 @@ def refused(path: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(path, problem, remedy=remedy)])
 
 
+def own_part(
+    part: WireStruct, kind: str | None, wire: str, provider: str, model: str, path: str
+) -> Other:
+    """Convert a part of a client's message that has no neutral form.
+
+    Only a model of the client's own API gets it, if `provider` and `model` name one. Raises
+    `RuleError` for a part of no kind.
+    """
+    if not kind:
+        raise refused(path, "expected a text, media, or another kind of part")
+    other = Other(kind, msgspec.to_builtins(part))
+    return with_origin(other, Origin(provider, model, wire, part)) if provider else other
+
+
+def result_of(
+    id: str, name: str, parts: Sequence[Part], given: Unread, *steps: str | int
+) -> ToolResult:
+    """Return the result of a tool with its texts and media; `steps` lead to its content.
+
+    Other parts are unread: a model of the client's own API gets the content as it came.
+    """
+    others = [at for at, part in enumerate(parts) if isinstance(part, Other)]
+    for path in [steps] if given.own and others else [(*steps, at) for at in others]:
+        given.add(*path)
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    media = tuple(part for part in parts if isinstance(part, Media))
+    return ToolResult(id, name, text, media=media)
+
+
 Choice: TypeAlias = str | tuple[str, ...] | None
 
 
 def chosen(
-    tools: tuple[Tool | ServerTool, ...], choice: Choice, notes: list[Note]
+    tools: tuple[Tool | ServerTool, ...], choice: Choice, given: Unread, *steps: str
 ) -> tuple[tuple[Tool | ServerTool, ...], Choice]:
     """Return the tools of a client's request, and a choice that names functions only.
 
-    >>> chosen((ServerTool(kind="web_search"),), "none", [])
+    The choice at `steps` is unread if it is left out.
+
+    >>> from wire.neutral.unread import find_unread
+    >>> chosen((ServerTool(kind="web_search"),), "none", find_unread(b"{}", {}), "tool_choice")
     ((), None)
     """
+    if not tools and given.body.get("tools"):
+        given.add(*steps)
     functions = tuple(tool for tool in tools if isinstance(tool, Tool))
     if len(functions) == len(tools) or choice is None:
         return tools, choice
@@ -130,7 +195,7 @@ def chosen(
     else:
         kept = choice if functions else None
     if not kept and choice != "auto":
-        notes.append(Note("tool_choice", "left out: the model decides on server tools"))
+        given.add(*steps, why="left out: the model decides on server tools")
     return tools, kept or None
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from wire.core.decoders import from_base64
-from wire.core.memory import Note
 from wire.neutral.messages import Media, Message, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
@@ -16,10 +15,12 @@ from wire.neutral.serving import (
     ReceivedRequest,
     chosen,
     decoded_request,
+    own_part,
     refused,
+    result_of,
 )
-from wire.neutral.unread import Kinds, keys, unread
-from wire.openai.chat.parse import parse_reply
+from wire.neutral.unread import Kinds, Unread, find_unread, keys
+from wire.openai.chat.parse import WIRE, parse_reply
 from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionRequest,
@@ -41,6 +42,7 @@ _PARTS = Kinds(
         "input_audio": keys("type", input_audio=keys("data format")),
         "file": keys("type", file=keys("file_data file_id filename")),
     },
+    ContentPart,
 )
 _OF_USER = keys("role name", content=_PARTS)
 _OF_TOOL = keys("role tool_call_id", content=_PARTS)
@@ -75,7 +77,7 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "messages": Kinds("role", {"assistant": None, "tool": _OF_TOOL}, _OF_USER),
+    "messages": Kinds("role", {"assistant": WireMessage, "tool": _OF_TOOL}, _OF_USER),
 }
 """As `_READ`, for a model whose messages those of the assistant are: it gets their bytes."""
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
@@ -95,20 +97,20 @@ def parse_request(
     cannot be left out.
     """
     sent = decoded_request(body, ChatCompletionRequest)
-    notes = unread(body, _READ_OF_OWN if provider else _READ)
+    given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     if sent.n not in (None, 1):
-        raise refused("n", "expected 1: the gateway gives one answer")
+        given.tell("n", "left out: there is one answer")
     if sent.functions:
         raise refused("functions", "deprecated, and has no neutral form", "send tools")
     if sent.parallel_tool_calls is False:
-        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
+        given.add("parallel_tool_calls")
     if "audio" in (sent.modalities or ()):
-        raise refused("modalities", "spoken answers have no neutral form here")
-    tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
+        given.add("modalities", why="left out: the answer is a text")
+    tools = (*_tools(sent.tools or (), provider, given), *_search(sent, provider, given))
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(_messages(sent.messages, provider, model)),
+        messages=tuple(_messages(sent.messages, provider, model, given)),
         tools=tools,
         tool_choice=choice,
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
@@ -130,7 +132,8 @@ def parse_request(
         stream=bool(sent.stream),
         thoughts=True,
         sends_usage=options is not None and bool(options.include_usage),
-        notes=tuple(notes),
+        notes=given.notes(),
+        unread=given,
     )
 
 
@@ -149,17 +152,19 @@ def _output(form: ResponseFormat | None) -> Output | None:
 # --- messages -------------------------------------------------------------------------------------
 
 
-def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterator[Message]:
+def _messages(
+    sent: Sequence[WireMessage], provider: str, model: str, given: Unread
+) -> Iterator[Message]:
     names: dict[str, str] = {}  # id of a call -> name of its tool
     results: list[ToolResult] = []
     for index, each in enumerate(sent):
         path = f"messages[{index}]"
         if each.role == "tool":
             id = each.tool_call_id or ""
-            parts = _parts(each.content, f"{path}.content")
-            text = "\n".join(part.text for part in parts if isinstance(part, Text))
-            media = tuple(part for part in parts if isinstance(part, Media))
-            results.append(ToolResult(id, names.get(id, ""), text, media=media))
+            parts = _parts(each.content, f"{path}.content", provider, model)
+            steps = ("messages", index, "content")
+            name = names.get(id, "")
+            results.append(result_of(id, name, parts, given, *steps))
             continue
         if results:
             yield Message.tool_response(results)
@@ -170,7 +175,7 @@ def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterato
             names |= {call.id: call.name for call in reply.tool_calls}
             yield reply.message
         elif each.role in ("system", "developer", "user"):
-            parts = _parts(each.content, f"{path}.content")
+            parts = _parts(each.content, f"{path}.content", provider, model)
             yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
         else:
             problem = f"expected system, developer, user, assistant or tool, not {each.role!r}"
@@ -179,13 +184,20 @@ def _messages(sent: Sequence[WireMessage], provider: str, model: str) -> Iterato
         yield Message.tool_response(results)
 
 
-def _parts(content: str | list[ContentPart] | None, path: str) -> list[Part]:
+def _parts(
+    content: str | list[ContentPart] | None, path: str, provider: str, model: str
+) -> list[Part]:
     if isinstance(content, str):
         return [Text(content)]
-    return [_part(part, f"{path}[{index}]") for index, part in enumerate(content or ())]
+    return [
+        _part(part, f"{path}[{index}]")
+        or own_part(part, part.type, WIRE, provider, model, f"{path}[{index}].type")
+        for index, part in enumerate(content or ())
+    ]
 
 
-def _part(part: ContentPart, path: str) -> Part:
+def _part(part: ContentPart, path: str) -> Part | None:
+    """Return the part in its neutral form; `None` if it has none."""
     if part.type == "text":
         return Text(part.text or "")
     image, audio, file = part.image_url, part.input_audio, part.file
@@ -202,15 +214,13 @@ def _part(part: ContentPart, path: str) -> Part:
         return Media(data=data, media_type=_AUDIO_TYPES.get(audio.format or "", "audio/wav"))
     if part.type == "file" and file is not None:
         return Media(url=file.file_data or file.file_id or "", name=file.filename or "")
-    raise refused(f"{path}.type", f"{part.type!r} has no neutral form")
+    return None
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: list[Note]
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.function is not None:
             each = tool.function
@@ -233,26 +243,27 @@ def _tools(
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.chat.server_tools import form_of
 
-            path, form = f"tools[{index}]", form_of(tool.type or "")
+            form = form_of(tool.type or "")
             if form is None:
-                notes.append(Note(path, f"left out: only its own host has {tool.type}"))
+                given.add("tools", index, why=f"left out: only its own host has {tool.type}")
             else:
-                yield received_tool(msgspec.to_builtins(tool), form, path, provider, notes)
+                path, fields = f"tools[{index}]", msgspec.to_builtins(tool)
+                yield received_tool(fields, form, path, provider, given.told)
 
 
-def _search(sent: ChatCompletionRequest, provider: str, notes: list[Note]) -> Iterator[ServerTool]:
+def _search(sent: ChatCompletionRequest, provider: str, given: Unread) -> Iterator[ServerTool]:
     """Yield the web search that the body requests outside of `tools`."""
     if sent.web_search_options is None:
         return
     from wire.neutral.server_tools import received_tool  # few requests have one
     from wire.openai.common.server_tools import FORMS
 
-    given = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
-    yield received_tool(given, FORMS["web_search_options"], "", provider, notes)
+    fields = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
+    yield received_tool(fields, FORMS["web_search_options"], "", provider, given.told)
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool]
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -260,10 +271,12 @@ def _choice(
         return "required" if choice == "any" else choice
     if choice.allowed_tools is not None:
         if choice.allowed_tools.mode != "required":
+            given.add("tool_choice", why="left out: the model may call any of the tools")
             return "auto"
         named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
         return tuple(str(each.get("name", "")) for each in named)
     one = choice.function or choice.custom
     if one is None:
-        raise refused("tool_choice.type", f"{choice.type!r} has no neutral form")
+        given.add("tool_choice")
+        return None
     return (one.name or "",)
