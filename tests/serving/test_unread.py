@@ -15,11 +15,15 @@ import msgspec
 import pytest
 
 from tests.conformance.records import lines
+from tests.joined import joined
 from tests.property import sample
+from tests.serving.running import BODIES
 from tests.serving.test_requests import PARSERS
-from wire.errors import RuleError
-from wire.neutral.serving import ReceivedRequest
-from wire.neutral.unread import Kinds, keys, unread
+from wire.errors import HistoryError, RuleError
+from wire.neutral.serving import ReceivedRequest, passed_on
+from wire.neutral.unread import Kinds, find_unread, keys
+from wire.wires.contract import WIRES
+from wire.wires.providers import PROVIDERS
 
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 SAMPLES = Path(__file__).parents[1] / "fixtures" / "corpus"
@@ -168,6 +172,119 @@ def test_a_value_planted_at_any_depth_is_told(client: str) -> None:
     assert tried > 5
 
 
+OWN = {
+    "anthropic": ("anthropic", "claude-sonnet-5"),
+    "gemini": ("gemini", "gemini-3.8-flash"),
+    "chat": ("openai@chat", "gpt-4o"),
+    "responses": ("openai@responses", "gpt-5.4"),
+}
+
+
+def sent_to_own(client: str, body: Any) -> tuple[Any, list[str]] | None:
+    """The body that a model of the client's own API gets, and the paths of the notes; `None` if the
+    request is refused.
+    """
+    provider, model = OWN[client]
+    try:
+        found = PARSERS[client](json.dumps(body).encode(), provider=provider, model=model)
+        call = WIRES[PROVIDERS[provider].wire].call(found.request, model, PROVIDERS[provider])
+    except (RuleError, HistoryError):
+        return None
+    notes = list(found.notes)
+    call = passed_on(call, found, notes)
+    return json.loads(call.body), [note.path for note in notes]
+
+
+def has_key(value: Any, name: str) -> bool:
+    inside = value.values() if isinstance(value, dict) else value
+    return (isinstance(value, dict) and name in value) or any(
+        has_key(each, name) for each in inside if isinstance(each, dict | list)
+    )
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("client", FILES)
+def test_a_model_of_the_clients_own_api_gets_a_value_planted_at_any_depth(client: str) -> None:
+    lost, passed, told = set(), 0, 0
+    for body in sample(bodies(client), 6):
+        if sent_to_own(client, body) is None:
+            continue
+        for path in list(objects(body))[:12]:
+            planted, place = copy.deepcopy(body), shown((*path, "an_unknown_key"))
+            at(planted, path)["an_unknown_key"] = 1
+            after = sent_to_own(client, planted)
+            if after is None or has_key(after[0], "an_unknown_key"):
+                passed += after is not None
+            elif any(place.startswith(note) for note in after[1] if note):
+                told += 1
+            elif not RESULTS_OF_SERVERS.match(place):
+                lost.add(re.sub(r"\[\d+\]", "[]", place))
+    assert lost == set()
+    assert passed > 3 * told, "most of them have a place"
+
+
+@joined(
+    ("client", "body"),
+    [
+        ("chat", {"logit_bias": {"1": 2}, "logprobs": True, "stream_options": {"a": 1}}),
+        (
+            "chat",
+            {"parallel_tool_calls": False, "modalities": ["text", "audio"], "audio": {"a": 1}},
+        ),
+        (
+            "chat",
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "a", "b": 1}]}]},
+        ),
+        ("chat", {"messages": [{"role": "user", "content": [{"type": "a", "b": 1}]}]}),
+        ("chat", {"tools": [{"type": "mcp", "a": 1}, {"type": "b"}]}),
+        ("responses", {"truncation": "auto", "include": ["a"], "prompt": {"id": "a"}}),
+        ("responses", {"tools": [{"type": "shell"}], "tool_choice": {"type": "shell"}}),
+        (
+            "responses",
+            {"input": [{"role": "user", "content": [{"type": "scoped_content", "a": 1}]}]},
+        ),
+        ("anthropic", {"top_k": 5, "thinking": {"type": "adaptive", "a": 1}, "speed": "fast"}),
+        ("anthropic", {"system": [{"type": "text", "text": "a", "a": 1}]}),
+        ("anthropic", {"tools": [{"type": "bash_20250124", "name": "bash"}]}),
+        ("anthropic", {"messages": [{"role": "user", "content": [{"type": "container_upload"}]}]}),
+        ("gemini", {"safetySettings": [{"a": 1}], "cachedContent": "a", "toolConfig": {"a": 1}}),
+        ("gemini", {"generationConfig": {"topK": 3, "responseModalities": ["IMAGE"]}}),
+        ("gemini", {"tools": [{"googleMaps": {"a": 1}}]}),
+        ("gemini", {"contents": [{"parts": [{"executableCode": {"code": "1"}}], "a": 1}]}),
+    ],
+)
+def test_a_model_of_the_clients_own_api_gets_it_unchanged(
+    client: str, body: dict[str, Any]
+) -> None:
+    sent, notes = sent_to_own(client, {**BODIES[client], **body}) or ({}, ["refused"])
+    assert notes == []
+    for key, value in body.items():
+        inside = value.items() if isinstance(value, dict) else ()
+        for name, each in inside:
+            assert sent[key][name] == each, (key, name)
+        if isinstance(value, list):
+            for at, each in enumerate(value):
+                assert each in sent[key] or {**each, **sent[key][at]} == sent[key][at], (key, each)
+        elif not isinstance(value, dict):
+            assert sent[key] == value
+
+
+def test_a_tool_reference_goes_to_its_own_vendor_within_its_result() -> None:
+    reference = {"type": "tool_reference", "tool_name": "tide"}
+    call = {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [reference]}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    body = {**BODIES["anthropic"], "messages": messages}
+    sent, notes = sent_to_own("anthropic", body) or ({}, [])
+    assert (sent["messages"][2]["content"][0]["content"], notes) == ([reference], [])
+    found = PARSERS["anthropic"](json.dumps(body).encode())
+    assert [note.path for note in found.notes] == ["messages[2].content[0].content[0]"]
+
+
 RESULTS_OF_SERVERS = re.compile(
     # What the server of a vendor wrote beside its own calls: it goes back as it came, or not at
     # all, with a note of the whole part.
@@ -210,17 +327,17 @@ def test_shapes() -> None:
         "more": {"deep": 1},
         "absent": None,
     }
-    assert [note.path for note in unread(json.dumps(body).encode(), shape)] == [
+    assert [note.path for note in find_unread(json.dumps(body).encode(), shape).notes()] == [
         "more",
         "list[0].y",
         "list[1].z",
         "list[2].q",
     ]
-    assert [note.path for note in unread(b'{"x":"\\ud800","y":1}', keys("x"))] == ["y"]
+    assert [note.path for note in find_unread(b'{"x":"\\ud800","y":1}', keys("x")).notes()] == ["y"]
 
 
 def test_a_body_of_many_values_has_a_bounded_number_of_notes() -> None:
     body = json.dumps({"list": [{"a": 1, "b": None}] * 2500}).encode()
-    notes = unread(body, keys("", list={}))
+    notes = find_unread(body, keys("", list={})).notes()
     assert [note.path for note in notes[998:]] == ["list[998].a", "list[999].a", "body"]
     assert notes[-1].message == "1500 more values were left out"

@@ -198,6 +198,10 @@ class _Writer:
                 blocks += self._text(part, part_path)
             elif isinstance(part, Media):
                 blocks.append(self._media(part, part_path))
+            elif isinstance(part, Other) and (
+                own := self._source(part.origin, _read_block, part_path)
+            ):
+                blocks.append(own)
             else:
                 self._withhold(part, part_path)
         return blocks

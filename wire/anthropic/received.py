@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from wire.anthropic.effort import THINKING_BUDGET_TOKENS
-from wire.anthropic.parse import parse_reply
+from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.types import (
     ContentBlock,
     CountTokensRequest,
@@ -23,11 +23,18 @@ from wire.core.arguments import checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Other, Part, Role, Text, ToolResult
+from wire.neutral.messages import Media, Message, Origin, Part, Role, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
-from wire.neutral.unread import Kinds, keys, unread
+from wire.neutral.serving import (
+    ReceivedRequest,
+    chosen,
+    decoded_request,
+    function_of,
+    own_part,
+    result_of,
+)
+from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
 _CACHE = keys("type")
 _SOURCE = keys("type data media_type url")
@@ -79,7 +86,7 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "messages": Kinds("role", {"assistant": keys("role", content=None)}, _USER),
+    "messages": Kinds("role", {"assistant": keys("role", content=ContentBlock)}, _USER),
 }
 """As `_READ`, for a model whose blocks those of the assistant are: it gets their bytes."""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
@@ -106,16 +113,15 @@ def parse_request(
         problem = "threads are not supported here; send the full conversation without it"
         violations = [Violation("thread", problem)]
         raise RuleError(violations=violations, code="thread_unsupported_request")
-    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
-    reader = _Reader(provider, model, notes)
-    messages = [*_system(sent.system), *reader.messages(sent.messages)]
-    tools = tuple(_tools(sent.tools or (), provider, notes))
+    given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
+    messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
+    tools = tuple(_tools(sent.tools or (), provider, given))
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
-        notes.append(Note("output_config.effort", "left out: it would turn thinking on"))
+        given.tell("output_config.effort", "left out: it would turn thinking on")
     cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
         messages=tuple(messages),
         tools=tools,
@@ -126,7 +132,7 @@ def parse_request(
         stop=() if counts else tuple(sent.stop_sequences or ()),
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
-        effort=_effort(sent, notes) if thinks else None,
+        effort=_effort(sent, given) if thinks else None,
         output=_output(sent),
         caching="auto" if cached else None,
     )
@@ -138,8 +144,8 @@ def parse_request(
         parallel=not (sent.tool_choice and sent.tool_choice.disable_parallel_tool_use),
         thoughts=thinks and display != "omitted",
         returns_state=thinks,
-        notes=tuple(notes),
-        refused=tuple(notes.refused),
+        notes=given.notes(),
+        unread=given,
     )
 
 
@@ -153,7 +159,7 @@ def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | Non
     return {"user_id": user_id} if user_id else None
 
 
-def _effort(sent: MessageRequest | CountTokensRequest, notes: list[Note]) -> str:
+def _effort(sent: MessageRequest | CountTokensRequest, given: Unread) -> str:
     """Return the effort of a request that enables thinking; without a level or a budget it is
     `high`, as at Anthropic.
     """
@@ -163,7 +169,7 @@ def _effort(sent: MessageRequest | CountTokensRequest, notes: list[Note]) -> str
         return level or "high"
     fitting = (name for name, tokens in THINKING_BUDGET_TOKENS.items() if budget <= tokens)
     effort = level or next(fitting, "high")
-    notes.append(Note("thinking.budget_tokens", f"read as the effort {effort}"))
+    given.tell("thinking.budget_tokens", f"read as the effort {effort}")
     return effort
 
 
@@ -183,8 +189,8 @@ def _system(system: str | list[ContentBlock] | None) -> Iterator[Message]:
 class _Reader:
     """Converts the messages of one conversation."""
 
-    def __init__(self, provider: str, model: str, notes: Findings) -> None:
-        self._provider, self._model, self._notes = provider, model, notes
+    def __init__(self, provider: str, model: str, given: Unread) -> None:
+        self._provider, self._model, self._given = provider, model, given
         self._names: dict[str, str] = {}  # id of a call -> name of its tool
 
     def messages(self, sent: Sequence[WireMessage]) -> Iterator[Message]:
@@ -193,7 +199,7 @@ class _Reader:
             path = f"messages[{index}].content"
             if each.role not in ("user", "assistant", "system"):
                 problem = f"expected user or assistant, not {each.role!r}"
-                self._notes.refuse(f"messages[{index}].role", problem)
+                self._given.refuse(f"messages[{index}].role", problem)
             content = each.content
             blocks = (
                 [ContentBlock(type="text", text=content)] if isinstance(content, str) else content
@@ -202,7 +208,7 @@ class _Reader:
             if each.role == "assistant":
                 yield self._assistant(blocks or [], path, cache)
                 continue
-            results, parts = self._parts(blocks or [], path)
+            results, parts = self._parts(blocks or [], index)
             if results:
                 yield Message.tool_response(results, cache=cache)
             if parts or not results:
@@ -212,7 +218,7 @@ class _Reader:
     def _assistant(self, blocks: list[ContentBlock], path: str, cache: bool) -> Message:
         if not any((block.type or "").endswith("_tool_result") for block in blocks):
             # Citations of the gateway: Anthropic's server would look for the results they cite.
-            self._notes += [
+            self._given.told += [
                 Note(f"{path}[{index}].citations", "left out: what they cite is not there")
                 for index, block in enumerate(blocks)
                 if block.citations and self._provider
@@ -227,64 +233,66 @@ class _Reader:
         return Message("assistant", message.parts, cache=True) if cache else message
 
     def _parts(
-        self, blocks: Sequence[ContentBlock], path: str
+        self, blocks: Sequence[ContentBlock], message: int
     ) -> tuple[list[ToolResult], list[Part]]:
         results: list[ToolResult] = []
         parts: list[Part] = []
         for index, block in enumerate(blocks):
             if block.type == "tool_result":
-                results.append(self._result(block, f"{path}[{index}]"))
+                steps = ("messages", message, "content", index, "content")
+                results.append(self._result(block, steps))
             else:
-                parts.append(_part(block, f"{path}[{index}]", self._notes))
+                parts.append(self._part(block, f"messages[{message}].content[{index}]"))
         return results, parts
 
-    def _result(self, block: ContentBlock, path: str) -> ToolResult:
+    def _part(self, block: ContentBlock, path: str) -> Part:
+        part = _part(block, path, self._given)
+        if part is not None:
+            return part
+        origin = Origin(self._provider, self._model, WIRE, block)
+        return own_part(block, block.type, origin, self._given, f"{path}.type")
+
+    def _result(self, block: ContentBlock, steps: Steps) -> ToolResult:
         id, content = block.tool_use_id or "", block.content
-        texts: list[str] = []
-        media: list[Media] = []
-        if isinstance(content, list):
-            for index, inner in enumerate(content):
-                part = _part(inner, f"{path}.content[{index}]", self._notes)
-                if isinstance(part, Media):
-                    media.append(part)
-                elif isinstance(part, Text):
-                    texts.append(part.text)
-        elif isinstance(content, str):
-            texts.append(content)
-        name = self._names.get(id, "")
-        return ToolResult(id, name, "\n".join(texts), bool(block.is_error), tuple(media))
+        path = f"messages[{steps[1]}].content[{steps[3]}].content"
+        blocks = content if isinstance(content, list) else []
+        parts = [self._part(inner, f"{path}[{at}]") for at, inner in enumerate(blocks)]
+        if isinstance(content, str):
+            parts = [Text(content)]
+        result = result_of(id, self._names.get(id, ""), parts, self._given, *steps)
+        return msgspec.structs.replace(result, error=bool(block.is_error))
 
 
-def _part(block: ContentBlock, path: str, notes: Findings) -> Part:
+def _part(block: ContentBlock, path: str, given: Unread) -> Part | None:
+    """Return the block in its neutral form; `None` if it has none."""
     if block.type == "text":
         return Text(block.text or "")
     source = block.source
     if block.type not in ("image", "document") or source is None or isinstance(source, str):
-        notes.refuse(f"{path}.type", f"{block.type!r} has no neutral form")
-        return Other(block.type or "", msgspec.to_builtins(block))
+        return None
     name = block.title or ""
     if source.type == "base64":
         try:
             data = from_base64(source.data or "")
         except ValueError:
-            notes.refuse(f"{path}.source.data", "expected base64")
-            return Other(block.type, msgspec.to_builtins(block))
+            given.refuse(f"{path}.source.data", "expected base64")
+            return None
         return Media(data=data, media_type=source.media_type or "", name=name)
     if source.type == "text":
         return Media(data=(source.data or "").encode(), media_type="text/plain", name=name)
     if source.type == "url":
         kind = "application/pdf" if block.type == "document" else ""
         return Media(url=source.url or "", media_type=kind, name=name)
-    notes.refuse(f"{path}.source.type", f"{source.type!r} has no neutral form", "send the bytes")
-    return Other(block.type, msgspec.to_builtins(block))
+    if not given.own:  # a model of the client's own API reads its files
+        words = f"{source.type!r} has no neutral form"
+        given.refuse(f"{path}.source.type", words, "send the bytes")
+    return None
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: Findings
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.type not in (None, "custom"):
             from wire.anthropic.server_tools import form_of  # few requests have one
@@ -292,28 +300,29 @@ def _tools(
 
             path, form = f"tools[{index}]", form_of(tool.type)
             if form is None:
-                notes.append(Note(path, f"left out: only Anthropic's models have {tool.type}"))
+                why = f"left out: only Anthropic's models have {tool.type}"
+                given.add("tools", index, why=why)
                 continue
             fields = msgspec.to_builtins(tool)
             fields.pop("cache_control", None)
-            yield received_tool(fields, form, path, provider, notes)
+            yield received_tool(fields, form, path, provider, given.told)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}
         name, words, strict = tool.name or "", tool.description or "", bool(tool.strict)
         make = functools.partial(Function, name, words, schema, strict=strict)
-        yield from function_of(notes, make)
+        yield from function_of(given, make)
 
 
 def _choice(
-    choice: ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
+    choice: ToolChoice | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
     if choice.disable_parallel_tool_use:
-        notes.append(Note("tool_choice.disable_parallel_tool_use", "left out: no neutral form"))
+        given.add("tool_choice", "disable_parallel_tool_use")
     if choice.type == "tool":
         return (choice.name or "",)
     if choice.type not in _CHOICES:
         problem = f"expected auto, any, tool or none, not {choice.type!r}"
-        notes.refuse("tool_choice.type", problem)
+        given.refuse("tool_choice.type", problem)
     return _CHOICES.get(choice.type or "")

@@ -190,11 +190,12 @@ class _Renderer:
     # --- user and assistant messages
 
     def _user(self, message: Message, path: str) -> list[Part]:
-        rendered = (
-            self._part(part, f"{path}.parts[{position}]")
-            for position, part in enumerate(message.parts)
-        )
-        parts = [part for part in rendered if part is not None]
+        parts: list[Part] = []
+        for position, part in enumerate(message.parts):
+            at = f"{path}.parts[{position}]"
+            own = self._received(part.origin, part_in, at) if isinstance(part, Other) else None
+            sent = own or self._part(part, at)
+            parts += [sent] if sent is not None else []
         if not parts:
             raise _refused(
                 path,

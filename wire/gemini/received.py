@@ -11,10 +11,9 @@ import msgspec
 from msgspec import UNSET
 
 from wire.core.arguments import checked_arguments
-from wire.core.memory import Note
 from wire.gemini.decode import decode
 from wire.gemini.pairing import keys_of_call, keys_of_response
-from wire.gemini.parse import parse_reply
+from wire.gemini.parse import WIRE, parse_reply
 from wire.gemini.types import (
     Blob,
     Candidate,
@@ -39,17 +38,18 @@ from wire.gemini.types import (
     ToolConfig,
     UrlContext,
 )
-from wire.neutral.messages import Media, Message, Text, ToolResult
+from wire.neutral.messages import Media, Message, Origin, Text, ToolResult
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import Findings, ReceivedRequest, chosen, function_of
-from wire.neutral.unread import Kinds, keys, unread
+from wire.neutral.serving import ReceivedRequest, chosen, function_of, own_part
+from wire.neutral.unread import Kinds, Unread, find_unread, keys
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
 _OF_USER = keys(
-    "text",
+    "text codeExecutionResult executableCode functionCall toolCall toolResponse",
+    videoMetadata=keys("startOffset endOffset fps"),
     inlineData=_BLOB,
     fileData=_FILE,
     functionResponse=keys(
@@ -63,18 +63,20 @@ _OF_MODEL = keys(
     executableCode=ExecutableCode,
     functionCall=keys("id name args"),
 )
+_CALLING = ("toolConfig", "functionCallingConfig")
 _SERVER_TOOLS = ("google_search", "code_execution", "url_context", "file_search")
 _USER = keys("role", parts=_OF_USER)
+_CONFIG = keys(
+    "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
+    " responseSchema seed stopSequences temperature topP",
+    responseFormat=keys("", text=keys("mimeType schema")),
+    thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
+)
 _READ = keys(
     "cachedContent labels model serviceTier store",
     contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, _USER),
     systemInstruction=keys("role", parts=keys("text")),
-    generationConfig=keys(
-        "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
-        " responseSchema seed stopSequences temperature topP",
-        responseFormat=keys("", text=keys("mimeType schema")),
-        thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
-    ),
+    generationConfig=_CONFIG,
     toolConfig=keys("", functionCallingConfig=keys("mode allowedFunctionNames")),
     tools=keys(
         "",
@@ -88,7 +90,7 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "contents": Kinds("role", {"model": keys("role parts")}, _USER),
+    "contents": Kinds("role", {"model": keys("role", parts=Part)}, _USER),
 }
 """As `_READ`, for a model whose parts those of the model are: it gets their bytes."""
 _EFFORT_TOKENS = {"minimal": 1024, "low": 4096, "medium": 16384}
@@ -115,23 +117,24 @@ def parse_request(
     else:
         sent = decode(body, GenerateContentRequest)
     read = _READ_OF_OWN if provider else _READ
-    read = {**read, "generateContentRequest": read} if counts else read
-    notes = Findings(unread(body, read, _camel))
-    if sent.cached_content:
+    shape = {**read, "generateContentRequest": read} if counts else read
+    given = find_unread(body, shape, _camel, own=bool(provider))
+    if sent.cached_content and not provider:
         words = "the backend has no such cache"
-        notes.refuse("cachedContent", words, "send the content itself")
+        given.refuse("cachedContent", words, "send the content itself")
+    given.add("cachedContent")
     config = sent.generation_config or GenerationConfig()
+    kinds = {str(each).upper() for each in config.response_modalities or ()}
+    if kinds - {"TEXT", "1"}:
+        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
     if (config.candidate_count or 1) > 1:
-        notes.refuse("generationConfig.candidateCount", "expected 1: there is one answer")
-    kinds = [str(each).upper() for each in config.response_modalities or ()]
-    if any(kind not in ("TEXT", "1") for kind in kinds):
-        notes.refuse("generationConfig.responseModalities", "expected TEXT")
+        given.tell("generationConfig.candidateCount", "left out: there is one answer")
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
-    tools = tuple(_tools(sent.tools or (), provider, notes))
+    tools = tuple(_tools(sent.tools or (), provider, given))
     thinking = config.thinking_config or ThinkingConfig()
-    tools, choice = chosen(tools, _choice(sent.tool_config, tools, notes), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
     request = Request(
-        messages=tuple(_Reader(provider, model, notes).messages(sent.contents or ())),
+        messages=tuple(_Reader(provider, model, given).messages(sent.contents or ())),
         system="\n\n".join(part.text for part in system if part.text),
         tools=tools,
         tool_choice=choice,
@@ -139,19 +142,19 @@ def parse_request(
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
-        effort=_effort(thinking, notes),
+        effort=_effort(thinking, given),
         seed=config.seed,
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
         metadata=sent.labels,
-        output=_output(config, notes),
+        output=_output(config, given),
     )
     return ReceivedRequest(
         request=request,
         thoughts=bool(thinking.include_thoughts),
         returns_state=True,
-        notes=tuple(notes),
-        refused=tuple(notes.refused),
+        notes=given.notes(),
+        unread=given,
     )
 
 
@@ -161,7 +164,7 @@ def _camel(key: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
+def _effort(thinking: ThinkingConfig, given: Unread) -> str | None:
     if thinking.thinking_level is not None:
         level = str(thinking.thinking_level).lower()
         return None if level == "thinking_level_unspecified" else level
@@ -172,11 +175,11 @@ def _effort(thinking: ThinkingConfig, notes: list[Note]) -> str | None:
         return "none"
     effort = next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
     path = "generationConfig.thinkingConfig.thinkingBudget"
-    notes.append(Note(path, f"read as the effort {effort}"))
+    given.tell(path, f"read as the effort {effort}")
     return effort
 
 
-def _output(config: GenerationConfig, notes: Findings) -> Output | None:
+def _output(config: GenerationConfig, given: Unread) -> Output | None:
     """Return the requested form of the answer."""
     kind, schema = config.response_mime_type or "text/plain", config.response_json_schema
     text = config.response_format.text if config.response_format is not None else None
@@ -188,7 +191,7 @@ def _output(config: GenerationConfig, notes: Findings) -> Output | None:
     if kind == "text/plain":
         return None
     if kind != _JSON:
-        notes.refuse("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
+        given.refuse("generationConfig.responseMimeType", f"{kind!r} has no neutral form")
     return Output({} if schema is UNSET else schema)
 
 
@@ -201,8 +204,8 @@ _JSON = "application/json"
 class _Reader:
     """Converts the contents of one conversation."""
 
-    def __init__(self, provider: str, model: str, notes: Findings) -> None:
-        self._provider, self._model, self._notes = provider, model, notes
+    def __init__(self, provider: str, model: str, given: Unread) -> None:
+        self._provider, self._model, self._given = provider, model, given
         self._calls: list[tuple[str, str]] = []  # id and name of each call so far
         self._waiting = Waiting()
 
@@ -223,7 +226,7 @@ class _Reader:
                 own = []
             if content.role not in (None, "", "user", "function", "tool"):
                 problem = f"expected user or model, not {content.role!r}"
-                self._notes.refuse(f"{path}.role", problem)
+                self._given.refuse(f"{path}.role", problem)
             results: list[ToolResult] = []
             parts: list[NeutralPart] = []
             for position, part in enumerate(content.parts or ()):
@@ -231,13 +234,22 @@ class _Reader:
                 if part.function_response is not None:
                     results.append(self._result(part.function_response, at))
                 else:
-                    parts.append(_part(part, at, self._notes))
+                    parts.append(self._part(part, at))
             if results:
                 yield Message.tool_response(results)
             if parts or not results:
                 yield Message("user", tuple(parts))
         if own:
             yield self._assistant(own, len(contents))
+
+    def _part(self, part: Part, path: str) -> NeutralPart:
+        if part.inline_data is not None or part.file_data is not None:
+            return _media(part, path, self._given)
+        if part.text is not None:
+            return Text(part.text)
+        kind = next(iter(msgspec.to_builtins(part)), None)
+        origin = Origin(self._provider, self._model, WIRE, part)
+        return own_part(part, kind, origin, self._given, path)
 
     def _assistant(self, parts: list[Part], index: int) -> Message:
         content = Content(role="model", parts=parts)
@@ -256,7 +268,7 @@ class _Reader:
     def _result(self, response: FunctionResponse, path: str) -> ToolResult:
         at = self._waiting.take(keys_of_response(response))
         id, name = (response.id or "", response.name or "") if at is None else self._calls[at]
-        parts = [_media(_part_of_result(each), path, self._notes) for each in response.parts or ()]
+        parts = [_media(_part_of_result(each), path, self._given) for each in response.parts or ()]
         media = tuple(each for each in parts if isinstance(each, Media))
         content: Any = response.response or {}
         error = set(content) == {"error"}
@@ -278,31 +290,20 @@ def _part_of_result(part: FunctionResponsePart) -> Part:
     )
 
 
-def _part(part: Part, path: str, notes: Findings) -> NeutralPart:
-    if part.inline_data is not None or part.file_data is not None:
-        return _media(part, path, notes)
-    if part.text is None:
-        notes.refuse(path, "expected a text, media or a response of a function")
-    return Text(part.text or "")
-
-
-def _media(part: Part, path: str, notes: Findings) -> NeutralPart:
+def _media(part: Part, path: str, given: Unread) -> NeutralPart:
     """Return the media of a part, as `parse_reply` reads them."""
     content = Content(role="model", parts=[part])
     response = GenerateContentResponse(candidates=[Candidate(content=content)])
     parts = parse_reply(response).message.parts
     if not parts or not isinstance(parts[0], Media):
-        notes.refuse(path, "expected media as base64 with a type, or as a URI")
-        return Text("")
-    return msgspec.structs.replace(parts[0])
+        given.refuse(path, "expected media as base64 with a type, or as a URI")
+    return msgspec.structs.replace(parts[0]) if parts else Text("")
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: Findings
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         for each in tool.function_declarations or ():
             schema: Any = {}
@@ -312,7 +313,7 @@ def _tools(
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
             name, words = each.name or "", each.description or ""
-            yield from function_of(notes, functools.partial(Function, name, words, parameters))
+            yield from function_of(given, functools.partial(Function, name, words, parameters))
         if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
             from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
             from wire.neutral.server_tools import received_tool
@@ -321,22 +322,23 @@ def _tools(
             for key, form in FORMS_OF_CLIENTS.items():
                 if key in fields:
                     path = f"tools[{index}]"
-                    yield received_tool({key: fields[key]}, form, path, provider, notes)
+                    yield received_tool({key: fields[key]}, form, path, provider, given.told)
 
 
 def _choice(
-    config: ToolConfig | None, tools: Sequence[Function | ServerTool], notes: list[Note]
+    config: ToolConfig | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     calling = config.function_calling_config if config is not None else None
     if calling is None or not tools or calling.mode is None:
         return None
-    mode, path = str(calling.mode).upper(), "toolConfig.functionCallingConfig"
+    mode = str(calling.mode).upper()
     if mode == "ANY" and calling.allowed_function_names:
         return tuple(calling.allowed_function_names)
     if mode == "VALIDATED":
-        notes.append(Note(f"{path}.mode", "sent as AUTO: only Gemini validates calls"))
+        given.add(*_CALLING, "mode", why="sent as AUTO: only Gemini validates calls")
     if calling.allowed_function_names:
-        notes.append(Note(f"{path}.allowedFunctionNames", "left out: the model may call any tool"))
+        why = "left out: the model may call any tool"
+        given.add(*_CALLING, "allowedFunctionNames", why=why)
     return _MODES.get(mode)
 
 

@@ -15,14 +15,30 @@ import msgspec
 from wire.catalogue.stops import is_word, known
 from wire.core import json_values
 from wire.core.arguments import check_inside, checked_arguments
+from wire.core.call import Call, StreamCall
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation, WireError
 from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct
-from wire.neutral.messages import Citation, Event, Media, Message, Part, Reply, ToolCall
+from wire.neutral.messages import (
+    Citation,
+    Event,
+    Media,
+    Message,
+    Origin,
+    Other,
+    Part,
+    Reply,
+    Text,
+    ToolCall,
+    ToolResult,
+    with_origin,
+)
 from wire.neutral.request import Request, ServerTool, Tool
+from wire.neutral.unread import Unread
 
 W = TypeVar("W", bound=WireStruct)
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 
 NO_STATE = "d2lyZS1nYXRld2F5"
@@ -54,13 +70,31 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     """Fields of the body that the response repeats."""
     notes: tuple[Note, ...] = ()
     """Notes on parts of the body that the model does not get."""
-    refused: tuple[Violation, ...] = ()
-    """Parts of the body that no other model can be asked for, and that cannot be left out."""
+    unread: Unread | None = None
+    """What has no neutral form."""
+
+    @property
+    def refused(self) -> Sequence[Violation]:
+        """What no other model can be asked for, and cannot be left out."""
+        return () if self.unread is None else self.unread.refused
 
     @property
     def custom_tools(self) -> frozenset[str]:
         """The names of the tools whose calls have a text in place of JSON."""
         return frozenset(tool.name for tool in self.request.tools if tool.kind == "custom")
+
+
+def passed_on(call: AnyCall, parsed: ReceivedRequest, notes: list[Note]) -> AnyCall:
+    """Return the call of a model of the client's own API with what has no neutral form; note what
+    has no place in it.
+
+    The rules do not look at it: the server judges it.
+    """
+    if parsed.unread is None or not parsed.unread.own:
+        return call
+    body, left = parsed.unread.passed(call.body)
+    notes += left
+    return msgspec.structs.replace(call, body=body)
 
 
 class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,30 +218,12 @@ def decoded_request(body: bytes, kind: type[W]) -> W:
     return request
 
 
-class Findings(list[Note]):
-    """Notes on a client's request while it is read, and what of it is refused.
-
-    >>> found = Findings()
-    >>> found.refuse("n", "expected 1")
-    >>> found.refused
-    [Violation(path='n', message='expected 1')]
-    """
-
-    def __init__(self, notes: Iterable[Note] = ()) -> None:
-        super().__init__(notes)
-        self.refused: list[Violation] = []
-
-    def refuse(self, path: str, problem: str, remedy: str = "") -> None:
-        """Refuse a part of the body."""
-        self.refused.append(Violation(path, problem, remedy=remedy))
-
-
-def function_of(notes: Findings, make: Callable[[], Tool]) -> Iterator[Tool]:
+def function_of(given: Unread, make: Callable[[], Tool]) -> Iterator[Tool]:
     """Yield the tool that `make` builds, unless its fields are those of none."""
     try:
         yield make()
     except RuleError as error:
-        notes.refused += error.violations
+        given.refused += error.violations
 
 
 def accepted(received: ReceivedRequest) -> ReceivedRequest:
@@ -217,17 +233,48 @@ def accepted(received: ReceivedRequest) -> ReceivedRequest:
     return received
 
 
+def own_part(part: WireStruct, kind: str | None, origin: Origin, given: Unread, path: str) -> Other:
+    """Convert a part of a client's message that has no neutral form; refuse one of no kind.
+
+    Only a model of the client's own API gets it, if `origin` names one.
+    """
+    if not kind:
+        given.refuse(path, "expected a text, media, or another kind of part")
+    other = Other(kind or "", msgspec.to_builtins(part))
+    return with_origin(other, origin) if origin.provider else other
+
+
+def result_of(
+    id: str, name: str, parts: Sequence[Part], given: Unread, *steps: str | int
+) -> ToolResult:
+    """Return the result of a tool with its texts and media; `steps` lead to its content.
+
+    Other parts are unread: a model of the client's own API gets the content as it came.
+    """
+    others = [at for at, part in enumerate(parts) if isinstance(part, Other)]
+    for path in [steps] if given.own and others else [(*steps, at) for at in others]:
+        given.add(*path)
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    media = tuple(part for part in parts if isinstance(part, Media))
+    return ToolResult(id, name, text, media=media)
+
+
 Choice: TypeAlias = str | tuple[str, ...] | None
 
 
 def chosen(
-    tools: tuple[Tool | ServerTool, ...], choice: Choice, notes: list[Note]
+    tools: tuple[Tool | ServerTool, ...], choice: Choice, given: Unread, *steps: str
 ) -> tuple[tuple[Tool | ServerTool, ...], Choice]:
     """Return the tools of a client's request, and a choice that names functions only.
 
-    >>> chosen((ServerTool(kind="web_search"),), "none", [])
+    The choice at `steps` is unread if it is left out.
+
+    >>> from wire.neutral.unread import find_unread
+    >>> chosen((ServerTool(kind="web_search"),), "none", find_unread(b"{}", {}), "tool_choice")
     ((), None)
     """
+    if not tools and given.body.get("tools"):
+        given.add(*steps)
     functions = tuple(tool for tool in tools if isinstance(tool, Tool))
     if len(functions) == len(tools) or choice is None:
         return tools, choice
@@ -238,7 +285,7 @@ def chosen(
     else:
         kept = choice if functions else None
     if not kept and choice != "auto":
-        notes.append(Note("tool_choice", "left out: the model decides on server tools"))
+        given.add(*steps, why="left out: the model decides on server tools")
     return tools, kept or None
 
 

@@ -4,7 +4,7 @@ A reader declares beside its code what it reads, as a shape: `None` is the whole
 names the keys of an object, with the shape of each, a struct has the keys of its fields, and
 `Kinds` has one shape for each kind of object. The shape of a list is that of its items. Each value
 that is in no shape becomes a note, so that a client learns what the model does not get, at any
-depth.
+depth. A model of the client's own API gets it: `Unread.passed` puts it into the request.
 """
 
 from __future__ import annotations
@@ -12,19 +12,28 @@ from __future__ import annotations
 import functools
 import json
 import typing
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
 
 from wire.core.decoders import decoder
+from wire.core.errors import Violation
+from wire.core.lenient import portable
 from wire.core.memory import Note
 
 Shape: TypeAlias = "Mapping[str, Shape] | Kinds | type[msgspec.Struct] | None"
 
 
+Steps: TypeAlias = tuple[str | int, ...]
+"""The keys and positions that lead to a value of a body."""
+
+NO_FORM = "left out: it has no neutral form"
+
 _MOST = 1000
-"""Notes on one body; a body of many megabytes could have a million."""
+"""Values of one body; a body of many megabytes could have a million."""
+_SEARCHED = 256
+"""Items of the longest list in which the place of a value is searched."""
 
 
 class Kinds(NamedTuple):
@@ -48,27 +57,229 @@ def keys(names: str, **inside: Shape) -> dict[str, Shape]:
     return {**dict.fromkeys(names.split()), **inside}
 
 
-def unread(body: bytes, shape: Shape, spelled: Callable[[str], str] = str) -> list[Note]:
-    """Return a note for each value of a body that is not in the shape; null counts as absent.
+class Unread:
+    """The values of a body that are not in the shape of its reader.
 
-    After a thousand, the last note has the number of the others. `spelled` returns the spelling of
-    a key in shapes, for a wire with two.
+    `body` is the decoded body, `values` are keys and positions that lead to a value, and the value:
+    the first thousand of `count`. `spelled` returns the spelling of a key in shapes. `own` says
+    that the model is one of the client's own API, which gets them. `told` are notes on values that
+    are read, and changed. `refused` is what no other model can be asked for.
+    """
 
-    >>> [note.path for note in unread(b'{"a":[{"b":1},{"c":2}],"d":null}', keys("", a=keys("b")))]
+    def __init__(
+        self,
+        body: Any,
+        values: list[tuple[Steps, Any]],
+        count: int,
+        spelled: Callable[[str], str],
+        *,
+        own: bool,
+    ) -> None:
+        self.body, self.values, self.count, self._spelled = body, values, count, spelled
+        self.own, self.told, self.refused = own, list[Note](), list[Violation]()
+        self._why: dict[Steps, str] = {}
+        self._hidden: set[tuple[int, str | int]] = set()
+
+    def add(self, *steps: str | int, why: str = NO_FORM) -> None:
+        """Add a value that the reader has read, and that has no neutral form: `why` is its note.
+
+        One that is absent is not added.
+        """
+        value, path = self.body, cast(Steps, ())
+        for step in steps:
+            if isinstance(step, str):
+                step = next((key for key in value if self._spelled(key) == step), step)
+                if value.get(step) is None:
+                    return
+            value, path = value[step], (*path, step)
+        inside = [each for each in self.values if each[0][: len(path)] != path]
+        self.count += 1 + len(inside) - len(self.values)
+        self.values = [*inside, (path, value)]
+        self._why[path] = why
+
+    def _steps(self) -> list[Steps]:
+        return [steps for steps, _ in self.values]
+
+    def tell(self, path: str, message: str) -> None:
+        """Add a note on a value that is read, and changed."""
+        self.told.append(Note(path, message))
+
+    def refuse(self, path: str, problem: str, remedy: str = "") -> None:
+        """Refuse a value."""
+        self.refused.append(Violation(path, problem, remedy=remedy))
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return the notes on what no model gets; of the client's own API, one may get the rest."""
+        return (*(() if self.own else self._left(self._steps())), *self.told)
+
+    def _left(self, left: Iterable[Steps]) -> list[Note]:
+        notes = [Note(_path(steps), self._why.get(steps, NO_FORM)) for steps in left]
+        if self.count > len(self.values):
+            words = f"{self.count - len(self.values)} more values were left out"
+            notes.append(Note("body", words))
+        return notes
+
+    def passed(self, sent: bytes) -> tuple[bytes, list[Note]]:
+        """Return the body of a request in the same API with these values, and a note for each value
+        whose place it lacks.
+
+        A place in a list is that of the item that says the same as the client's.
+
+        >>> shape = keys("", a=keys("b"), d={})
+        >>> given = find_unread(b'{"a":[{"b":1,"c":2}],"d":{"e":3}}', shape, own=True)
+        >>> given.passed(b'{"a":[{"b":1}],"f":4}')
+        (b'{"a":[{"b":1,"c":2}],"f":4,"d":{"e":3}}', [])
+        """
+        if not self.values or not self.own:
+            return sent, []
+        rendered = decoder(Any).decode(sent)
+        self._hidden = set(map(self._container, self._steps()))
+        changes: dict[str | int, Any] = {}
+        left: list[Steps] = []
+        added: dict[Steps, int] = {}
+        for steps, value in self.values:
+            try:
+                found = self._place(rendered, steps, value)
+            except RecursionError:
+                found = None
+            if found is None:
+                left.append(steps)
+                continue
+            [*above, last], placed = found
+            if isinstance(last, int):
+                added[tuple(above)] = added.get(tuple(above), -1) + 1
+                last += added[tuple(above)]
+            inside = changes
+            for step in above:
+                inside = inside.setdefault(step, {})
+            inside[last] = _New(placed)
+        return bytes(_changed(msgspec.Raw(sent), changes)), self._left(left)
+
+    def _container(self, steps: Steps) -> tuple[int, str | int]:
+        """Return the identity of what contains a value, and its key there."""
+        inside = self.body
+        for step in steps[:-1]:
+            inside = inside[step]
+        return id(inside), steps[-1]
+
+    def _place(self, sent: Any, steps: Steps, value: Any) -> tuple[Steps, Any] | None:
+        """Return where a value belongs in the decoded body of a request, and what to put there."""
+        given, place = self.body, list[str | int]()
+        for step in steps[:-1]:
+            if isinstance(step, str):
+                name = self._spelled(step)
+                sent = sent.get(name, {}) if isinstance(sent, dict) else None
+                place.append(name)
+            elif isinstance(sent, str) and self._agree(given, sent):
+                return tuple(place), given  # the only text of a list is sent without the list
+            else:
+                at = self._position(given, sent, step)
+                if at is None:
+                    return self._added(given[step], sent, (*place,), steps[-1], value)
+                place.append(at)
+                sent = sent[at]
+            given = given[step]
+        last = steps[-1]
+        if isinstance(last, int):  # a whole item, behind the others
+            return ((*place, len(sent)), value) if isinstance(sent, list) or not sent else None
+        if not isinstance(sent, dict):
+            return None
+        before = sent.get(last)
+        if isinstance(before, list) and isinstance(value, list):
+            value = [*before, *(each for each in value if each not in before)]
+        return (*place, last), value
+
+    def _added(
+        self, item: Any, sent: Any, place: Steps, last: str | int, value: Any
+    ) -> tuple[Steps, Any] | None:
+        """Return the place behind the items of a list, for an item of which nothing is read."""
+        is_read = not isinstance(item, dict) or {(id(item), key) for key in item} - self._hidden
+        if is_read or isinstance(last, int):
+            return None
+        if isinstance(sent, list) or not sent:
+            return (*place, len(sent or ())), {last: value}
+        return None
+
+    def _position(self, given: list[Any], sent: Any, at: int) -> int | None:
+        """Return the position of the item of a request that says the same as the client's."""
+        items: list[Any] = sent if isinstance(sent, list) else []
+        near = (at, at + len(items) - len(given))
+        places: tuple[int, ...] = (*near, *range(len(items))) if len(items) <= _SEARCHED else near
+        for place in places:
+            if 0 <= place < len(items) and self._agree(given[at], items[place]):
+                return place
+        return None
+
+    def _agree(self, given: Any, sent: Any) -> bool:
+        """Return whether two values say the same, in the keys that both have, without what is not
+        read. Ids may differ.
+        """
+        if isinstance(given, dict) and isinstance(sent, dict):
+            names = [
+                (key, self._spelled(key))
+                for key in given
+                if not key.lower().endswith("id") and (id(given), key) not in self._hidden
+            ]
+            common = [(given[key], sent[name]) for key, name in names if name in sent]
+            return bool(common) and all(self._agree(*each) for each in common)
+        if isinstance(given, list) and self._hidden:
+            given = [each for at, each in enumerate(given) if (id(given), at) not in self._hidden]
+        if isinstance(given, list) and isinstance(sent, list):
+            return len(given) == len(sent) and all(map(self._agree, given, sent))
+        if isinstance(given, list) and isinstance(sent, str) and len(given) == 1:
+            return isinstance(given[0], dict) and given[0].get("text") == sent
+        return bool(given == sent)
+
+
+class _New(NamedTuple):
+    """A value that replaces that of a body."""
+
+    value: Any
+
+
+def _changed(raw: msgspec.Raw | None, changes: Mapping[Any, Any] | _New) -> msgspec.Raw:
+    """Return a JSON value with the changes, and the bytes of everything else."""
+    if isinstance(changes, _New):
+        return msgspec.Raw(msgspec.json.encode(portable(changes.value)))
+    if isinstance(next(iter(changes), ""), str):
+        fields = decoder(dict[str, msgspec.Raw]).decode(raw or b"{}")
+        fields |= {key: _changed(fields.get(key), each) for key, each in changes.items()}
+        return msgspec.Raw(msgspec.json.encode(fields))
+    items = decoder(list[msgspec.Raw]).decode(raw or b"[]")
+    for at, each in changes.items():
+        items[at:] = [_changed(items[at] if at < len(items) else None, each), *items[at + 1 :]]
+    return msgspec.Raw(msgspec.json.encode(items))
+
+
+def _path(steps: Steps) -> str:
+    path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return path.removeprefix(".")
+
+
+def find_unread(
+    body: bytes, shape: Shape, spelled: Callable[[str], str] = str, *, own: bool = False
+) -> Unread:
+    """Find the values of a body that are not in the shape; null counts as absent.
+
+    After a thousand notes, the last one has the number of the others. `spelled` returns the
+    spelling of a key in shapes, for a wire with two.
+
+    >>> given = find_unread(b'{"a":[{"b":1},{"c":2}],"d":null}', keys("", a=keys("b")))
+    >>> [note.path for note in given.notes()]
     ['a[1].c']
     """
     try:
         plain = decoder(Any).decode(body)
     except msgspec.DecodeError:
         plain = json.loads(body)  # half of a surrogate pair, which msgspec refuses
-    notes: list[Note] = []
+    values: list[tuple[Steps, Any]] = []
     count = 0
     # A stack instead of recursion: a body may be nested as deeply as its decoder allows.
-    waiting: list[tuple[str, Any, Shape]] = [("", plain, shape)]
+    waiting: list[tuple[Steps, Any, Shape]] = [((), plain, shape)]
     while waiting:
-        path, value, read = waiting.pop()
+        steps, value, read = waiting.pop()
         if isinstance(value, list):
-            waiting += [(f"{path}[{at}]", each, read) for at, each in enumerate(value)][::-1]
+            waiting += [((*steps, at), each, read) for at, each in enumerate(value)][::-1]
         if not isinstance(value, dict):
             continue
         while isinstance(read, Kinds):
@@ -78,19 +289,17 @@ def unread(body: bytes, shape: Shape, spelled: Callable[[str], str] = str) -> li
             read = _fields_of(read)
         if read is None:
             continue
-        inside: list[tuple[str, Any, Shape]] = []
+        inside: list[tuple[Steps, Any, Shape]] = []
         for key, each in value.items():
-            name, at = spelled(key), f"{path}.{key}" if path else key
+            name, at = spelled(key), (*steps, key)
             if name not in read:
-                if each is not None and len(notes) < _MOST:
-                    notes.append(Note(at, "left out: it has no neutral form"))
+                if each is not None and len(values) < _MOST:
+                    values.append((at, each))
                 count += each is not None
             elif read[name] is not None:
                 inside.append((at, each, read[name]))
         waiting += inside[::-1]
-    if count > len(notes):
-        notes.append(Note("body", f"{count - len(notes)} more values were left out"))
-    return notes
+    return Unread(plain, values, count, spelled, own=own)
 
 
 @functools.cache

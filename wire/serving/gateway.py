@@ -42,6 +42,7 @@ from wire.neutral.serving import (
     accepted,
     encoded,
     left_out,
+    passed_on,
 )
 from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
 from wire.serving.failures import failure_of
@@ -303,7 +304,7 @@ class Gateway:
             raise
 
     async def _whole(self, exchange: _Exchange, notes: list[Note]) -> Answer:
-        call = self._call("call", exchange.request, notes)
+        call = passed_on(self._call("call", exchange.request, notes), exchange.parsed, notes)
         try:
             reply: Reply = await self.backend.client.send(call)
         except BlockedError as error:
@@ -319,7 +320,7 @@ class Gateway:
         return replace(answer, headers=(*answer.headers, *_headers(exchange, notes)))
 
     async def _streamed(self, exchange: _Exchange, notes: list[Note]) -> Answer | LiveAnswer:
-        call = self._call("stream_call", exchange.request, notes)
+        call = passed_on(self._call("stream_call", exchange.request, notes), exchange.parsed, notes)
         notes += call.notes
         headers = (
             ("content-type", _EVENTS),
@@ -392,6 +393,7 @@ class Gateway:
             tokens = estimate_request(neutral)
             notes.append(Note("tokens", "estimated: the backend does not count them"))
         else:
+            call = passed_on(call, parsed, notes)
             tokens = (await self.backend.client.send(call)).total
         answer = json_answer(encoded(counting.body(tokens)))
         return replace(answer, headers=(*answer.headers, *note_headers(notes)))

@@ -8,6 +8,7 @@ are left out with a note, or refused.
 from __future__ import annotations
 
 import base64
+import functools
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -171,6 +172,8 @@ def _user_or_system(
             content.append(ContentPart(type="text", text=part.text))
         elif isinstance(part, Media):
             content.append(media_part(part, part_path))
+        elif isinstance(part, Other) and (own := _source(part.origin, _PART, part_path, notes)):
+            content.append(own)
         else:
             _note_withheld(part, part_path, notes)
     role = "system" if message.instructs and not dialect.developer_role else message.role
@@ -472,6 +475,7 @@ _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
+_PART: Callable[[bytes], ContentPart] = functools.partial(decoded, kind=ContentPart)
 _PDF = "application/pdf"
 
 

@@ -10,13 +10,19 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import from_base64
-from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Other, Part, Text, ToolResult
+from wire.neutral.messages import Media, Message, Origin, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
-from wire.neutral.unread import Kinds, keys, unread
-from wire.openai.chat.parse import parse_reply
+from wire.neutral.serving import (
+    ReceivedRequest,
+    chosen,
+    decoded_request,
+    function_of,
+    own_part,
+    result_of,
+)
+from wire.neutral.unread import Kinds, Unread, find_unread, keys
+from wire.openai.chat.parse import WIRE, parse_reply
 from wire.openai.chat.types import (
     ChatCompletion,
     ChatCompletionRequest,
@@ -38,6 +44,7 @@ _PARTS = Kinds(
         "input_audio": keys("type", input_audio=keys("data format")),
         "file": keys("type", file=keys("file_data file_id filename")),
     },
+    ContentPart,
 )
 _OF_USER = keys("role name", content=_PARTS)
 _OF_TOOL = keys("role tool_call_id", content=_PARTS)
@@ -72,7 +79,7 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "messages": Kinds("role", {"assistant": None, "tool": _OF_TOOL}, _OF_USER),
+    "messages": Kinds("role", {"assistant": WireMessage, "tool": _OF_TOOL}, _OF_USER),
 }
 """As `_READ`, for a model whose messages those of the assistant are: it gets their bytes."""
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
@@ -92,20 +99,20 @@ def parse_request(
     no endpoint that `counts`. Raises `RuleError` with the JSON path of a value of a wrong type.
     """
     sent = decoded_request(body, ChatCompletionRequest)
-    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
+    given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     if sent.n not in (None, 1):
-        notes.refuse("n", "expected 1: the gateway gives one answer")
+        given.tell("n", "left out: there is one answer")
     if sent.functions:
-        notes.refuse("functions", "deprecated, and has no neutral form", "send tools")
+        given.refuse("functions", "deprecated, and has no neutral form", "send tools")
     if sent.parallel_tool_calls is False:
-        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
+        given.add("parallel_tool_calls")
     if "audio" in (sent.modalities or ()):
-        notes.refuse("modalities", "spoken answers have no neutral form here")
-    tools = (*_tools(sent.tools or (), provider, notes), *_search(sent, provider, notes))
+        given.add("modalities", why="left out: the answer is a text")
+    tools = (*_tools(sent.tools or (), provider, given), *_search(sent, provider, given))
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(_messages(sent.messages, provider, model, notes)),
+        messages=tuple(_messages(sent.messages, provider, model, given)),
         tools=tools,
         tool_choice=choice,
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
@@ -118,7 +125,7 @@ def parse_request(
         tier=sent.service_tier,
         store=sent.store,
         metadata=sent.metadata,
-        output=_output(sent.response_format, notes),
+        output=_output(sent.response_format, given),
     )
     options = sent.stream_options
     return ReceivedRequest(
@@ -128,12 +135,12 @@ def parse_request(
         parallel=sent.parallel_tool_calls is not False,
         thoughts=True,
         sends_usage=options is not None and bool(options.include_usage),
-        notes=tuple(notes),
-        refused=tuple(notes.refused),
+        notes=given.notes(),
+        unread=given,
     )
 
 
-def _output(form: ResponseFormat | None, notes: Findings) -> Output | None:
+def _output(form: ResponseFormat | None, given: Unread) -> Output | None:
     """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
         return None
@@ -142,7 +149,7 @@ def _output(form: ResponseFormat | None, notes: Findings) -> Output | None:
     schema = form.json_schema
     if form.type != "json_schema" or schema is None or schema.schema is None:
         words = "expected text, json_object, or json_schema with a schema"
-        notes.refuse("response_format", words)
+        given.refuse("response_format", words)
         return Output({})
     return Output(schema.schema, schema.name or "answer", bool(schema.strict))
 
@@ -151,7 +158,7 @@ def _output(form: ResponseFormat | None, notes: Findings) -> Output | None:
 
 
 def _messages(
-    sent: Sequence[WireMessage], provider: str, model: str, notes: Findings
+    sent: Sequence[WireMessage], provider: str, model: str, given: Unread
 ) -> Iterator[Message]:
     names: dict[str, str] = {}  # id of a call -> name of its tool
     results: list[ToolResult] = []
@@ -159,10 +166,10 @@ def _messages(
         path = f"messages[{index}]"
         if each.role == "tool":
             id = each.tool_call_id or ""
-            parts = _parts(each.content, f"{path}.content", notes)
-            text = "\n".join(part.text for part in parts if isinstance(part, Text))
-            media = tuple(part for part in parts if isinstance(part, Media))
-            results.append(ToolResult(id, names.get(id, ""), text, media=media))
+            parts = _parts(each.content, f"{path}.content", provider, model, given)
+            steps = ("messages", index, "content")
+            name = names.get(id, "")
+            results.append(result_of(id, name, parts, given, *steps))
             continue
         if results:
             yield Message.tool_response(results)
@@ -173,22 +180,31 @@ def _messages(
             names |= {call.id: call.name for call in reply.tool_calls}
             yield reply.message
         elif each.role in ("system", "developer", "user"):
-            parts = _parts(each.content, f"{path}.content", notes)
+            parts = _parts(each.content, f"{path}.content", provider, model, given)
             yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
         else:
             problem = f"expected system, developer, user, assistant or tool, not {each.role!r}"
-            notes.refuse(f"{path}.role", problem)
+            given.refuse(f"{path}.role", problem)
     if results:
         yield Message.tool_response(results)
 
 
-def _parts(content: str | list[ContentPart] | None, path: str, notes: Findings) -> list[Part]:
+def _parts(
+    content: str | list[ContentPart] | None, path: str, provider: str, model: str, given: Unread
+) -> list[Part]:
     if isinstance(content, str):
         return [Text(content)]
-    return [_part(part, f"{path}[{index}]", notes) for index, part in enumerate(content or ())]
+    parts: list[Part] = []
+    for index, each in enumerate(content or ()):
+        part, at = _part(each, f"{path}[{index}]", given), f"{path}[{index}].type"
+        if part is None:
+            part = own_part(each, each.type, Origin(provider, model, WIRE, each), given, at)
+        parts.append(part)
+    return parts
 
 
-def _part(part: ContentPart, path: str, notes: Findings) -> Part:
+def _part(part: ContentPart, path: str, given: Unread) -> Part | None:
+    """Return the part in its neutral form; `None` if it has none."""
     if part.type == "text":
         return Text(part.text or "")
     image, audio, file = part.image_url, part.input_audio, part.file
@@ -201,28 +217,25 @@ def _part(part: ContentPart, path: str, notes: Findings) -> Part:
         try:
             data = from_base64(audio.data or "")
         except ValueError:
-            notes.refuse(f"{path}.input_audio.data", "expected base64")
-            return Other("input_audio", msgspec.to_builtins(part))
+            given.refuse(f"{path}.input_audio.data", "expected base64")
+            return None
         return Media(data=data, media_type=_AUDIO_TYPES.get(audio.format or "", "audio/wav"))
     if part.type == "file" and file is not None:
         return Media(url=file.file_data or file.file_id or "", name=file.filename or "")
-    notes.refuse(f"{path}.type", f"{part.type!r} has no neutral form")
-    return Other(part.type or "", msgspec.to_builtins(part))
+    return None
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: Findings
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.function is not None:
             each = tool.function
             schema = {"type": "object", "properties": {}, **(each.parameters or {})}
             name, words, strict = each.name or "", each.description or "", bool(each.strict)
             make = functools.partial(Function, name, words, schema, strict=strict)
-            yield from function_of(notes, make)
+            yield from function_of(given, make)
         elif tool.custom is not None:
             custom = tool.custom
             grammar = custom.format.grammar if custom.format is not None else None
@@ -235,31 +248,32 @@ def _tools(
                 grammar=(grammar.definition or "") if grammar is not None else "",
                 syntax=syntax,
             )
-            yield from function_of(notes, make)
+            yield from function_of(given, make)
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.chat.server_tools import form_of
 
-            path, form = f"tools[{index}]", form_of(tool.type or "")
+            form = form_of(tool.type or "")
             if form is None:
-                notes.append(Note(path, f"left out: only its own host has {tool.type}"))
+                given.add("tools", index, why=f"left out: only its own host has {tool.type}")
             else:
-                yield received_tool(msgspec.to_builtins(tool), form, path, provider, notes)
+                path, fields = f"tools[{index}]", msgspec.to_builtins(tool)
+                yield received_tool(fields, form, path, provider, given.told)
 
 
-def _search(sent: ChatCompletionRequest, provider: str, notes: list[Note]) -> Iterator[ServerTool]:
+def _search(sent: ChatCompletionRequest, provider: str, given: Unread) -> Iterator[ServerTool]:
     """Yield the web search that the body requests outside of `tools`."""
     if sent.web_search_options is None:
         return
     from wire.neutral.server_tools import received_tool  # few requests have one
     from wire.openai.common.server_tools import FORMS
 
-    given = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
-    yield received_tool(given, FORMS["web_search_options"], "", provider, notes)
+    fields = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
+    yield received_tool(fields, FORMS["web_search_options"], "", provider, given.told)
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -267,11 +281,12 @@ def _choice(
         return "required" if choice == "any" else choice
     if choice.allowed_tools is not None:
         if choice.allowed_tools.mode != "required":
+            given.add("tool_choice", why="left out: the model may call any of the tools")
             return "auto"
         named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
         return tuple(str(each.get("name", "")) for each in named)
     one = choice.function or choice.custom
     if one is None:
-        notes.refuse("tool_choice.type", f"{choice.type!r} has no neutral form")
+        given.add("tool_choice")
         return None
     return (one.name or "",)

@@ -9,15 +9,15 @@ items of their turn. Parts that the wire cannot express are left out with a note
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import HistoryError, LimitError, Violation
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
-from wire.core.memory import Note, encode, freeze, remember
+from wire.core.memory import Note, WireStruct, encode, freeze, remember
 from wire.core.provider import Provider
 from wire.neutral.ids import LegalIds, ReplyIds
 from wire.neutral.messages import (
@@ -46,6 +46,8 @@ from wire.openai.responses.types import ContentPart, Item, Response
 
 if TYPE_CHECKING:  # few requests have breakpoints
     from wire.openai.common.caching import Breakpoints
+
+W = TypeVar("W", bound=WireStruct)
 
 SentMessage: TypeAlias = tuple[str, Message]
 """Path of a message in the neutral request, and the message."""
@@ -171,6 +173,8 @@ class _Writer:
                 content.append(ContentPart(type="input_text", text=part.text))
             elif isinstance(part, Media):
                 content.append(self._media(part, part_path))
+            elif isinstance(part, Other) and (own := self._source(part, part_path, _read_part)):
+                content.append(own)
             else:
                 self._withhold(part, part_path)
         role: str = message.role
@@ -245,7 +249,7 @@ class _Writer:
             part_path = f"{path}.parts[{index}]"
             if isinstance(part, ServerToolResult) and origin_of(part) is not None:
                 continue  # sent with its call, whose item has it
-            source = self._source(part, part_path)
+            source = self._source(part, part_path, _read_item)
             if source is None and isinstance(part, Text):
                 texts += self._output_text(part, part_path)
                 continue
@@ -258,12 +262,12 @@ class _Writer:
             )
         return [*items, *self._own_message(texts)]
 
-    def _source(self, part: Part, path: str) -> Item | None:
-        """Return the item that a part was received as; `None` if it came from elsewhere."""
+    def _source(self, part: Part, path: str, read: Callable[[bytes], W]) -> W | None:
+        """Return the struct that a part was received as; `None` if it came from elsewhere."""
         if part.origin is None or part.origin.wire != WIRE:
             return None
         try:
-            return part.origin.source(_read_item)
+            return part.origin.source(read)
         except (Unreadable, LimitError):
             if part.origin.raw:
                 self._note(path, "rebuilt: the bytes that it was received with are not valid")
@@ -452,6 +456,10 @@ def _sendable(item: Item, changed: Mapping[str, str], *, keeps_id: bool) -> Item
 def _read_message(raw: bytes) -> Response:
     """Read the received message of a saved conversation, with items that remember their bytes."""
     return keep_bytes(decoded(raw, Response), raw)
+
+
+def _read_part(raw: bytes) -> ContentPart:
+    return decoded(raw, ContentPart)
 
 
 def _read_item(raw: bytes) -> Item:

@@ -10,13 +10,19 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.lenient import fields_of
-from wire.core.memory import Note
-from wire.neutral.messages import Media, Message, Other, Part, Text, ToolResult
+from wire.neutral.messages import Media, Message, Origin, Part, Text, ToolResult
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import Findings, ReceivedRequest, chosen, decoded_request, function_of
-from wire.neutral.unread import Kinds, Shape, keys, unread
-from wire.openai.responses.parse import parse_reply
+from wire.neutral.serving import (
+    ReceivedRequest,
+    chosen,
+    decoded_request,
+    function_of,
+    own_part,
+    result_of,
+)
+from wire.neutral.unread import Kinds, Shape, Unread, find_unread, keys
+from wire.openai.responses.parse import WIRE, parse_reply
 from wire.openai.responses.types import (
     ContentPart,
     InputTokensRequest,
@@ -39,6 +45,7 @@ _PARTS = Kinds(
         "input_image": keys("type image_url file_id detail"),
         "input_file": keys("type file_data file_url file_id filename"),
     },
+    ContentPart,
 )
 # The id and the status of an item are the server's.
 _OUTPUT = keys("type id status call_id", output=_PARTS)
@@ -53,10 +60,11 @@ def _items(of_model: Shape) -> Kinds:
 
 _READ = keys(
     "include instructions max_output_tokens metadata model parallel_tool_calls"
-    " previous_response_id service_tier store stream stream_options temperature tool_choice top_p"
+    " previous_response_id service_tier store stream stream_options temperature top_p"
     " background conversation prompt",
     input=_items(Item),
     reasoning=keys("effort summary generate_summary"),
+    tool_choice=keys("type name mode tools"),
     text=keys("verbosity", format=keys("type name schema strict")),
     tools=Kinds(
         "type",
@@ -68,7 +76,7 @@ _READ = keys(
     ),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
-_READ_OF_OWN = {**_READ, "input": _items(None)}
+_READ_OF_OWN = {**_READ, "input": _items(Item)}
 """As `_READ`, for a model whose items those of the assistant are: it gets their bytes."""
 _ECHOED = ("instructions", "max_output_tokens", "metadata", "reasoning", "text", "tools")
 
@@ -86,14 +94,14 @@ def parse_request(
     with the JSON path of a value of a wrong type.
     """
     sent: Any = decoded_request(body, InputTokensRequest if counts else ResponseRequest)
-    notes = Findings(unread(body, _READ_OF_OWN if provider else _READ))
-    _leave_out(sent, notes)
+    given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
+    _leave_out(sent, given)
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
-    tools = tuple(_tools(sent.tools or (), provider, notes))
+    tools = tuple(_tools(sent.tools or (), provider, given))
     reasoning = sent.reasoning
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, notes), notes)
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(_messages(items or [], provider, model, notes)),
+        messages=tuple(_messages(items or [], provider, model, given)),
         system=sent.instructions or "",
         tools=tools,
         tool_choice=choice,
@@ -104,38 +112,43 @@ def parse_request(
         verbosity=sent.text.verbosity if sent.text is not None else None,
         tier=None if counts else sent.service_tier,
         metadata=None if counts else sent.metadata,
-        output=_output(sent.text.format if sent.text is not None else None, notes),
+        output=_output(sent.text.format if sent.text is not None else None, given),
     )
-    told: dict[str, Any] = {"notes": tuple(notes), "refused": tuple(notes.refused)}
     if counts:
-        return ReceivedRequest(request=request, model=sent.model or "", **told)
+        model = sent.model or ""
+        return ReceivedRequest(request=request, model=model, notes=given.notes(), unread=given)
     fields = fields_of(msgspec.Raw(body))
     return ReceivedRequest(
         request=request,
         model=sent.model or "",
-        parallel=sent.parallel_tool_calls is not False,
         stream=bool(sent.stream),
+        parallel=sent.parallel_tool_calls is not False,
         thoughts=reasoning is not None and bool(reasoning.summary or reasoning.generate_summary),
         returns_state=ENCRYPTED in (sent.include or ()),
         previous=sent.previous_response_id or "",
         stores=sent.store is not False,
         echo={name: fields[name] for name in _ECHOED if name in fields},
-        **told,
+        notes=given.notes(),
+        unread=given,
     )
 
 
-def _leave_out(sent: ResponseRequest | InputTokensRequest, notes: Findings) -> None:
+def _leave_out(sent: ResponseRequest | InputTokensRequest, given: Unread) -> None:
+    """Mark as unread what only models of the client's own API have."""
     for index, each in enumerate(getattr(sent, "include", None) or ()):
         if each != ENCRYPTED:
-            notes.append(Note(f"include[{index}]", "left out: only OpenAI's models have it"))
+            given.add("include", index)
     if sent.parallel_tool_calls is False:
-        notes.append(Note("parallel_tool_calls", "left out: it has no neutral form"))
-    for name in ("background", "conversation", "prompt"):
-        if getattr(sent, name, None):
-            notes.refuse(name, "the gateway stores nothing of this kind")
+        given.add("parallel_tool_calls")
+    for name in ("conversation", "prompt"):
+        if getattr(sent, name, None) and not given.own:
+            given.refuse(name, "the gateway stores nothing of this kind")
+        given.add(name)
+    if getattr(sent, "background", None):
+        given.tell("background", "left out: the client waits for the answer")
 
 
-def _output(form: TextFormat | None, notes: Findings) -> Output | None:
+def _output(form: TextFormat | None, given: Unread) -> Output | None:
     """Return the requested form of the answer."""
     if form is None or form.type in (None, "text"):
         return None
@@ -143,7 +156,7 @@ def _output(form: TextFormat | None, notes: Findings) -> Output | None:
         return Output({})
     if form.type != "json_schema" or form.schema is None:
         words = "expected text, json_object, or json_schema with a schema"
-        notes.refuse("text.format", words)
+        given.refuse("text.format", words)
         return Output({})
     return Output(form.schema, form.name or "answer", bool(form.strict))
 
@@ -151,9 +164,7 @@ def _output(form: TextFormat | None, notes: Findings) -> Output | None:
 # --- items ----------------------------------------------------------------------------------------
 
 
-def _messages(
-    items: Sequence[Item], provider: str, model: str, notes: Findings
-) -> Iterator[Message]:
+def _messages(items: Sequence[Item], provider: str, model: str, given: Unread) -> Iterator[Message]:
     """Yield the messages.
 
     Adjacent items of the model form one message, and so do adjacent outputs.
@@ -177,17 +188,23 @@ def _messages(
         path = f"input[{index}]"
         kind = item.type or "message"
         if kind == "item_reference":
-            notes.refuse(path, "the gateway stores no items", "send the item itself")
+            given.refuse(path, "the gateway stores no items", "send the item itself")
         elif kind in _OUTPUTS:
             yield from ended(by_output=True)
-            results.append(_result(item, names, path, notes))
+            id, steps = item.call_id or "", ("input", index, "output")
+            if isinstance(item.output, dict):
+                results.append(ToolResult(id, names.get(id, ""), item.output))
+                continue
+            parts = _parts(item.output, provider, model, f"{path}.output", given)
+            results.append(result_of(id, names.get(id, ""), parts, given, *steps))
         elif kind == "message" and item.role != "assistant":
             yield from ended(by_output=False)
             role: Any = item.role
             if role not in ("user", "system", "developer"):
-                notes.refuse(f"{path}.role", f"{item.role!r} has no neutral form")
+                given.refuse(f"{path}.role", f"{item.role!r} has no neutral form")
                 role = "user"
-            yield Message(role, tuple(_parts(item.content, f"{path}.content", notes)))
+            parts = _parts(item.content, provider, model, f"{path}.content", given)
+            yield Message(role, tuple(parts))
         else:
             if results:
                 yield from ended(by_output=False)
@@ -195,23 +212,22 @@ def _messages(
     yield from ended(by_output=False)
 
 
-def _result(item: Item, names: dict[str, str], path: str, notes: Findings) -> ToolResult:
-    id, output = item.call_id or "", item.output
-    if isinstance(output, dict):
-        return ToolResult(id, names.get(id, ""), output)
-    parts = _parts(output, f"{path}.output", notes)
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    media = tuple(part for part in parts if isinstance(part, Media))
-    return ToolResult(id, names.get(id, ""), text, media=media)
-
-
-def _parts(content: str | list[ContentPart] | None, path: str, notes: Findings) -> list[Part]:
+def _parts(
+    content: str | list[ContentPart] | None, provider: str, model: str, path: str, given: Unread
+) -> list[Part]:
     if isinstance(content, str):
         return [Text(content)]
-    return [_part(part, f"{path}[{index}]", notes) for index, part in enumerate(content or ())]
+    parts: list[Part] = []
+    for index, each in enumerate(content or ()):
+        part, at = _part(each), f"{path}[{index}].type"
+        if part is None:
+            part = own_part(each, each.type, Origin(provider, model, WIRE, each), given, at)
+        parts.append(part)
+    return parts
 
 
-def _part(part: ContentPart, path: str, notes: Findings) -> Part:
+def _part(part: ContentPart) -> Part | None:
+    """Return the part in its neutral form; `None` if it has none."""
     if part.type in ("input_text", "output_text", "text"):
         return Text(part.text or "")
     if part.type == "input_image":
@@ -220,42 +236,40 @@ def _part(part: ContentPart, path: str, notes: Findings) -> Part:
     if part.type == "input_file":
         url = part.file_data or part.file_url or part.file_id or ""
         return Media(url=url, name=part.filename or "")
-    notes.refuse(f"{path}.type", f"{part.type!r} has no neutral form")
-    return Other(part.type or "", msgspec.to_builtins(part))
+    return None
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def _tools(
-    tools: Sequence[Tool], provider: str, notes: Findings
-) -> Iterator[Function | ServerTool]:
+def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
             strict = bool(tool.strict)
             make = functools.partial(Function, name, description, schema, strict=strict)
-            yield from function_of(notes, make)
+            yield from function_of(given, make)
         elif tool.type == "custom":
             form = tool.format
             syntax: Any = (form.syntax if form is not None else None) or "lark"
             grammar = (form.definition or "") if form is not None else ""
             more: dict[str, Any] = {"kind": "custom", "grammar": grammar, "syntax": syntax}
-            yield from function_of(notes, functools.partial(Function, name, description, **more))
+            yield from function_of(given, functools.partial(Function, name, description, **more))
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.responses.server_tools import form_of
 
-            path, of = f"tools[{index}]", form_of(tool.type or "")
+            of = form_of(tool.type or "")
             if of is None:
-                notes.append(Note(path, f"left out: only OpenAI's models have {tool.type}"))
+                given.add("tools", index, why=f"left out: only OpenAI's models have {tool.type}")
             else:
-                yield received_tool(msgspec.to_builtins(tool), of, path, provider, notes)
+                path, fields = f"tools[{index}]", msgspec.to_builtins(tool)
+                yield received_tool(fields, of, path, provider, given.told)
 
 
 def _choice(
-    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], notes: Findings
+    choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
@@ -266,9 +280,9 @@ def _choice(
     if choice.type == "allowed_tools":
         if choice.mode == "required":
             return tuple(str(each.get("name", "")) for each in choice.tools or ())
-        notes.append(Note("tool_choice", "left out: the model may call any of the tools"))
+        given.add("tool_choice", why="left out: the model may call any of the tools")
         return "auto"
     if any(isinstance(tool, ServerTool) for tool in tools):
         return (choice.type or "",)
-    notes.refuse("tool_choice.type", f"{choice.type!r} has no neutral form")
+    given.add("tool_choice")
     return None
