@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from wire.anthropic.effort import THINKING_BUDGET_TOKENS
 from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.types import (
     ContentBlock,
@@ -32,6 +31,7 @@ from wire.neutral.serving import (
     refused,
     result_of,
 )
+from wire.neutral.settings import effort_and_settings, effort_of
 from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
 _CACHE = keys("type")
@@ -77,8 +77,8 @@ _READ = keys(
     output_config=keys("effort", format=_FORM),
     output_format=_FORM,
     system=Kinds("type", {"text": keys("type text", cache_control=_CACHE)}, {}),
-    thinking=keys("type budget_tokens display"),
-    tool_choice=keys("type name disable_parallel_tool_use"),
+    thinking=keys("type display"),
+    tool_choice=keys("type name"),
     tools=Kinds("type", {"": _FUNCTION, "custom": _FUNCTION}, Tool),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
@@ -114,7 +114,7 @@ def parse_request(
     messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
     tools = tuple(_tools(sent.tools or (), provider, given))
     form = (sent.output_config and sent.output_config.format) or sent.output_format
-    schema = form.schema if form is not None else None
+    display = sent.thinking.display if sent.thinking is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
@@ -131,11 +131,11 @@ def parse_request(
         stop=() if counts else tuple(sent.stop_sequences or ()),
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
-        effort=_effort(sent, given) if thinks else None,
-        output=Output(schema, strict=True) if schema is not None else None,
+        **effort_and_settings(given, WIRE, _effort(sent) if thinks else None),
+        thoughts=display and display != "omitted",
+        output=Output(form.schema or {}, strict=True) if form is not None else None,
         caching="auto" if cached else None,
     )
-    display = sent.thinking.display if sent.thinking is not None else None
     return ReceivedRequest(
         request=request,
         model=sent.model,
@@ -152,18 +152,13 @@ def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | Non
     return {"user_id": user_id} if user_id else None
 
 
-def _effort(sent: MessageRequest | CountTokensRequest, given: Unread) -> str:
-    """Return the effort of a request that enables thinking; without a level or a budget it is
-    `high`, as at Anthropic.
+def _effort(sent: MessageRequest | CountTokensRequest) -> str:
+    """Return the effort of a request that enables thinking; without a level it is that of its
+    budget, and without a budget `high`, as at Anthropic.
     """
     level = sent.output_config and sent.output_config.effort
     budget = sent.thinking and sent.thinking.budget_tokens
-    if not budget:
-        return level or "high"
-    fitting = (name for name, tokens in THINKING_BUDGET_TOKENS.items() if budget <= tokens)
-    effort = level or next(fitting, "high")
-    given.tell("thinking.budget_tokens", f"read as the effort {effort}")
-    return effort
+    return level or (effort_of(budget) if budget else "high")
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -308,8 +303,6 @@ def _choice(
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
-    if choice.disable_parallel_tool_use:
-        given.add("tool_choice", "disable_parallel_tool_use")
     if choice.type == "tool":
         return (choice.name or "",)
     if choice.type not in _CHOICES:
