@@ -88,9 +88,10 @@ SETTINGS = """# Settings by wire
 
 One line for each setting of a request that a wire has, as in `wire/catalogue/settings.json`: its
 name in `wire`, if it has one, the path of its key on each wire, the known bounds and words,
-and what becomes of a named one at a host without it. The others are keys of `options`, which is
-refused at a host that is known not to take them. The [guide](guide/settings.md) shows how to use
-both; `python -m tests.pages` writes this page.
+and what becomes of a named one at a host without it. `settings.NAME` is a key of
+`Request.settings`. The others are keys of `options`, which is refused at a host that is known not
+to take them. The [guide](guide/settings.md) shows how to use both; `python -m tests.pages` writes
+this page.
 
 | setting | Gemini | chat completions | Responses | Messages | known | elsewhere | source |
 |---|---|---|---|---|---|---|---|
@@ -126,10 +127,10 @@ def settings() -> str:
         ]
         source = ", ".join(SDKS_OF_SETTINGS[each] for each in row.source.split())
         cells = [
-            f"`{row.name}`" if row.name else "",
+            f"`{row.name or f'settings.{row.key}'}`" if row.name or row.key else "",
             *(f"`{path}`" if path else "" for path in paths),
             "; ".join(known).replace("None", "any"),
-            ELSEWHERE[row.policy] if row.name else "",
+            ELSEWHERE[row.policy] if row.name or row.key else "",
             f"{source} ({row.date})",
         ]
         rows.append(f"| {' | '.join(cells)} |")

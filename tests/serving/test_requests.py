@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,8 @@ from wire.neutral.messages import Done, Reply
 from wire.neutral.request import Output, Request
 from wire.neutral.serving import ReceivedRequest, ResponseHead, accepted
 from wire.openai import responses
+from wire.wires.contract import WIRES
+from wire.wires.providers import PROVIDERS
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -139,7 +142,7 @@ def test_schemas_of_answers_come_through(client: str) -> None:
     ("client", "body", "effort", "thoughts"),
     [
         ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 2048}}, "low", True),
-        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 9000}}, "high", True),
+        ("anthropic", {"thinking": {"type": "enabled", "budget_tokens": 9000}}, "medium", True),
         ("anthropic", {"thinking": {"type": "adaptive"}}, "high", True),
         (
             "anthropic",
@@ -169,6 +172,139 @@ def test_schemas_of_answers_come_through(client: str) -> None:
 def test_thinking(client: str, body: dict[str, Any], effort: str | None, thoughts: bool) -> None:
     parsed = PARSERS[client](full(client, body, config=True))
     assert (parsed.request.effort, parsed.thoughts) == (effort, thoughts)
+
+
+BACKENDS = {
+    **{client: name.split(":") for client, name in MODELS.items()},
+    "gemini-2.5": ("gemini", "gemini-2.5-flash"),
+    "claude-4.5": ("anthropic", "claude-sonnet-4-5"),
+    "qwen": ("qwen", "qwen3-max"),
+    "openrouter": ("openrouter", "anthropic/claude-sonnet-4.5"),
+    "vllm": ("vllm", "m"),
+    "kimi": ("kimi@anthropic", "kimi-k2.6"),
+}
+
+
+def sent(client: str, body: dict[str, Any], backend: str) -> tuple[dict[str, Any], list[str]]:
+    """The body for a backend, and the paths of the notes."""
+    provider, model = BACKENDS[backend]
+    row = PROVIDERS[provider]
+    found = PARSERS[client](full(client, body))
+    call = WIRES[row.wire].call(found.request, model, row)
+    notes = [note.path for note in (*found.notes, *call.notes)]
+    return json.loads(call.body), [path for path in notes if path != "max_tokens"]
+
+
+TOOLS = {
+    "chat": [{"type": "function", "function": {"name": "tide"}}],
+    "responses": [{"type": "function", "name": "tide"}],
+    "anthropic": [{"name": "tide", "input_schema": {"type": "object"}}],
+}
+BUDGET = {"thinking": {"type": "enabled", "budget_tokens": 5000}, "max_tokens": 9000}
+GEMINI_BUDGET = {"generationConfig": {"thinkingConfig": {"thinkingBudget": 5000}}}
+
+
+@joined(
+    ("client", "changes", "backend", "path", "value"),
+    [
+        ("anthropic", {"top_k": 5}, "gemini-2.5", "generationConfig.topK", 5),
+        ("anthropic", {"top_k": 5}, "vllm", "top_k", 5),
+        ("anthropic", {"top_k": 5}, "responses", "", "top_k"),
+        ("anthropic", {"top_k": 5}, "chat", "", "top_k"),
+        ("gemini", {"generationConfig": {"topK": 5}}, "kimi", "top_k", 5),
+        ("gemini", {"generationConfig": {"topK": 5}}, "anthropic", "", "top_k"),
+        ("gemini", {"generationConfig": {"presencePenalty": 1}}, "chat", "presence_penalty", 1),
+        ("gemini", {"generationConfig": {"presencePenalty": 0}}, "anthropic", "", ""),
+        ("chat", {"frequency_penalty": 0.5}, "gemini", "", "frequency_penalty"),
+        ("chat", {"logprobs": True, "top_logprobs": 2}, "anthropic", "", "logprobs"),
+        ("chat", {"safety_identifier": "a"}, "responses", "safety_identifier", "a"),
+        ("chat", {"user": "a"}, "anthropic", "metadata.user_id", "a"),
+        ("chat", {"user": "a"}, "gemini", "", "user"),
+        (
+            "chat",
+            {"parallel_tool_calls": False, "tools": TOOLS["chat"]},
+            "anthropic",
+            "tool_choice",
+            {"type": "auto", "disable_parallel_tool_use": True},
+        ),
+        (
+            "anthropic",
+            {
+                "tool_choice": {"type": "any", "disable_parallel_tool_use": True},
+                "tools": TOOLS["anthropic"],
+            },
+            "responses",
+            "parallel_tool_calls",
+            False,
+        ),
+        (
+            "responses",
+            {"parallel_tool_calls": False, "tools": TOOLS["responses"]},
+            "gemini",
+            "",
+            "parallel_tool_calls",
+        ),
+        ("responses", {"parallel_tool_calls": True}, "anthropic", "", ""),
+        ("anthropic", BUDGET, "gemini-2.5", "generationConfig.thinkingConfig.thinkingBudget", 5000),
+        ("anthropic", BUDGET, "gemini", "generationConfig.thinkingConfig.thinkingBudget", 5000),
+        ("anthropic", BUDGET, "claude-4.5", "thinking.budget_tokens", 5000),
+        ("anthropic", BUDGET, "qwen", "thinking_budget", 5000),
+        ("anthropic", BUDGET, "openrouter", "reasoning.max_tokens", 5000),
+        ("anthropic", BUDGET, "anthropic", "output_config.effort", "medium"),
+        ("anthropic", BUDGET, "responses", "reasoning.effort", "medium"),
+        ("gemini", GEMINI_BUDGET, "claude-4.5", "thinking.budget_tokens", 5000),
+        ("gemini", GEMINI_BUDGET, "responses", "", "thinking_budget"),
+        (
+            "chat",
+            {"thinking_budget": 5000},
+            "gemini-2.5",
+            "generationConfig.thinkingConfig.thinkingBudget",
+            5000,
+        ),
+        (
+            "chat",
+            {"reasoning": {"max_tokens": 5000}, "max_tokens": 9000},
+            "claude-4.5",
+            "thinking.budget_tokens",
+            5000,
+        ),
+        (
+            "responses",
+            {"reasoning": {"summary": "concise"}},
+            "anthropic",
+            "thinking.display",
+            "summarized",
+        ),
+        (
+            "gemini",
+            {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}},
+            "responses",
+            "reasoning.summary",
+            "auto",
+        ),
+        (
+            "anthropic",
+            {"thinking": {"type": "adaptive", "display": "summarized"}},
+            "gemini",
+            "generationConfig.thinkingConfig.includeThoughts",
+            True,
+        ),
+        ("chat", {"reasoning": {"effort": "low"}}, "responses", "reasoning.effort", "low"),
+    ],
+)
+def test_settings_that_two_apis_have_reach_the_other(
+    client: str, changes: dict[str, Any], backend: str, path: str, value: Any
+) -> None:
+    """Without a path, `value` is the note."""
+    body, notes = sent(client, changes, backend)
+    if not path:
+        assert value in [*notes, *([] if notes else [""])]
+        return
+    found: Any = body
+    for key in path.split("."):
+        found = found[key]
+    assert found == value
+    assert path.endswith("effort") or notes == []
 
 
 def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes:
@@ -249,13 +385,12 @@ def test_what_has_no_neutral_form_is_refused(
 @joined(
     ("client", "changes", "path"),
     [
-        ("anthropic", {"top_k": 5}, "top_k"),
+        ("anthropic", {"inference_geo": "eu"}, "inference_geo"),
         ("anthropic", {"an_unknown_key": 1}, "an_unknown_key"),
         ("anthropic", {"tools": [{"type": "bash_20250124", "name": "bash"}]}, "tools[0]"),
         ("chat", {"n": 2}, "n"),
         ("chat", {"modalities": ["text", "audio"]}, "modalities"),
-        ("chat", {"logprobs": True}, "logprobs"),
-        ("chat", {"parallel_tool_calls": False}, "parallel_tool_calls"),
+        ("chat", {"logit_bias": {"1": 2}}, "logit_bias"),
         ("chat", {"tools": [{"type": "mcp"}]}, "tools[0]"),
         ("responses", {"truncation": "auto"}, "truncation"),
         ("responses", {"tools": [{"type": "image_generation"}]}, "tools[0]"),
@@ -267,7 +402,11 @@ def test_what_has_no_neutral_form_is_refused(
             "generationConfig.responseModalities",
         ),
         ("gemini", {"safetySettings": [{"category": "X"}]}, "safetySettings"),
-        ("gemini", {"generationConfig": {"top_k": 5}}, "generationConfig.top_k"),
+        (
+            "gemini",
+            {"generationConfig": {"audio_timestamp": True}},
+            "generationConfig.audio_timestamp",
+        ),
         ("gemini", {"tools": [{"googleMaps": {}}]}, "tools[0].googleMaps"),
     ],
 )

@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from wire.anthropic.effort import THINKING_BUDGET_TOKENS
 from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.types import (
     ContentBlock,
@@ -34,6 +33,7 @@ from wire.neutral.serving import (
     own_part,
     result_of,
 )
+from wire.neutral.settings import effort_and_settings, effort_of
 from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
 _CACHE = keys("type")
@@ -79,8 +79,8 @@ _READ = keys(
     output_config=keys("effort", format=_FORM),
     output_format=_FORM,
     system=Kinds("type", {"text": keys("type text", cache_control=_CACHE)}, {}),
-    thinking=keys("type budget_tokens display"),
-    tool_choice=keys("type name disable_parallel_tool_use"),
+    thinking=keys("type display"),
+    tool_choice=keys("type name"),
     tools=Kinds("type", {"": _FUNCTION, "custom": _FUNCTION}, Tool),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
@@ -116,6 +116,7 @@ def parse_request(
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
     tools = tuple(_tools(sent.tools or (), provider, given))
+    display = sent.thinking.display if sent.thinking is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
@@ -132,11 +133,11 @@ def parse_request(
         stop=() if counts else tuple(sent.stop_sequences or ()),
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
-        effort=_effort(sent, given) if thinks else None,
+        **effort_and_settings(given, WIRE, _effort(sent) if thinks else None),
+        thoughts=display and display != "omitted",
         output=_output(sent),
         caching="auto" if cached else None,
     )
-    display = sent.thinking.display if sent.thinking is not None else None
     return ReceivedRequest(
         request=request,
         model=sent.model,
@@ -151,7 +152,7 @@ def parse_request(
 
 def _output(sent: MessageRequest | CountTokensRequest) -> Output | None:
     form = (sent.output_config and sent.output_config.format) or sent.output_format
-    return None if form is None or form.schema is None else Output(form.schema, strict=True)
+    return None if form is None else Output(form.schema or {}, strict=True)
 
 
 def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:
@@ -159,18 +160,13 @@ def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | Non
     return {"user_id": user_id} if user_id else None
 
 
-def _effort(sent: MessageRequest | CountTokensRequest, given: Unread) -> str:
-    """Return the effort of a request that enables thinking; without a level or a budget it is
-    `high`, as at Anthropic.
+def _effort(sent: MessageRequest | CountTokensRequest) -> str:
+    """Return the effort of a request that enables thinking; without a level it is that of its
+    budget, and without a budget `high`, as at Anthropic.
     """
     level = sent.output_config and sent.output_config.effort
     budget = sent.thinking and sent.thinking.budget_tokens
-    if not budget:
-        return level or "high"
-    fitting = (name for name, tokens in THINKING_BUDGET_TOKENS.items() if budget <= tokens)
-    effort = level or next(fitting, "high")
-    given.tell("thinking.budget_tokens", f"read as the effort {effort}")
-    return effort
+    return level or (effort_of(budget) if budget else "high")
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -318,8 +314,6 @@ def _choice(
 ) -> str | tuple[str, ...] | None:
     if choice is None or not tools:
         return None
-    if choice.disable_parallel_tool_use:
-        given.add("tool_choice", "disable_parallel_tool_use")
     if choice.type == "tool":
         return (choice.name or "",)
     if choice.type not in _CHOICES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -119,10 +119,7 @@ def render_request(
     request = checked_request(request)
     row = provider_row(provider)
     if request.has_further:  # few requests
-        from wire.neutral.settings import with_further
-
-        adapt = functools.partial(_with_display, model_family=family(model), dialect=row.dialect)
-        return cast(MessageRequest, with_further(request, row, model, render_request, adapt=adapt))
+        return _with_further(request, model, row)
     model_family = family(model)
     messages, notes, answers = sendable_request(request, row, model, render_request, check)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
@@ -189,6 +186,16 @@ def render_request(
     return with_notes(built, notes)
 
 
+def _with_further(request: Request, model: str, row: Provider) -> MessageRequest:
+    from wire.neutral.settings import with_further
+
+    adapt = functools.partial(_with_display, model_family=family(model), dialect=row.dialect)
+    if (request.settings or {}).get("parallel_tool_calls") is False and request.tools:
+        choice = request.tool_choice or "auto"  # which has the setting on this wire
+        request = msgspec.structs.replace(request, tool_choice=choice)
+    return with_further(request, row, model, render_request, _check_settings, adapt=adapt)
+
+
 _NO_BREAKPOINTS: dict[str, CacheControl] = {}
 
 
@@ -227,6 +234,13 @@ def _wire_call(
 
 def _check(model: str, built: MessageRequest, row: Provider) -> list[Violation]:
     return check_body(Body(built), model, row, version=row.version)
+
+
+def _check_settings(built: MessageRequest, model: str, row: Provider) -> list[Violation]:
+    thinking = built.thinking
+    if thinking is not None and thinking.budget_tokens and thinking.type != "enabled":
+        return [Violation("thinking.budget_tokens", "only thinking of type enabled has a budget")]
+    return _check(model, built, row)
 
 
 def _reader(

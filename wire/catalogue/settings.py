@@ -64,12 +64,33 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The largest `count` of entries, and the most characters of a `key` and of a `value`."""
     hosts: dict[str, tuple[str, ...]] = {}
     """Column -> the only rows of providers that have it; all hosts of the wire if it is absent."""
+    default: int | float | bool | None = None
+    """A value that means the same as none; nobody misses it."""
+    inverse: tuple[str, ...] = ()
+    """Columns whose value is the opposite."""
+    like: str = ""
+    """The named setting whose refusal by a model is the refusal of this one, too."""
+    replaces: str = ""
+    """The named setting that says the same less exactly; a host gets one of them."""
     why: str = ""
     """Why a key has no neutral setting, or whose it is."""
     source: str
     """O, A, G: the SDKs openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0; D: docs/providers.md.
     """
     date: str
+
+    @property
+    def key(self) -> str:
+        """The name of a setting that two wires have and that no field of a request is.
+
+        Such settings are `Request.settings`. It is empty for all others.
+
+        >>> [each.key for each in table().settings if each.key][:3]
+        ['top_k', 'presence_penalty', 'frequency_penalty']
+        """
+        paths = [path for path in (self.chat, self.responses, self.messages, self.gemini) if path]
+        plain = self.type not in ("list", "object") and self.policy in ("drop", "nearest")
+        return paths[0] if plain and not self.name and len(paths) > 1 else ""
 
     def path(self, wire: str, family: str = "") -> str | None:
         """Return the path of its key on a wire of `COLUMNS`; `None` if the wire has none."""
@@ -110,6 +131,12 @@ def table() -> Settings:
     data = Path(__file__).with_name("settings.json").read_bytes()
     found: Settings = decoder(Settings).decode(data)
     return found
+
+
+@functools.cache
+def shared() -> dict[str, Setting]:
+    """Return the settings with a `key`, by it."""
+    return {each.key: each for each in table().settings if each.key}
 
 
 def setting(name: str) -> Setting:

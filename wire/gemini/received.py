@@ -44,6 +44,7 @@ from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import ReceivedRequest, chosen, function_of, own_part
+from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Unread, find_unread, keys
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
@@ -70,7 +71,7 @@ _CONFIG = keys(
     "candidateCount maxOutputTokens responseJsonSchema responseMimeType responseModalities"
     " responseSchema seed stopSequences temperature topP",
     responseFormat=keys("", text=keys("mimeType schema")),
-    thinkingConfig=keys("includeThoughts thinkingBudget thinkingLevel"),
+    thinkingConfig=keys("includeThoughts thinkingLevel"),
 )
 _READ = keys(
     "cachedContent labels model serviceTier store",
@@ -93,8 +94,6 @@ _READ_OF_OWN = {
     "contents": Kinds("role", {"model": keys("role", parts=Part)}, _USER),
 }
 """As `_READ`, for a model whose parts those of the model are: it gets their bytes."""
-_EFFORT_TOKENS = {"minimal": 1024, "low": 4096, "medium": 16384}
-"""The largest thinking budget of each effort; a larger one is `high`."""
 _TEXT_KEYS = {"error", "output", "result"}
 _MODES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
@@ -142,7 +141,8 @@ def parse_request(
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
-        effort=_effort(thinking, given),
+        **effort_and_settings(given, WIRE, _effort(thinking)),
+        thoughts=thinking.include_thoughts,
         seed=config.seed,
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
@@ -164,19 +164,9 @@ def _camel(key: str) -> str:
     return first + "".join(map(str.title, rest))
 
 
-def _effort(thinking: ThinkingConfig, given: Unread) -> str | None:
-    if thinking.thinking_level is not None:
-        level = str(thinking.thinking_level).lower()
-        return None if level == "thinking_level_unspecified" else level
-    budget = thinking.thinking_budget
-    if budget is None or budget < 0:
-        return None
-    if budget == 0:
-        return "none"
-    effort = next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "high")
-    path = "generationConfig.thinkingConfig.thinkingBudget"
-    given.tell(path, f"read as the effort {effort}")
-    return effort
+def _effort(thinking: ThinkingConfig) -> str | None:
+    level = str(thinking.thinking_level or "").lower()
+    return None if level in ("", "thinking_level_unspecified") else level
 
 
 def _output(config: GenerationConfig, given: Unread) -> Output | None:

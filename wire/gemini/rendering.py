@@ -113,7 +113,7 @@ def render_request(
     if request.has_further:  # few requests
         from wire.neutral.settings import with_further
 
-        return with_further(request, row, model, render_request, _refuses)
+        return with_further(request, row, name, render_request, check, _refuses)
     of, vertex = family(name), row.dialect.api == "vertex"
     sendable, report, answers = sendable_request(request, row, name, render_request, check)
     texts, others = texts_of(request)

@@ -366,6 +366,9 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
     choice."""
     metadata: Mapping[str, str] | None = None
     """Texts that the vendor shows with the request."""
+    settings: Mapping[str, Any] | None = None
+    """Settings that two wires have and that have no field here, such as `top_k`, `thinking_budget`
+    in tokens or `parallel_tool_calls`, by the names of `wire.catalogue.settings.shared()`."""
     output: Output | None = None
     """Requests JSON of a schema in place of prose."""
     search_grounding: bool = False
@@ -407,7 +410,7 @@ class Request(MetadataStruct, frozen=True, kw_only=True):
             if not isinstance(tool, (Tool, ServerTool)):
                 raise _wrong_type(f"tools[{index}]", tool, (Tool, ServerTool))
         given = (self.thoughts, self.verbosity, self.seed, self.tier, self.store, self.metadata)
-        if given != _NONE:
+        if given != _NONE or self.settings:
             vars(self)["has_further"] = True
         for field, kinds in {**_KINDS, **FURTHER}.items() if self.has_further else _KINDS.items():
             if not isinstance(getattr(self, field), kinds):
@@ -503,6 +506,13 @@ def _check_further(request: Request) -> None:
         whole_number("seed", request.seed)
     if request.verbosity is not None:
         _check_word("verbosity", request.verbosity, VERBOSITY)
+    if request.settings:
+        from wire.catalogue.settings import shared
+
+        for key in request.settings:
+            if key not in shared():
+                problem = f"expected one of {', '.join(shared())}"
+                raise RuleError(violations=[Violation(f"settings.{quoted(key)}", problem)])
     for key, value in (request.metadata or {}).items():
         if not isinstance(value, str):
             raise wrong_type(f"metadata.{key}", value, "text")
@@ -580,9 +590,10 @@ FURTHER: dict[str, tuple[type, ...]] = {
     "tier": (str, NoneType),
     "store": (bool, NoneType),
     "metadata": (Mapping, NoneType),
+    "settings": (Mapping, NoneType),
 }
 """Settings that few requests have and few hosts share; `wire.neutral.settings` lowers them."""
-_NONE = (None,) * len(FURTHER)
+_NONE = (None,) * (len(FURTHER) - 1)
 _SETTINGS = ("system", "tool_choice", "max_tokens", "temperature", "top_p", "stop", "effort")
 
 _KINDS: dict[str, tuple[type, ...]] = {

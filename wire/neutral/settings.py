@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import msgspec
 
-from wire.catalogue.settings import COLUMNS, Setting, setting
+from wire.catalogue.settings import COLUMNS, Setting, setting, shared
 from wire.core.arguments import whole_number
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import Note, WireStruct, notes, with_notes
 from wire.core.provider import Provider
 from wire.core.secret import quoted
 from wire.neutral.request import FURTHER, Request
+from wire.neutral.unread import Unread, struct_in
 
 B = TypeVar("B", bound=WireStruct)
 
@@ -31,6 +32,7 @@ def with_further(
     provider: Provider,
     model: str,
     render: Callable[[Request, str, Provider], B],
+    check: Callable[[B, str, Provider], list[Violation]],
     refuses: Callable[[str, str, Any], bool] = lambda model, path, value: False,
     adapt: Callable[[B, dict[str, Any], list[Note]], B] = lambda built, paths, notes: built,
 ) -> B:
@@ -46,7 +48,119 @@ def with_further(
     built = adapt(rendered, paths, added)
     for path, value in paths.items():
         built = placed(built, path, value)
+    if request.settings:
+        errors = functools.partial(_errors, lambda body: check(body, model, provider))
+        built, replaced = _with_settings(built, request, provider, errors, added)
+        added = [*(each for each in notes(rendered) if each.path not in replaced), *added]
+        return with_notes(built, added)
     return with_notes(built, (*notes(rendered), *added))
+
+
+def _errors(check: Callable[[B], list[Violation]], body: B) -> list[Violation]:
+    return [each for each in check(body) if each.severity == "error"]
+
+
+def _with_settings(
+    built: B,
+    request: Request,
+    provider: Provider,
+    errors: Callable[[B], list[Violation]],
+    notes: list[Note],
+) -> tuple[B, list[str]]:
+    """Return the body with the settings that its host and its model take, and the names of those
+    that they replace; note the others.
+    """
+    before, replaced = errors(built), list[str]()
+    for key, value in (request.settings or {}).items():
+        row = shared()[key]
+        sent = _with_setting(built, row, value, provider)
+        like = _with_setting(built, setting(row.like), 1, provider) if row.like else None
+        found = [error for each in (sent, like) if each is not None for error in errors(each)]
+        if sent is not None and all(each in before for each in found):
+            built = sent
+            replaced.append(row.replaces)
+        elif row.replaces and getattr(request, row.replaces):
+            words = f"{value} is sent as the {row.replaces} {getattr(request, row.replaces)}"
+            notes.append(Note(key, f"{words}: {_lacks(provider)}"))
+        elif value != row.default:
+            notes.append(Note(key, f"not sent: {_lacks(provider)}"))
+    return built, replaced
+
+
+def _with_setting(built: B, row: Setting, value: Any, provider: Provider) -> B | None:
+    """Return the body with one setting; `None` for a host that does not have it."""
+    path = row.path(provider.wire, provider.family)
+    if not path or not row.is_taken(provider.wire, provider.name):
+        return None
+    other = setting(row.replaces).path(provider.wire, provider.family) if row.replaces else None
+    if other and value_at(built, other) is not None:
+        built = placed(built, other, None)
+    given = not value if COLUMNS[provider.wire] in row.inverse else value
+    return placed(built, path, given)
+
+
+def value_at(built: Any, path: str) -> Any:
+    """Return the value at the path of a key; `None` if it is absent."""
+    for key in path.split("."):
+        if built is not None:
+            names = dict(zip(built.__struct_encode_fields__, built.__struct_fields__, strict=True))
+            built = getattr(built, names[key])
+    return built
+
+
+_EFFORT_TOKENS = {"minimal": 1024, "low": 2048, "medium": 10_240, "high": 24_576}
+"""The largest thinking budget of each effort, by the vendors' own tables; more is `xhigh`."""
+
+
+def effort_of(budget: int) -> str:
+    """Return the effort that a thinking budget in tokens means.
+
+    >>> [effort_of(tokens) for tokens in (0, 512, 9000, 32_000)]
+    ['none', 'minimal', 'medium', 'xhigh']
+    """
+    if budget <= 0:
+        return "none"
+    return next((name for name, most in _EFFORT_TOKENS.items() if budget <= most), "xhigh")
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "bool": (bool,),
+    "text": (str,),
+}
+
+
+def effort_and_settings(given: Unread, wire: str, effort: str | None) -> dict[str, Any]:
+    """Return the fields `effort` and `settings` of a client's request.
+
+    A thinking budget without an effort is an effort, too, for hosts that have no budgets.
+    """
+    settings = taken(given, wire)
+    budget = settings.get("thinking_budget", -1)
+    if effort is None and budget >= 0:
+        effort = effort_of(budget)
+    return {"effort": effort, "settings": settings or None}
+
+
+def taken(given: Unread, wire: str) -> dict[str, Any]:
+    """Return the settings that two wires have among what is unread; they are read then.
+
+    A model of the client's own API gets them as they came, if they say all that they mean.
+    """
+    if not given.values:
+        return {}
+    found = {}
+    rows = {row.path(wire): row for row in shared().values()}
+    rows |= {path: row for row in shared().values() for path in row.names.values()}
+    for path, value in given.named():
+        row = rows.get(path)
+        if row is None or (given.own and not row.replaces):
+            continue
+        if type(value) in _TYPES[row.type]:
+            found[row.key] = not value if COLUMNS[wire] in row.inverse else value
+            given.take(path)
+    return found
 
 
 def _lowered(
@@ -56,7 +170,7 @@ def _lowered(
     paths: dict[str, Any] = {}
     for name in FURTHER:
         value = getattr(request, name)
-        if value is None:
+        if value is None or name == "settings":
             continue
         row, sent = setting(name), None
         path = row.path(provider.wire, provider.family) or ""
@@ -113,7 +227,7 @@ def placed(built: B, path: str, value: Any) -> B:
     key, _, rest = path.partition(".")
     field = next(each for each in msgspec.structs.fields(built) if each.encode_name == key)
     if rest:
-        kinds = (each for each in get_args(field.type) if hasattr(each, "__struct_fields__"))
+        kind: Any = struct_in(field.type)
         inner = getattr(built, field.name)
-        value = placed(next(kinds)() if inner is None else inner, rest, value)
+        value = placed(kind() if inner is None else inner, rest, value)
     return msgspec.structs.replace(built, **{field.name: value})

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
@@ -99,6 +99,19 @@ class Unread:
 
     def _steps(self) -> list[Steps]:
         return [steps for steps, _ in self.values]
+
+    def named(self) -> list[tuple[str, Any]]:
+        """Return the values by their path as it is spelled in shapes."""
+        return [(".".join(self._names(steps)), each) for steps, each in self.values]
+
+    def _names(self, steps: Steps) -> Iterator[str]:
+        return (self._spelled(step) if isinstance(step, str) else str(step) for step in steps)
+
+    def take(self, path: str) -> None:
+        """Remove the value at a path of `named`: it has a neutral form."""
+        kept = [each for each in self.values if ".".join(self._names(each[0])) != path]
+        self.count -= len(self.values) - len(kept)
+        self.values = kept
 
     def tell(self, path: str, message: str) -> None:
         """Add a note on a value that is read, and changed."""
@@ -305,10 +318,10 @@ def find_unread(
 @functools.cache
 def _fields_of(kind: type[msgspec.Struct]) -> Mapping[str, Shape]:
     """Return the shape of a struct: its fields, and those of the structs in them."""
-    return {each.encode_name: _struct_in(each.type) for each in msgspec.structs.fields(kind)}
+    return {each.encode_name: struct_in(each.type) for each in msgspec.structs.fields(kind)}
 
 
-def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
+def struct_in(kind: Any) -> type[msgspec.Struct] | None:
     """Return the struct in a type such as `list[Part] | None`; `None` without exactly one.
 
     The keys of a dictionary are names of the caller's own.
@@ -317,5 +330,5 @@ def _struct_in(kind: Any) -> type[msgspec.Struct] | None:
         return None
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind
-    found = {each for each in map(_struct_in, typing.get_args(kind)) if each is not None}
+    found = {each for each in map(struct_in, typing.get_args(kind)) if each is not None}
     return found.pop() if len(found) == 1 else None

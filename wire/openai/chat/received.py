@@ -21,6 +21,7 @@ from wire.neutral.serving import (
     own_part,
     result_of,
 )
+from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Unread, find_unread, keys
 from wire.openai.chat.parse import WIRE, parse_reply
 from wire.openai.chat.types import (
@@ -59,8 +60,9 @@ _NAMED = keys("name")
 _FUNCTION = keys("type", function=keys("name description parameters strict"))
 _GRAMMAR = keys("type", grammar=keys("definition syntax"))
 _READ = keys(
-    "functions max_completion_tokens max_tokens metadata modalities model n parallel_tool_calls"
-    " reasoning_effort seed service_tier stop store stream temperature top_p verbosity",
+    "functions max_completion_tokens max_tokens metadata modalities model n reasoning_effort"
+    " seed service_tier stop store stream temperature top_p verbosity",
+    reasoning=keys("effort"),
     messages=Kinds("role", {"assistant": _OF_ASSISTANT, "tool": _OF_TOOL}, _OF_USER),
     response_format=keys("type", json_schema=keys("name schema strict")),
     stream_options=keys("include_usage"),
@@ -111,6 +113,7 @@ def parse_request(
     tools = (*_tools(sent.tools or (), provider, given), *_search(sent, provider, given))
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
+    effort = sent.reasoning.effort if sent.reasoning is not None else None
     request = Request(
         messages=tuple(_messages(sent.messages, provider, model, given)),
         tools=tools,
@@ -119,7 +122,7 @@ def parse_request(
         temperature=sent.temperature,
         top_p=sent.top_p,
         stop=stop,
-        effort=sent.reasoning_effort,
+        **effort_and_settings(given, WIRE, sent.reasoning_effort or effort),
         verbosity=sent.verbosity,
         seed=sent.seed,
         tier=sent.service_tier,

@@ -119,7 +119,8 @@ def render_request(
     if request.has_further:  # few requests
         from wire.neutral.settings import with_further
 
-        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
+        refuses = functools.partial(_refuses, row)
+        return with_further(request, row, model, render_request, check, refuses)
     dialect: Dialect = row.dialect
     sendable, notes, answers = sendable_request(request, row, model, render_request, check)
     if request.search_grounding:

@@ -21,6 +21,7 @@ from wire.neutral.serving import (
     own_part,
     result_of,
 )
+from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Shape, Unread, find_unread, keys
 from wire.openai.responses.parse import WIRE, parse_reply
 from wire.openai.responses.types import (
@@ -59,7 +60,7 @@ def _items(of_model: Shape) -> Kinds:
 
 
 _READ = keys(
-    "include instructions max_output_tokens metadata model parallel_tool_calls"
+    "include instructions max_output_tokens metadata model"
     " previous_response_id service_tier store stream stream_options temperature top_p"
     " background conversation prompt",
     input=_items(Item),
@@ -99,6 +100,7 @@ def parse_request(
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
     tools = tuple(_tools(sent.tools or (), provider, given))
     reasoning = sent.reasoning
+    shown = (reasoning.summary or reasoning.generate_summary) if reasoning is not None else None
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
         messages=tuple(_messages(items or [], provider, model, given)),
@@ -108,7 +110,8 @@ def parse_request(
         max_tokens=None if counts else sent.max_output_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
-        effort=reasoning.effort if reasoning is not None else None,
+        **effort_and_settings(given, WIRE, reasoning.effort if reasoning is not None else None),
+        thoughts=shown,
         verbosity=sent.text.verbosity if sent.text is not None else None,
         tier=None if counts else sent.service_tier,
         metadata=None if counts else sent.metadata,
@@ -123,7 +126,7 @@ def parse_request(
         model=sent.model or "",
         stream=bool(sent.stream),
         parallel=sent.parallel_tool_calls is not False,
-        thoughts=reasoning is not None and bool(reasoning.summary or reasoning.generate_summary),
+        thoughts=bool(shown),
         returns_state=ENCRYPTED in (sent.include or ()),
         previous=sent.previous_response_id or "",
         stores=sent.store is not False,
@@ -138,8 +141,6 @@ def _leave_out(sent: ResponseRequest | InputTokensRequest, given: Unread) -> Non
     for index, each in enumerate(getattr(sent, "include", None) or ()):
         if each != ENCRYPTED:
             given.add("include", index)
-    if sent.parallel_tool_calls is False:
-        given.add("parallel_tool_calls")
     for name in ("conversation", "prompt"):
         if getattr(sent, name, None) and not given.own:
             given.refuse(name, "the gateway stores nothing of this kind")

@@ -124,7 +124,8 @@ def render_request(
     if request.has_further:  # few requests
         from wire.neutral.settings import with_further
 
-        return with_further(request, row, model, render_request, functools.partial(_refuses, row))
+        refuses = functools.partial(_refuses, row)
+        return with_further(request, row, model, render_request, check, refuses)
     dialect: Dialect = row.dialect
     messages, notes, answers = sendable_request(request, row, model, render_request, check)
     conversation = [(f"messages[{index}]", message) for index, message in messages.items()]
