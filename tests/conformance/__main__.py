@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from tests.conformance import citations, corpus, failures, layouts, quirks, recordings, seeds
+from tests.conformance import (
+    citations,
+    corpus,
+    failures,
+    layouts,
+    quirks,
+    recordings,
+    requests,
+    seeds,
+)
 
 COMMANDS = {
     "citations": citations.run,
@@ -13,6 +22,7 @@ COMMANDS = {
     "failures": failures.run,
     "layouts": layouts.run,
     "recordings": recordings.run,
+    "requests": requests.run,
     "seeds": seeds.run,
 }
 
@@ -25,7 +35,7 @@ def main(arguments: list[str]) -> int:
     ):
         print(
             "usage: python -m tests.conformance "
-            "citations|corpus|quirks|failures|layouts|recordings PATH..., "
+            "citations|corpus|quirks|failures|layouts|recordings|requests PATH..., "
             "or seeds [S0 S1 ...]; corpus --every-cut PATH...",
             file=sys.stderr,
         )

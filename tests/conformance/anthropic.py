@@ -233,7 +233,8 @@ def expected(plain: Any) -> Expected:
         for block in content
         if block["type"] == "tool_use"
     ]
-    reason = STOPS.get(plain["stop_reason"])
+    reason = STOPS.get(plain["stop_reason"], "other")
+    told = plain.get("stop_details") or {}
     return Expected(
         text=_texts(content, "text", "text"),
         thought=_texts(content, "thinking", "thinking"),
@@ -241,6 +242,10 @@ def expected(plain: Any) -> Expected:
         parts=len(content),
         reason="tool_calls" if reason == "end" and calls else reason,
         raw=plain["stop_reason"],
+        message=told.get("explanation") or told.get("category") or "",
+        sequence=plain.get("stop_sequence"),
+        signatures=[block["signature"] for block in content if block.get("signature")],
+        details=[{"data": each["data"]} for each in content if each["type"] == "redacted_thinking"],
         usage={
             "input": given,
             "output": output,

@@ -351,8 +351,19 @@ def expected(plain: Any, record: Record) -> Expected:
     blocked = (plain.get("promptFeedback") or {}).get("blockReason")
     said = finish if finish is not None else blocked
     found.raw = None if said is None else str(said)
+    if finish is not None:
+        found.message = candidate.get("finishMessage", "")
+    elif blocked:
+        found.message = plain["promptFeedback"].get("blockReasonMessage", "")
+    if finish is not None and str(finish) not in ("STOP", "1"):
+        found.token = candidate.get("continuationToken")
+    found.signatures = [
+        part["thoughtSignature"]
+        for part in parts
+        if part.get("thoughtSignature") and not _is_opaque(part)
+    ]
     found.reason = (
-        STOPS.get(str(finish)) if finish is not None else "filter" if blocked else "other"
+        STOPS.get(str(finish), "other") if finish is not None else "filter" if blocked else "other"
     )
     if found.reason == "end" and found.calls:
         found.reason = "tool_calls"
@@ -371,6 +382,19 @@ def expected(plain: Any, record: Record) -> Expected:
             "total": usage.get("totalTokenCount") or given + output,
         }
     return found
+
+
+_UNSIGNED = {
+    *("inlineData", "fileData", "executableCode", "codeExecutionResult", "functionResponse"),
+    *("toolCall", "toolResponse"),
+}
+"""Payloads whose neutral form has no signature: their bytes keep it."""
+
+
+def _is_opaque(part: Any) -> bool:
+    call = part.get("functionCall") or {}
+    is_piece = "partialArgs" in call or "willContinue" in call
+    return is_piece or (not part.get("thought") and not _UNSIGNED.isdisjoint(part))
 
 
 def _is_answered(call: Any, parts: Sequence[Any]) -> bool:

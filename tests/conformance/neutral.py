@@ -22,6 +22,7 @@ from wire.neutral.messages import (
     MediaDelta,
     Reply,
     TextDelta,
+    Thought,
     ThoughtDelta,
     ToolCallDelta,
     ToolCallEnd,
@@ -43,10 +44,22 @@ class Expected:
     """`name`, `arguments` or `text`, and `id` and `signature` where the vendor sent one."""
     parts: int | None = None
     """How many parts; `None`: not judged."""
-    reason: str | None = None
-    """The meaning of the finish; `None`: not judged."""
+    reason: str = "other"
+    """The meaning of the finish; a word that nobody knows is another one."""
     raw: str | None = None
+    message: str = ""
+    """The words of the finish."""
+    sequence: str | None = None
+    """The text of `stop` that ended it."""
+    token: str | None = None
+    """With which the same request goes on."""
     usage: dict[str, int] | None = None
+    signatures: list[str] | None = None
+    """Of the parts that have one, in their order; `None`: not judged."""
+    details: list[Any] | None = None
+    """Objects beside the texts of thoughts, in their order; `None`: not judged."""
+    cited: list[str] | None = None
+    """URLs of the citations, in their order; `None`: not judged."""
 
 
 def check_reply(reply: Reply, expected: Expected) -> None:
@@ -68,8 +81,11 @@ def check_reply(reply: Reply, expected: Expected) -> None:
     if expected.parts is not None:
         identical(len(reply.message.parts), expected.parts, "number of parts")
     identical(reply.stop.raw, expected.raw, "stop.raw")
-    if expected.reason is not None:
-        identical(reply.stop.reason, expected.reason, "stop.reason")
+    identical(reply.stop.reason, expected.reason, "stop.reason")
+    identical(reply.stop.message, expected.message, "stop.message")
+    identical(reply.stop.sequence, expected.sequence, "stop.sequence")
+    identical(reply.stop.token, expected.token, "stop.token")
+    check_opaque(reply, expected)
     usage = (
         None
         if reply.usage is None
@@ -77,6 +93,20 @@ def check_reply(reply: Reply, expected: Expected) -> None:
     )
     identical(usage, expected.usage, "usage")
     check_saved(reply)
+
+
+def check_opaque(reply: Reply, expected: Expected) -> None:
+    """What only the vendor reads is as it came, and so are the sources of the texts."""
+    parts = reply.message.parts
+    signed = (getattr(part, "signature", "") for part in parts)
+    thoughts = (part for part in parts if isinstance(part, Thought))
+    for ours, theirs, what in (
+        ([each for each in signed if each], expected.signatures, "signatures"),
+        ([each for part in thoughts for each in part.details], expected.details, "details"),
+        ([each.url for each in reply.citations if each.url], expected.cited, "citations"),
+    ):
+        if theirs is not None:
+            identical(ours, theirs, what)
 
 
 def check_saved(reply: Reply) -> None:
@@ -135,9 +165,22 @@ def check_events(events: Sequence[Event], reply: Reply) -> None:
         text = "".join(pieces.get(start.position, ()))
         if text != call.text and (call.text or json.loads(text) != call.arguments):
             raise Mismatch(f"the arguments of the events are {text!r}, of the reply {call}")
+    check_positions(events)
     last = events[-1] if events else None
     if not isinstance(last, Done) or last.reply != reply:
         raise Mismatch("the last event is not the reply")
+
+
+def check_positions(events: Sequence[Event]) -> None:
+    """Each piece of a call stands between the start and the end of its call."""
+    open_calls: set[int] = set()
+    for event in events:
+        if isinstance(event, ToolCallStart):
+            open_calls.add(event.position)
+        elif isinstance(event, ToolCallDelta | ToolCallEnd) and event.position not in open_calls:
+            raise Mismatch(f"{event} is outside of its call")
+        if isinstance(event, ToolCallEnd):
+            open_calls.remove(event.position)
 
 
 def check_growing(pieces: Iterable[str], text: str) -> None:

@@ -246,6 +246,7 @@ def check_message(message: types.Message | None, plain: Any) -> None:
 
 STOPS = {
     "stop": "end",
+    "eos": "end",
     "length": "length",
     "tool_calls": "tool_calls",
     "function_call": "tool_calls",
@@ -266,18 +267,24 @@ def expected(choice: Any, plain: Any, dialect: Dialect) -> Expected:
     inside = "".join(each.get("text", "") for part in parts for each in part.get("thinking") or ())
     details = message.get("reasoning_details")
     refusal = message.get("refusal") or ""
+    annotations = [each for each in message.get("annotations") or () if each.get("url_citation")]
     texts = [part.get("text") or "" for part in parts if part.get("type") == "text"]
     found = Expected(
         text="".join([*texts, refusal]),
         refusal=refusal,
         thought=None if details and not slots else (slots or [""])[0] + inside,
         raw=choice.get("finish_reason") or None,
+        message=refusal,
+        sequence=choice["stop_reason"] if isinstance(choice.get("stop_reason"), str) else None,
+        details=details or [],
+        cited=[each["url_citation"].get("url") for each in annotations] or None,
     )
     legacy = message.get("function_call")
     calls = message.get("tool_calls") or (
         [{"function": legacy}] if legacy and legacy.get("name") else []
     )
-    found.reason = STOPS.get(str(found.raw))
+    unsaid = "tool_calls" if found.raw is None and calls else "other"
+    found.reason = STOPS.get(str(found.raw), unsaid)
     if (choice.get("native_finish_reason") or "").lower() in _CUT_OFF:
         found.reason = "length"
     elif found.reason == "end" and calls:

@@ -26,7 +26,7 @@ from tests.conformance.result import APART, Mismatch
 from wire import errors
 from wire.core.call import Call, StreamCall
 from wire.core.lenient import decoded
-from wire.core.memory import WireStruct, encode
+from wire.core.memory import PARTIAL, WireStruct, encode, with_notes
 from wire.core.provider import Provider
 from wire.neutral.messages import Message, Reply, ToolResult
 from wire.neutral.request import Request
@@ -215,7 +215,13 @@ def check_neutral(record: Record, answer: types.Response, plain: Any) -> None:
     check_round_trip(reply, plain.get("output") or (), row)
 
 
-STOPS = {"max_output_tokens": "length", "content_filter": "filter", "completed": "end"}
+STOPS = {
+    "max_output_tokens": "length",
+    "content_filter": "filter",
+    "completed": "end",
+    "queued": "pause",
+    "in_progress": "pause",
+}
 
 
 def expected(plain: Any) -> Expected:
@@ -224,7 +230,7 @@ def expected(plain: Any) -> Expected:
     calls = [_call_of(item) for item in output if item.get("type") in _ARGUMENTS]
     details, status = plain.get("incomplete_details") or {}, plain.get("status")
     raw = details.get("reason") or status
-    reason = STOPS.get(str(raw))
+    reason = STOPS.get(str(raw), "other")
     return Expected(
         text="".join(text for item in output for text in _texts(item)),
         thought="".join(map(_thought, output)),
@@ -234,7 +240,15 @@ def expected(plain: Any) -> Expected:
         if reason == "end"
         else reason,
         raw=raw,
+        message=(plain.get("error") or {}).get("message") or "".join(map(_refused, output)),
         usage=_counts(plain.get("usage")),
+        signatures=[
+            item["encrypted_content"]
+            for item in output
+            if item.get("type") == "reasoning" and item.get("encrypted_content")
+        ],
+        details=[],
+        cited=[url for item in output for url in _cited(item)] or None,
     )
 
 
@@ -292,6 +306,27 @@ def _texts(item: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
     return [part.get(_WORDS[part["type"]]) or "" for part in content]
+
+
+def _refused(item: Any) -> str:
+    """The refusals of a message."""
+    content = item.get("content")
+    return "".join(
+        part.get("refusal") or ""
+        for part in (content if isinstance(content, list) else ())
+        if part.get("type") == "refusal"
+    )
+
+
+def _cited(item: Any) -> list[str]:
+    """The URLs that the texts of a message cite."""
+    content = item.get("content")
+    return [
+        each["url"]
+        for part in (content if isinstance(content, list) else ())
+        for each in part.get("annotations") or ()
+        if each.get("type") == "url_citation" and each.get("url")
+    ]
 
 
 def _thought(item: Any) -> str:
@@ -418,6 +453,7 @@ def check_stream(record: Record, *, every: bool = False) -> None:
         typed(event, plain, f"event {index}", is_chunk=True)
         same_bytes(event.raw, payload)
     if error is not None:
+        check_failed(events, plains, error)
         return
     check_fold(record, events, plains)
     check_cut_short(
@@ -443,11 +479,31 @@ def check_failure(error: errors.APIError, payloads: Sequence[bytes]) -> None:
         elif plain["type"] == "response.failed":
             found.append(plain["response"]["error"])
     if not any(
-        errors.one_line(each["message"]) in error.message
-        and error.code in (None, each.get("code"), each.get("type"))
+        errors.one_line(each["message"]) in error.message and error.code in _codes(each)
         for each in found
     ):
         raise Mismatch(f"an error that nobody sent: {error!r}")
+
+
+def _codes(error: Any) -> list[Any]:
+    """What an error may be called: by its code, or its type; nothing if it has neither."""
+    named = [error.get("code"), None if error.get("type") == "error" else error.get("type")]
+    return [each for each in named if each is not None] or [None]
+
+
+def check_failed(
+    events: Sequence[types.StreamEvent], plains: Sequence[Any], error: errors.WireError
+) -> None:
+    """What a failed response comes to has the error of its last event, and so has the reply."""
+    if not events or plains[-1]["type"] != "response.failed":
+        return
+    answer = with_notes(fold(events), [PARTIAL])
+    plain = json.loads(answer.raw or b"null")
+    last = {key: value for key, value in plains[-1]["response"].items() if key != "output"}
+    same({key: plain.get(key) for key in last}, last, "failed response")
+    typed(answer, plain, "failed response")
+    stop = parse_reply(answer, error=error).stop
+    identical([stop.reason, stop.message], ["error", error.message], "stop of the failed response")
 
 
 def check_fold(record: Record, events: Sequence[types.StreamEvent], plains: Sequence[Any]) -> None:
@@ -458,7 +514,7 @@ def check_fold(record: Record, events: Sequence[types.StreamEvent], plains: Sequ
     plain = json.loads(answer.raw or b"null")
     typed(answer, plain, "fold")
     check_items(answer.output or (), plain["output"])
-    identical(plain["output"], _output(plains), "fold.output")
+    identical(plain["output"], _annotated(_output(plains), plains), "fold.output")
     states = [each["response"] for each in plains if "response" in each]
     whole = {"object": "response", **{key: value for each in states for key, value in each.items()}}
     same({**plain, "output": None}, {**whole, "output": None}, "fold")
@@ -488,11 +544,20 @@ def check_deltas(events: Sequence[types.StreamEvent], plains: Sequence[Any]) -> 
     is_summary = any(plain["type"] == _THOUGHTS[1] for plain in plains)
     thought = "".join(("\n\n" if is_summary else "").join(each) for each in thoughts.values())
     identical(built.message.thought, thought, "thought of the deltas")
+    cited = [
+        annotation
+        for item in built.answer.output or ()
+        for part in (item.content if isinstance(item.content, list) else ())
+        for annotation in part.annotations or ()
+    ]
+    added = [each["annotation"] for each in plains if each["type"] == _ANNOTATION]
+    identical([json.loads(encode(each)) for each in cited], added, "annotations of the deltas")
     called = [call.text for call in built.tool_calls]
     if len(sums := _sums(plains, _CALLS)) == len(called):
         identical(called, list(sums.values()), "arguments of the deltas")
 
 
+_ANNOTATION = "response.output_text.annotation.added"
 _TEXTS = ("response.output_text.delta", "response.refusal.delta")
 _THOUGHTS = ("response.reasoning_text.delta", "response.reasoning_summary_text.delta")
 _CALLS = ("response.function_call_arguments.delta", "response.custom_tool_call_input.delta")
@@ -524,6 +589,20 @@ def _output(plains: Sequence[Any]) -> list[Any]:
         if index not in done and (each.get("id"), each.get("call_id")) not in known
     }
     return [item for _, item in sorted((others | done).items())]
+
+
+def _annotated(output: list[Any], plains: Sequence[Any]) -> list[Any]:
+    """The items, with the annotations of the deltas where a complete text has none."""
+    added: dict[tuple[int, int], list[Any]] = {}
+    for each in plains:
+        if each["type"] == _ANNOTATION:
+            at = each.get("output_index", 0), each.get("content_index", 0)
+            added.setdefault(at, []).append(each["annotation"])
+    for (item, part), cited in added.items():
+        content = output[item]["content"][part]
+        if not content.get("annotations"):
+            content["annotations"] = cited
+    return output
 
 
 def _text_so_far(plains: Sequence[Any]) -> str:

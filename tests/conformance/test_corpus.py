@@ -420,5 +420,6 @@ def test_a_broken_line_is_named(tmp_path: Path, line: str, problem: str) -> None
 def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert [main([]), main(["nothing", "x"]), main(["corpus"])] == [2, 2, 2]
     assert capsys.readouterr().err.startswith(
-        "usage: python -m tests.conformance citations|corpus|quirks|failures|layouts|recordings "
+        "usage: python -m tests.conformance "
+        "citations|corpus|quirks|failures|layouts|recordings|requests "
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,11 @@ import pytest
 
 from tests.conformance.corpus import scope
 from tests.conformance.records import Record, lines
+from tests.conformance.replies import SHARED
 from tests.conformance.result import Result
 from tests.joined import joined
 from wire.errors import Violation
-from wire.neutral.messages import Text, TextDelta, ToolCallStart
+from wire.neutral.messages import Text, TextDelta, ToolCallDelta, ToolCallStart
 from wire.openai import ChatCompletion
 
 FILE = Path(__file__).parents[1] / "fixtures" / "corpus" / "calls.jsonl"
@@ -181,6 +184,70 @@ def by_name(fields: dict[str, Any]) -> dict[str, Any]:
 
 def empty_is_an_answer(real: Any) -> Any:
     return lambda body: real(body) if body.strip() else ChatCompletion()
+
+
+def permuted(real: Any) -> Any:
+    """Chunks whose first two calls have each other's index."""
+
+    def emit(self: Any, chunk: Any) -> None:
+        real(self, chunk)
+        for choice in chunk.choices or ():
+            for call in choice.delta.tool_calls or () if choice.delta else ():
+                msgspec.structs.force_setattr(call, "index", 1 - call.index)
+
+    return emit
+
+
+def unnumbered(real: Any) -> Any:
+    """Deltas of calls lose their index, and belong to the last call."""
+    return lambda self, delta: real(self, msgspec.structs.replace(delta, index=None))
+
+
+def misplaced(real: Any) -> Any:
+    """Pieces of arguments go to the other one of two calls."""
+
+    def events(self: Any, call: Any) -> Iterator[Any]:
+        for event in real(self, call):
+            is_piece = isinstance(event, ToolCallDelta)
+            yield ToolCallDelta(1 - event.position, event.text) if is_piece else event
+
+    return events
+
+
+def too_early(real: Any) -> Any:
+    """The pieces of a call are told before its start."""
+    return lambda self, chunk: sorted(
+        real(self, chunk), key=lambda event: isinstance(event, ToolCallStart)
+    )
+
+
+def other_data(part: Any) -> Any:
+    """A part with other opaque data, if it has some."""
+    if getattr(part, "signature", ""):
+        part = msgspec.structs.replace(part, signature="b3RoZXI=")
+    if getattr(part, "details", ()):
+        part = msgspec.structs.replace(part, details=({"data": "b3RoZXI="},))
+    return part
+
+
+def stopping(**fields: Any) -> Callable[[Any], Any]:
+    """A function of a stop and its notes; the stop has other values in these fields."""
+    return on_result(lambda found: (msgspec.structs.replace(found[0], **fields), *found[1:]))
+
+
+def without_annotations(real: Any) -> Any:
+    """Events with an annotation add nothing."""
+
+    def add(self: Any, event: Any) -> None:
+        if b"annotation.added" not in bytes(event["type"]):
+            real(self, event)
+
+    return add
+
+
+def nameless_error(error: Any) -> Any:
+    error.code = None
+    return error
 
 
 GEMINI, CHAT, MESSAGES = "wire.gemini", "wire.openai.chat", "wire.anthropic"
@@ -369,6 +436,77 @@ MUTANTS = {
     "items that go back are sorted by their keys": Mutant(
         f"{RESPONSES}.parts", "fields_of", on_result(by_name), "responses-calls"
     ),
+    # Which call a piece belongs to.
+    "the indices of calls are permuted": Mutant(
+        f"{CHAT}.reader:ChunkReader", "emit", permuted, "chat-stream-interleaved"
+    ),
+    "the indices of calls are ignored": Mutant(
+        f"{CHAT}.tool_calls:Calls", "add", unnumbered, "chat-stream-interleaved"
+    ),
+    "pieces of arguments have another position": Mutant(
+        f"{CHAT}.parse:EventReader", "_call_events", misplaced, "chat-stream-interleaved"
+    ),
+    "pieces of arguments come before the start of the call": Mutant(
+        f"{CHAT}.parse:EventReader", "feed", too_early, "chat-stream-calls"
+    ),
+    # What only the vendor reads.
+    "data of redacted thinking is another": Mutant(
+        f"{MESSAGES}.parse", "_part", on_result(other_data), "messages-redacted"
+    ),
+    "the signature of a thought is another": Mutant(
+        f"{MESSAGES}.parse", "_part", on_result(other_data), "messages-calls"
+    ),
+    "the signatures of Gemini's texts and thoughts are others": Mutant(
+        f"{GEMINI}.parse", "_part", on_result(other_data), "gemini-signed"
+    ),
+    "encrypted reasoning is another": Mutant(
+        f"{RESPONSES}.parse", "_thought", on_result(other_data), "responses-stream-calls"
+    ),
+    # Words of a stop.
+    "the word of a stop is another": Mutant(
+        f"{MESSAGES}.parse", "stopped", stopping(raw="end_turn"), "messages-redacted"
+    ),
+    "an unknown word of Gemini is an end": Mutant(
+        f"{GEMINI}.finish", "stopped", stopping(reason="end"), "gemini-signed"
+    ),
+    "the words of a filter are lost": Mutant(
+        f"{GEMINI}.finish", "stopped", stopping(message=""), "gemini-signed"
+    ),
+    "the words of a refusal are lost": Mutant(
+        f"{MESSAGES}.parse", "stopped", stopping(message=""), "messages-refusal"
+    ),
+    "the stop sequence is lost": Mutant(
+        f"{MESSAGES}.parse", "stopped", stopping(sequence=None), "messages-redacted"
+    ),
+    "a token to go on is invented": Mutant(
+        f"{GEMINI}.finish", "stopped", stopping(token="x"), "gemini-signed"
+    ),
+    # Annotations that only deltas have.
+    "annotations of a response's events are lost": Mutant(
+        f"{RESPONSES}.fold:_ResponseBuilder", "add", without_annotations, "responses-stream-cited"
+    ),
+    "annotations of deltas are no citations": Mutant(
+        f"{CHAT}.server_parts", "citations_of", always(()), "chat-stream-cited"
+    ),
+    "annotations of a response are no citations": Mutant(
+        f"{RESPONSES}.parse", "_citations", always(()), "responses-stream-cited"
+    ),
+    # Failed responses.
+    "a failed response has no code": Mutant(
+        f"{RESPONSES}.reader", "_failure_of", on_result(nameless_error), "responses-stream-failed"
+    ),
+    "a failed response ends well": Mutant(
+        f"{RESPONSES}.reader", "_FAILED", instead("x"), "responses-stream-failed"
+    ),
+    "what came of a failed response has no error": Mutant(
+        f"{RESPONSES}.fold:_ResponseBuilder", "merged", dropping("error"), "responses-stream-failed"
+    ),
+    "the reply of a failed response has no words": Mutant(
+        f"{RESPONSES}.parse",
+        "partial_stop",
+        on_result(lambda stop: msgspec.structs.replace(stop, message="")),
+        "responses-stream-failed",
+    ),
     # Errors in a 200, and nothing at all.
     "an error in a 200 is an answer": Mutant(
         "wire.core.error_words:ErrorReader", "in_success", always(None), "chat-error-200"
@@ -395,14 +533,49 @@ def test_a_library_without_a_fault(name: str) -> None:
     assert holds(RECORDS[name])
 
 
-@pytest.mark.parametrize("name", MUTANTS)
-def test_a_library_with_one_fault(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    mutant = MUTANTS[name]
+def put(mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
     module, _, kind = mutant.owner.partition(":")
     owner: Any = importlib.import_module(module)
     owner = getattr(owner, kind) if kind else owner
     monkeypatch.setattr(owner, mutant.name, mutant.make(getattr(owner, mutant.name)))
-    assert not holds(RECORDS[mutant.record])
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_library_with_one_fault(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(MUTANTS[name], monkeypatch)
+    assert not holds(RECORDS[MUTANTS[name].record])
+
+
+RECORDED = {
+    "the indices of calls are permuted": ("openai-chat", r'"index": ?1, ?"id"'),
+    "data of redacted thinking is another": ("anthropic", r'"type": ?"redacted_thinking"'),
+    "the signature of a thought is another": ("anthropic", r'"signature": ?"[^"]'),
+    "encrypted reasoning is another": ("openai-responses", r'"encrypted_content": ?"'),
+    "the stop sequence is lost": ("anthropic", r'"stop_sequence": ?"'),
+    "the words of a refusal are lost": ("anthropic", r'"explanation": ?"'),
+    "annotations of a response's events are lost": ("openai-responses", "annotation.added"),
+    "annotations of a response are no citations": ("openai-responses", r'"type": ?"url_citation"'),
+    "a failed response has no code": ("openai-responses", r"event: response\.failed"),
+}
+"""Mutant -> the file of recorded traffic whose answers with these words show it."""
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_fault_is_seen_in_recorded_traffic(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, words = RECORDED[name]
+    path = SHARED / f"{file}.jsonl.gz"
+    if not path.exists():
+        pytest.skip("the corpus of recorded traffic is not beside this checkout")
+    shown = re.compile(words)
+    found = (
+        record
+        for record in lines(path, ("id", "status", "response_body"))
+        if record["status"] == 200 and shown.search(record["response_body"])
+    )
+    records = list(islice(found, 5))
+    put(MUTANTS[name], monkeypatch)
+    assert [record["id"] for record in records if holds(record)] == []
+    assert records
 
 
 def test_a_record_is_known_by_method_and_path() -> None:

@@ -176,7 +176,7 @@ class _Item:
     def merged(self) -> Any:
         """Return the complete item as it was received; else what its events form."""
         if self.done is not None:
-            return self.done
+            return self.annotated(self.done)
         item: Fields = dict(self.start)
         for name, pieces in self._texts.items():
             item[name] = well_formed("".join(pieces))
@@ -184,6 +184,20 @@ class _Item:
             positions = sorted(index for each, index in self._parts if each == name)
             item[name] = [self._parts[name, index].merged() for index in positions]
         return item
+
+
+    def annotated(self, whole: msgspec.Raw) -> Any:
+        """Return the complete item, with annotations that only its events have."""
+        added = {at: part.annotations for (_, at), part in self._parts.items() if part.annotations}
+        content: list[Any] = items_of(fields_of(whole).get("content")) if added else []
+        bare = {
+            at: part
+            for at, part in enumerate(map(fields_of, content))
+            if at in added and not items_of(part.get("annotations"))
+        }
+        for at, part in bare.items():
+            content[at] = {**part, "annotations": added[at]}
+        return {**fields_of(whole), "content": content} if bare else whole
 
 
 # --- responses ------------------------------------------------------------------------------------
@@ -266,8 +280,10 @@ class _ResponseBuilder:
 
     def _at(self, index: int) -> Any:
         item = self._items.get(index)
-        if item is None or (item.done is None and self._fits(index, item)):
+        if item is None:
             return self._last[index]
+        if item.done is None and self._fits(index, item):
+            return item.annotated(self._last[index])
         return item.merged()
 
     def _fits(self, index: int, item: _Item) -> bool:
