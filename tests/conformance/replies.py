@@ -11,6 +11,7 @@ import msgspec
 
 from tests.conformance import anthropic, gemini, openai, responses
 from tests.conformance.records import Record, body_of, lines, row_of
+from tests.property import ALL
 from wire.core.limits import Limits
 from wire.core.memory import with_notes
 from wire.core.provider import Provider
@@ -55,17 +56,21 @@ class RecordedReply(NamedTuple):
     """Its line in the file."""
 
 
+def files(wire: str) -> list[Path]:
+    """Files with exchanges of a wire: the corpus in `make test-slow`, if it lies beside the
+    checkout; else the sample in this project.
+    """
+    paths = [SHARED / f"{file}.jsonl.gz" for file in FILES[wire]]
+    return paths if ALL and paths[0].exists() else sorted(SAMPLES.glob("*.jsonl"))
+
+
 def recorded_replies(wire: str = "") -> Iterator[RecordedReply]:
-    """Yield each recorded reply that is whole, of one wire or of all: of the corpus, or of the
-    sample in this project if the corpus is not beside the checkout.
+    """Yield each recorded reply that is whole, of one wire or of all, in `files`.
 
     Not among them are errors, streams that were cut, and answers that the library takes for none.
     """
     for name in (wire,) if wire else FILES:
-        paths = [SHARED / f"{file}.jsonl.gz" for file in FILES[name]]
-        if not paths[0].exists():
-            paths = sorted(SAMPLES.glob("*.jsonl"))
-        for path in paths:
+        for path in files(name):
             for record in lines(path, ("id", "status", "response_body")):
                 found = reply_of(name, record)
                 if found is not None:

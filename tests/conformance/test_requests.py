@@ -26,13 +26,10 @@ PLANTED = 30
 
 
 def recorded(wire: str) -> list[dict[str, Any]]:
-    """The records with a request of the wire: of the corpus, or of the sample in this project."""
-    paths = [replies.SHARED / f"{name}.jsonl.gz" for name in replies.FILES[wire]]
-    if not paths[0].exists():
-        paths = sorted(replies.SAMPLES.glob("*.jsonl"))
+    """The records with a request of the wire."""
     return [
         record
-        for path in paths
+        for path in replies.files(wire)
         for record in lines(path, ("id", "status"))
         if isinstance(record.get("request_body"), dict) and replies.generating(record) == wire
     ]

@@ -16,7 +16,7 @@ import pytest
 
 from tests.conformance.records import lines
 from tests.joined import joined
-from tests.property import sample
+from tests.property import ALL, sample
 from tests.serving.running import BODIES
 from tests.serving.test_requests import PARSERS
 from wire.errors import HistoryError, RuleError
@@ -73,9 +73,11 @@ Path_ = tuple[str | int, ...]
 
 
 def bodies(client: str) -> list[Any]:
-    """Bodies of requests in the corpus, or in the sample of it that is part of the project."""
+    """Bodies of requests: in `make test-slow` of the corpus, if it lies beside the checkout; else
+    of the sample of it that is part of the project.
+    """
     paths = [SHARED / f"{name}.jsonl.gz" for name in FILES[client]]
-    if not paths[0].exists():
+    if not (ALL and paths[0].exists()):
         paths = sorted(SAMPLES.glob("*.jsonl"))  # few: all of them are tried
     found = []
     for path in paths:
