@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.serving.running import BODIES, ECHO
+from wire.cli import main
 from wire.testing.emulator import Emulator, serve
 
 ROOT = Path(__file__).parents[2]
@@ -44,3 +46,20 @@ def test_it_serves_until_it_is_stopped() -> None:
             log = running.communicate()[1]
     assert log == "POST /v1/chat/completions 200\nPOST /v1/chat/completions 401\n"
     assert vendor.requests[0]["body"]["messages"][0]["content"] == "Hi"
+
+
+def test_a_backend_without_a_key_is_told_before_it_serves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    backends = ["--backend", "ollama:llama4", "--backend", "big=anthropic:claude-sonnet-5"]
+    assert main(["serve", *backends, "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "ANTHROPIC_API_KEY" in said.err
+
+
+def test_two_backends_for_all_names(capsys: pytest.CaptureFixture[str]) -> None:
+    backends = ["--backend", "ollama:llama4", "--backend", "ollama:qwen3"]
+    assert main(["serve", *backends, "--port", "0"]) == 2
+    assert "--backend: '*' is given twice; name each one" in capsys.readouterr().err

@@ -146,8 +146,55 @@ def test_models_and_token_counts() -> None:
         assert counted.headers.get("x-wire-note") is None
     with gateway("chat") as server:
         counted = posted(server, "anthropic", path=path, content=body)
-        assert counted.json()["input_tokens"] == 0
+        assert counted.json()["input_tokens"] == 8  # the frames of a message and of the prompt
         assert "estimated" in counted.headers["x-wire-note"]
+
+
+def test_several_backends_by_the_name_that_a_client_asks_for() -> None:
+    named = {"fast": backend("chat"), "claude-*": backend("anthropic"), "*": backend("gemini")}
+    with serve(Gateway(named)) as server:
+        for client in ("chat", "responses", "anthropic"):
+            for model, answers in (
+                ("fast", "gpt-4o"),
+                ("claude-opus-5", "claude-sonnet-5"),
+                ("other", "gemini-3.8-flash"),
+            ):
+                assert posted(server, client, {"model": model}).json()["model"] == answers
+        path = "/v1beta/models/fast:generateContent"
+        assert posted(server, "gemini", path=path).json()["modelVersion"] == "gpt-4o"
+        listed = got(server, "/v1/models", KEY_HEADERS["chat"])["data"]
+        assert [each["id"] for each in listed] == ["fast", "claude-*", "gemini-3.8-flash"]
+        assert got(server, "/v1/models/fast", KEY_HEADERS["chat"])["owned_by"] == "openai"
+
+
+@CLIENTS
+def test_a_name_without_a_backend_is_an_unknown_model(client: str) -> None:
+    with serve(Gateway({"fast": backend("chat")})) as server:
+        response = posted(server, client)
+        assert response.status_code == 404
+        assert "there are fast." in response.text
+        if client != "gemini":  # whose model stands in the path
+            assert posted(server, client, content=b"{").status_code == 400
+        code = posted(server, "chat").json()["error"]["code"]
+        assert code == "model_not_found"
+
+
+def test_a_conversation_may_move_to_another_backend() -> None:
+    emulator = Emulator([{"say": {"calls": [{"name": "tide", "args": {}}]}}, {"say": "At five."}])
+    named = {"one": backend("gemini", emulator), "two": backend("anthropic", emulator)}
+    tools = [{"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}]
+    with serve(Gateway(named)) as server:
+        asked = BODIES["chat"]["messages"]
+        body = posted(server, "chat", {"model": "one", "tools": tools}).json()
+        message = body["choices"][0]["message"]
+        result = {"role": "tool", "tool_call_id": message["tool_calls"][0]["id"], "content": "5"}
+        turns = [*asked, message, result]
+        changes = {"model": "two", "tools": tools, "messages": turns}
+        said = posted(server, "chat", changes).json()["choices"][0]["message"]["content"]
+    assert said == "At five."
+    sent = emulator.requests[1]["body"]["messages"]
+    assert [each["role"] for each in sent] == ["user", "assistant", "user"]
+    assert sent[2]["content"][0]["content"] == "5"
 
 
 def test_what_the_backend_does_not_get_is_in_headers() -> None:
@@ -380,6 +427,8 @@ def test_clients_with_another_host_name_are_refused_by_the_library_too() -> None
     [
         ({"backend": "claude"}, "model"),
         ({"backend": 5}, "backend: expected an AsyncChat or its model, not int"),
+        ({"backend": {"a": 5}}, "backend\\['a'\\]: expected an AsyncChat or its model, not int"),
+        ({"backend": {}}, "backend: expected at least one model"),
         ({"backend": "gemini:gemini-3.8-flash", "key": 5}, "key: expected a text, not int"),
         ({"backend": "gemini:gemini-3.8-flash", "key": ""}, "key"),
     ],
@@ -394,3 +443,6 @@ def test_a_gateway_to_a_name_uses_the_key_of_the_environment(
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "fake-key")
     assert repr(Gateway("anthropic:claude-sonnet-5")) == "Gateway(anthropic:claude-sonnet-5)"
+    named = {"fast": "anthropic:claude-haiku-4-5", "*": "anthropic:claude-sonnet-5"}
+    shown = "fast=anthropic:claude-haiku-4-5, *=anthropic:claude-sonnet-5"
+    assert repr(Gateway(named)) == f"Gateway({shown})"

@@ -169,8 +169,10 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--backend",
         required=True,
-        metavar="PROVIDER:MODEL",
-        help="the model that answers, such as anthropic:claude-sonnet-5",
+        action="append",
+        metavar="[NAME=]PROVIDER:MODEL",
+        help="the model that answers, such as anthropic:claude-sonnet-5; with NAME, the one for "
+        "clients that ask for it, such as 'gpt-*=openai:gpt-5.4', and the option may be repeated",
     )
     command.add_argument(
         "--key",
@@ -184,19 +186,28 @@ def _serve_options(command: argparse.ArgumentParser) -> None:
 
 def _serve(chosen: argparse.Namespace) -> int:
     from wire.chat.chat import AsyncChat
+    from wire.core.errors import ConfigurationError
     from wire.serving import Gateway, serve
 
     key = chosen.key or os.environ.get("WIRE_GATEWAY_KEY") or None
-    backend = AsyncChat(chosen.backend, retry=None, **client_options(chosen))
+    backends: dict[str, AsyncChat] = {}
+    for given in chosen.backend:
+        name, equals, model = given.partition("=")
+        name = name if equals else "*"
+        if name in backends:
+            raise ConfigurationError(f"--backend: {name!r} is given twice; name each one")
+        backends[name] = AsyncChat(model or given, retry=None, **client_options(chosen))
+    gateway = Gateway(backends, key=key)
+    if chosen.cassette is None:  # a cassette that is played needs none
+        gateway.require_keys()
     log = report if chosen.verbose else None
-    servers = serve(Gateway(backend, key=key), chosen.port, host=chosen.host, log=log)
-    return _until_stopped(servers, chosen)
+    return _until_stopped(serve(gateway, chosen.port, host=chosen.host, log=log), chosen)
 
 
 COMMANDS = (
     Command(
         "serve",
-        "serve one model to clients of Gemini, OpenAI and Anthropic",
+        "serve models to clients of Gemini, OpenAI and Anthropic",
         _serve_options,
         _serve,
     ),

@@ -88,12 +88,7 @@ _CREATED = 1_767_225_600
 """2026-01-01; clients expect a date, and the backend's is not known."""
 
 
-Described = tuple[dict[str, Any], dict[str, Any]]
-"""The description of the model, and the list of it."""
-
-
-def gemini_models(id: str, facts: Model) -> Described:
-    """Describe the model as `GET /v1beta/models/NAME` and `GET /v1beta/models`."""
+def _gemini_model(id: str, facts: Model) -> dict[str, Any]:
     described = {
         "name": f"models/{id}",
         "displayName": id,
@@ -102,19 +97,15 @@ def gemini_models(id: str, facts: Model) -> Described:
         "outputTokenLimit": facts.longest_output,
         "supportedGenerationMethods": ["generateContent", "countTokens"],
     }
-    described = {key: value for key, value in described.items() if value is not None}
-    return described, {"models": [described]}
+    return {key: value for key, value in described.items() if value is not None}
 
 
-def openai_models(id: str, facts: Model) -> Described:
-    """Describe the model as `GET /v1/models/NAME` and `GET /v1/models`."""
-    described = {"id": id, "object": "model", "created": _CREATED, "owned_by": facts.provider}
-    return described, {"object": "list", "data": [described]}
+def _openai_model(id: str, facts: Model) -> dict[str, Any]:
+    return {"id": id, "object": "model", "created": _CREATED, "owned_by": facts.provider}
 
 
-def anthropic_models(id: str, facts: Model) -> Described:
-    """Describe the model as `GET /v1/models/NAME` and `GET /v1/models` with Anthropic's headers."""
-    described = {
+def _anthropic_model(id: str, facts: Model) -> dict[str, Any]:
+    return {
         "type": "model",
         "id": id,
         "display_name": id,
@@ -122,14 +113,31 @@ def anthropic_models(id: str, facts: Model) -> Described:
         "max_input_tokens": facts.context_window,
         "max_tokens": facts.longest_output,
     }
-    return described, {"data": [described], "has_more": False, "first_id": id, "last_id": id}
 
 
-MODELS: Mapping[str, Callable[[str, Model], Described]] = {
-    "list": gemini_models,
-    "get": gemini_models,
-    "chat.models": openai_models,
-    "messages.models": anthropic_models,
+Listed = list[dict[str, Any]]
+
+
+def _anthropic_list(models: Listed) -> dict[str, Any]:
+    ends = {"first_id": models[0]["id"], "last_id": models[-1]["id"]}
+    return {"data": models, "has_more": False, **ends}
+
+
+class Models(msgspec.Struct, frozen=True):
+    """How a vendor describes models."""
+
+    one: Callable[[str, Model], dict[str, Any]]
+    """Describes a model, by its name for clients."""
+    all: Callable[[Listed], dict[str, Any]]
+    """Lists models that are described."""
+
+
+_GEMINI = Models(_gemini_model, lambda models: {"models": models})
+MODELS: Mapping[str, Models] = {
+    "list": _GEMINI,
+    "get": _GEMINI,
+    "chat.models": Models(_openai_model, lambda models: {"object": "list", "data": models}),
+    "messages.models": Models(_anthropic_model, _anthropic_list),
 }
 SERVED = frozenset({*GENERATING, *COUNTING, *MODELS})
 """The endpoints that the gateway has."""

@@ -1,4 +1,4 @@
-"""Any client of Gemini, OpenAI or Anthropic on one model of any provider.
+"""Any client of Gemini, OpenAI or Anthropic on models of any provider.
 
 A request of a client is converted to a neutral request, sent to the backend, and the reply is
 written as the client's vendor writes it. The paths and the error bodies of the vendors are those of
@@ -7,6 +7,7 @@ the emulator.
 
 from __future__ import annotations
 
+import fnmatch
 import hmac
 import secrets
 import time
@@ -18,17 +19,19 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.catalogue.catalogue import current
+from wire.catalogue.catalogue import Model, current
 from wire.chat.chat import AsyncChat
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.errors import (
     BlockedError,
     ConfigurationError,
+    NotFoundError,
     RuleError,
     Violation,
     WireError,
 )
+from wire.core.lenient import plain
 from wire.core.memory import Note
 from wire.core.printable import printable_line
 from wire.core.secret import Secret, sealed, type_name
@@ -58,6 +61,9 @@ from wire.wires.contract import WIRES
 _MAX_CALLS, _MAX_CALL_BYTES = 20_000, 64 << 20
 _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES = 2_000, 64 << 20
 _EVENTS = "text/event-stream; charset=utf-8"
+_FRAME_TOKENS = 4
+"""Tokens around each message, and around the prompt: OpenAI's number of its chat models, which
+also makes up for estimates that are rounded down."""
 _MAX_NOTES, _MAX_NOTE_LETTERS = 20, 300
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -74,6 +80,7 @@ class _Exchange(msgspec.Struct, frozen=True):
     """One request of a client on its way."""
 
     api: Api
+    backend: AsyncChat
     parsed: ReceivedRequest
     request: Request
     """The request for the backend."""
@@ -96,7 +103,7 @@ class _Exchange(msgspec.Struct, frozen=True):
 
 
 class Gateway:
-    """Answers requests of any vendor's clients with one model.
+    """Answers requests of any vendor's clients with one model, or with several by their names.
 
     >>> from wire.testing.emulator import AsyncEmulatorTransport
     >>> Gateway(AsyncChat("anthropic:claude-sonnet-5", http=AsyncEmulatorTransport()))
@@ -104,8 +111,11 @@ class Gateway:
 
     `backend` is an `AsyncChat`, whose client and model are used, or the name of a model, such as
     `anthropic:claude-sonnet-5`. With a name, a failed call is not repeated, since clients repeat
-    it. With `key`, clients must send it as the key of their vendor; without, requests of web pages
-    are refused. `limits` bounds requests.
+    it. Or it is a mapping of such backends by the names that clients ask for, which may end with
+    `*`: `{"fast": "openai:gpt-5.4-mini", "claude-*": chat}`. An equal name comes first, then the
+    first one that fits; a name that none fits is an unknown model. With `key`, clients must send
+    it as the key of their vendor; without, requests of web pages are refused. `limits` bounds
+    requests.
 
     Raises `ConfigurationError` for a model without a provider, and a key that is empty.
     """
@@ -113,7 +123,7 @@ class Gateway:
     @checked_arguments(ConfigurationError)
     def __init__(
         self,
-        backend: AsyncChat | str,
+        backend: AsyncChat | str | Mapping[str, AsyncChat | str],
         *,
         key: str | Secret | None = None,
         limits: EmulatorLimits = DEFAULT_LIMITS,
@@ -121,14 +131,21 @@ class Gateway:
         key = sealed(key)  # before anything can raise: tracebacks show the arguments (R-28)
         if key is not None and not isinstance(key, str | Secret):
             raise ConfigurationError(f"key: expected a text, not {type_name(key)}")
-        if not isinstance(backend, AsyncChat | str):
-            problem = f"expected an AsyncChat or its model, not {type_name(backend)}"
-            raise ConfigurationError(f"backend: {problem}")
+        named = dict(backend) if isinstance(backend, Mapping) else {"*": backend}
+        for name, each in named.items():
+            if not isinstance(each, AsyncChat | str):
+                problem = f"expected an AsyncChat or its model, not {type_name(each)}"
+                raise ConfigurationError(f"{_path_of(backend, name)}: {problem}")
+        if not named:
+            raise ConfigurationError("backend: expected at least one model")
         if not isinstance(limits, EmulatorLimits):
             problem = f"expected EmulatorLimits, not {type_name(limits)}"
             raise ConfigurationError(f"limits: {problem}")
         self._key = Secret(key, "key") if isinstance(key, str) else key
-        self.backend = AsyncChat(backend, retry=None) if isinstance(backend, str) else backend
+        self.backends: dict[str, AsyncChat] = {
+            name: AsyncChat(each, retry=None) if isinstance(each, str) else each
+            for name, each in named.items()
+        }
         self.limits = limits
         self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
         self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
@@ -137,7 +154,8 @@ class Gateway:
         )
 
     def __repr__(self) -> str:
-        return f"Gateway({self.backend.provider}:{self.backend.model})"
+        shown = [f"{name}={each.provider}:{each.model}" for name, each in self.backends.items()]
+        return f"Gateway({', '.join(shown).removeprefix('*=')})"
 
     @property
     def has_key(self) -> bool:
@@ -145,8 +163,29 @@ class Gateway:
         return self._key is not None
 
     async def aclose(self) -> None:
-        """Close the connections to the backend."""
-        await self.backend.aclose()
+        """Close the connections to the backends."""
+        for each in self.backends.values():
+            await each.aclose()
+
+    def require_keys(self) -> None:
+        """Raise `ConfigurationError`, with its variable, if the key of a backend is missing."""
+        for each in self.backends.values():
+            each.client.require_key()
+
+    def _backend(self, request: Received, route: Route) -> AsyncChat:
+        """Return the backend for the name that a request asks for. Raises `NotFoundError`."""
+        asked = route.name
+        if not asked:
+            body = plain(request.body)
+            if not isinstance(body, dict):
+                return next(iter(self.backends.values()))  # which refuses it
+            asked = str(body.get("model") or "")
+        asked = asked.removeprefix("models/")
+        for each in (asked, *(name for name in self.backends if name.endswith("*"))):
+            if each in self.backends and fnmatch.fnmatchcase(asked, each):
+                return self.backends[each]
+        names = ", ".join(self.backends)
+        raise NotFoundError(f"The gateway has no model {asked!r}; there are {names}.", status=404)
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -219,42 +258,53 @@ class Gateway:
 
     async def _answer(self, request: Received, vendor: Vendor, route: Route) -> Answer | LiveAnswer:
         if route.endpoint in MODELS:
-            facts = current().model(f"{self.backend.provider}:{self.backend.model}")
-            described = MODELS[route.endpoint](self.backend.model, facts)
-            return json_answer(encoded(described[0] if route.name else described[1]))
+            return self._models(request, route)
         if route.endpoint in COUNTING:
             return await self._counted(request, route)
-        api = GENERATING[route.endpoint]()
-        parsed = self._parsed(api, request.body)
+        api, backend = GENERATING[route.endpoint](), self._backend(request, route)
+        parsed = self._parsed(api, backend, request.body)
         notes = list(parsed.notes)
-        neutral, ids = self._continued(parsed, notes)
+        neutral, ids = self._continued(parsed, backend, notes)
         id = secrets.token_hex(12)
         client_ids = ClientIds(f"{api.call_prefix}{id}")
         head = ResponseHead(
             id=f"{api.id_prefix}{id}",
-            model=self.backend.model,
+            model=backend.model,
             created=int(time.time()),
             state=client_ids.state,
         )
         writer = api.of.ReplyWriter(parsed, head)
         exchange = _Exchange(
-            api, parsed, neutral, ids, client_ids, head, writer, request, vendor, route
+            api, backend, parsed, neutral, ids, client_ids, head, writer, request, vendor, route
         )
         if exchange.streams:
             return await self._streamed(exchange, notes)
         return await self._whole(exchange, notes)
 
-    def _parsed(self, api: Api, body: bytes, *, counts: bool = False) -> ReceivedRequest:
+    def _models(self, request: Received, route: Route) -> Answer:
+        described = MODELS[route.endpoint]
+        if route.name:
+            backend = self._backend(request, route)
+            return json_answer(encoded(described.one(route.name, _facts_of(backend))))
+        shown = {
+            backend.model if name == "*" else name: _facts_of(backend)
+            for name, backend in self.backends.items()
+        }
+        return json_answer(encoded(described.all([described.one(*each) for each in shown.items()])))
+
+    def _parsed(
+        self, api: Api, backend: AsyncChat, body: bytes, *, counts: bool = False
+    ) -> ReceivedRequest:
         """Parse the request of a client.
 
         The blocks of its own vendor go back to that vendor's model.
         """
-        row, model = self.backend.row, self.backend.model
+        row, model = backend.row, backend.model
         own = {"provider": row.name, "model": model} if row.wire == api.wire else {}
         return accepted(api.of.parse_request(body, **own, counts=counts))
 
     def _continued(
-        self, parsed: ReceivedRequest, notes: list[Note]
+        self, parsed: ReceivedRequest, backend: AsyncChat, notes: list[Note]
     ) -> tuple[Request, dict[str, str]]:
         """Put the messages of the model back as it sent them.
 
@@ -273,16 +323,16 @@ class Gateway:
             instructs = tuple(each for each in messages if each.instructs)
             rest = tuple(each for each in messages if not each.instructs)
             messages = (*instructs, *before.messages, *rest)
-        if self.backend.row.wire == "gemini":
+        if backend.row.wire == "gemini":
             messages = tuple(map(_with_objects, messages))
         return msgspec.structs.replace(parsed.request, messages=messages), ids
 
     # --- the backend ------------------------------------------------------------------------------
 
-    def _call(self, how: str, request: Request, notes: list[Note]) -> Any:
+    def _call(self, how: str, backend: AsyncChat, request: Request, notes: list[Note]) -> Any:
         """Build the call of the backend; change settings that its model refuses, with a note."""
-        render = getattr(WIRES[self.backend.row.wire], how)
-        model, row = self.backend.model, self.backend.row
+        render = getattr(WIRES[backend.row.wire], how)
+        model, row = backend.model, backend.row
         checked_request(request)  # what no model takes is refused, and not left out
         try:
             return render(request, model, row)
@@ -293,7 +343,7 @@ class Gateway:
             if fitting is not None:
                 request, note = fitting
                 notes.append(note)
-                return self._call(how, request, notes)
+                return self._call(how, backend, request, notes)
             for change in _changes(request):
                 try:
                     call = render(msgspec.structs.replace(request, **change), model, row)
@@ -304,9 +354,10 @@ class Gateway:
             raise
 
     async def _whole(self, exchange: _Exchange, notes: list[Note]) -> Answer:
-        call = passed_on(self._call("call", exchange.request, notes), exchange.parsed, notes)
+        call = self._call("call", exchange.backend, exchange.request, notes)
+        call = passed_on(call, exchange.parsed, notes)
         try:
-            reply: Reply = await self.backend.client.send(call)
+            reply: Reply = await exchange.backend.client.send(call)
         except BlockedError as error:
             if not isinstance(error.partial, Reply):
                 raise
@@ -320,7 +371,8 @@ class Gateway:
         return replace(answer, headers=(*answer.headers, *_headers(exchange, notes)))
 
     async def _streamed(self, exchange: _Exchange, notes: list[Note]) -> Answer | LiveAnswer:
-        call = passed_on(self._call("stream_call", exchange.request, notes), exchange.parsed, notes)
+        call = self._call("stream_call", exchange.backend, exchange.request, notes)
+        call = passed_on(call, exchange.parsed, notes)
         notes += call.notes
         headers = (
             ("content-type", _EVENTS),
@@ -330,7 +382,7 @@ class Gateway:
         stack = AsyncExitStack()
         try:
             # An error before the first event has a status of its own.
-            stream = await stack.enter_async_context(self.backend.client.stream(call))
+            stream = await stack.enter_async_context(exchange.backend.client.stream(call))
         except BlockedError as error:
             if not isinstance(error.partial, Reply):
                 raise
@@ -383,20 +435,29 @@ class Gateway:
 
     async def _counted(self, request: Received, route: Route) -> Answer:
         counting = COUNTING[route.endpoint]
-        parsed = self._parsed(counting.api(), request.body, counts=True)
+        backend = self._backend(request, route)
+        parsed = self._parsed(counting.api(), backend, request.body, counts=True)
         notes = list(parsed.notes)
-        neutral, _ = self._continued(parsed, notes)
-        call = self._call("count_call", neutral, notes)
+        neutral, _ = self._continued(parsed, backend, notes)
+        call = self._call("count_call", backend, neutral, notes)
         if call is None:
             from wire.history.tokens import estimate_request
 
-            tokens = estimate_request(neutral)
+            tokens = estimate_request(neutral) + _FRAME_TOKENS * (len(neutral.messages) + 1)
             notes.append(Note("tokens", "estimated: the backend does not count them"))
         else:
             call = passed_on(call, parsed, notes)
-            tokens = (await self.backend.client.send(call)).total
+            tokens = (await backend.client.send(call)).total
         answer = json_answer(encoded(counting.body(tokens)))
         return replace(answer, headers=(*answer.headers, *note_headers(notes)))
+
+
+def _path_of(backend: object, name: object) -> str:
+    return f"backend[{name!r}]" if isinstance(backend, Mapping) else "backend"
+
+
+def _facts_of(backend: AsyncChat) -> Model:
+    return current().model(f"{backend.provider}:{backend.model}")
 
 
 def _changes(request: Request) -> list[dict[str, Any]]:
