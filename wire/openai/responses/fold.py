@@ -185,7 +185,6 @@ class _Item:
             item[name] = [self._parts[name, index].merged() for index in positions]
         return item
 
-
     def annotated(self, whole: msgspec.Raw) -> Any:
         """Return the complete item, with annotations that only its events have."""
         added = {at: part.annotations for (_, at), part in self._parts.items() if part.annotations}
