@@ -518,7 +518,9 @@ def _schema(schema: Any, defs: Mapping[str, Any] | None = None) -> Any:
     if "$ref" in schema and (found := defs.get(str(schema["$ref"]).rpartition("/")[2])):
         rest = {key: each for key, each in schema.items() if key != "$ref"}
         return _schema({**found, **rest}, defs)
-    made = {key: _schema(each, defs) for key, each in schema.items() if key != "$defs"}
+    made: dict[str, Any] = {
+        key: _schema(each, defs) for key, each in schema.items() if key != "$defs"
+    }
     if isinstance(made.get("properties"), dict):
         fields = schema["properties"]
         made["properties"] = {key: _schema(each, defs) for key, each in fields.items()}
@@ -529,12 +531,12 @@ def _schema(schema: Any, defs: Mapping[str, Any] | None = None) -> Any:
     if isinstance(made.get("type"), list):
         kinds = [each for each in made["type"] if each != "null"]
         if len(kinds) == 1:
-            made |= {"type": kinds[0], "nullable": True}
+            made = {**made, "type": kinds[0], "nullable": True}
     choices = made.get("anyOf")
     if isinstance(choices, list) and {"type": "null"} in choices:
-        rest = [each for each in choices if each != {"type": "null"}]
+        others = [each for each in choices if each != {"type": "null"}]
         made = {key: each for key, each in made.items() if key != "anyOf"} | {"nullable": True}
-        made |= rest[0] if len(rest) == 1 else {"anyOf": rest}
+        made |= others[0] if len(others) == 1 else {"anyOf": others}
     if isinstance(made.get("type"), str):
         made["type"] = made["type"].lower()
     if made.get("enum") and "type" not in made and all(isinstance(x, str) for x in made["enum"]):
@@ -570,8 +572,8 @@ def _chat_words(found: dict[str, Any]) -> dict[str, Any]:
 
 def _input_items(body: Any) -> Any:
     given = body.get("input")
-    text = [{"type": "text", "text": given}]
-    items = [{"role": "user", "content": text}] if isinstance(given, str) else list(given or [])
+    user = {"role": "user", "content": [{"type": "text", "text": given}]}
+    items: list[Any] = [user] if isinstance(given, str) else list(given or [])
     says = [body["instructions"]] if body.get("instructions") else []
     for each in items:
         if each.get("type", "message") == "message" and each.get("role") == "developer":
