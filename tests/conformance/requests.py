@@ -122,14 +122,23 @@ def walked(record: Record, wire: str) -> Outcome:
 def outcome(wire: str, body: Any, row: Provider, model: str) -> Outcome:
     """The outcome of a body."""
     try:
-        received = PARSERS[wire](json.dumps(body).encode(), provider=row.name, model=model)
-        made = WIRES[wire].stream_call if received.stream else WIRES[wire].call
-        call = made(received.request, model, row)
+        sent, read, rendered = asked(wire, body, row, model)
     except WireError as error:
         return Outcome(refused=str(error))
-    notes = [*received.notes, *call.notes]
-    silent = differences(wire, body, json.loads(call.body), received.notes, call.notes)
-    return Outcome(told=len(notes), silent=silent)
+    silent = differences(wire, body, json.loads(sent), read, rendered)
+    return Outcome(told=len(read) + len(rendered), silent=silent)
+
+
+def asked(
+    wire: str, body: Any, row: Provider, model: str
+) -> tuple[bytes, Sequence[Note], Sequence[Note]]:
+    """What a server of the wire sends for a body to its own host, and the notes of its reader and
+    of the renderer.
+    """
+    received = PARSERS[wire](json.dumps(body).encode(), provider=row.name, model=model)
+    made = WIRES[wire].stream_call if received.stream else WIRES[wire].call
+    call = made(received.request, model, row)
+    return call.body, received.notes, call.notes
 
 
 def differences(
