@@ -13,7 +13,14 @@ import msgspec
 from tests.conformance.compare import identical, same, typed
 from tests.conformance.forms import check_form
 from tests.conformance.gemini import Checks, check_opaque
-from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
+from tests.conformance.neutral import (
+    Expected,
+    check_cut_short,
+    check_events,
+    check_reply,
+    has_nothing,
+    without_notes,
+)
 from tests.conformance.records import (
     Record,
     body_of,
@@ -52,6 +59,7 @@ ANSWERS: dict[str, type[WireStruct]] = {
     "files": types.FileList,
     "deleted file": types.DeletedFile,
     "batch": types.Batch,
+    "cancelled batch": types.Batch,
     "batches": types.BatchList,
 }
 
@@ -88,11 +96,15 @@ _OPERATIONS = [
     ("GET", r"/files/[^/]+", "file"),
     ("DELETE", r"/files/[^/]+", "deleted file"),
     ("GET", r"/files/[^/]+/content", "results"),
-    ("POST", r"/v1/batches|/batches/[^/]+/cancel", "batch"),
+    ("POST", r"/v1/batches", "batch"),
+    ("POST", r"/batches/[^/]+/cancel", "cancelled batch"),
     ("GET", r"/v1/batches", "batches"),
     ("GET", r"/batches/[^/]+", "batch"),
 ]
-_OTHERS = re.compile(r"/(api/models|ai/models|crewai_plus)(/|$)")
+_OTHERS = re.compile(
+    r"/(api/models|ai/models|crewai_plus|containers|vector_stores|fine_tuning|uploads|evals)(/|$)"
+)
+"""Of other APIs, and files of things that the library has no calls for."""
 
 
 def _endpoint(record: Record) -> str:
@@ -187,16 +199,15 @@ def check_answer(record: Record) -> None:
     try:
         answer = parse_completion(body)
     except (errors.StreamInvalid, errors.StreamIncomplete):
-        if not body.strip():
-            APART["empty body"] += 1
+        if has_nothing([body], is_ours):
             return
         raise
     except errors.APIError as error:
         check_error_in_success(error, body)
         return
-    if not body.strip():
-        raise Mismatch("an empty body is taken for an answer")
-    plain = json.loads(body)
+    plain = json.loads(body or b"null")
+    if not isinstance(plain, dict) or not isinstance(plain.get("choices"), list):
+        raise Mismatch(f"nothing is taken for an answer: {body[:80]!r}")
     typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
     dialect = dialect_of(record)
@@ -207,6 +218,12 @@ def check_answer(record: Record) -> None:
         reply = parse_reply(answer, dialect, choice=index)
         if not dialect.think_tags:
             check_reply(reply, expected(other, plain, dialect))
+
+
+def is_ours(plain: Any) -> bool:
+    """Whether it is a completion, or a chunk of one."""
+    choices = plain.get("choices") if isinstance(plain, dict) else None
+    return isinstance(choices, list) and any(isinstance(each, dict) for each in choices)
 
 
 def dialect_of(record: Record) -> Dialect:
@@ -258,6 +275,8 @@ def expected(choice: Any, plain: Any, dialect: Dialect) -> Expected:
     """What a choice of a whole answer says."""
     message = choice.get("message") or {}
     content = message.get("content")
+    if isinstance(content, dict):  # of another type than the wire's
+        content = _json_text(content)
     parts = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     slots = [
         message[name]
@@ -294,6 +313,10 @@ def expected(choice: Any, plain: Any, dialect: Dialect) -> Expected:
     return found
 
 
+def _json_text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
 _CUT_OFF = ("length", "max_tokens", "max_output_tokens")
 
 
@@ -318,7 +341,7 @@ def _call_of(call: Any, *, cut: bool) -> dict[str, Any]:
 
 
 def _counts(usage: Any, dialect: Dialect) -> dict[str, int] | None:
-    if not usage:
+    if not usage or not isinstance(usage, dict):
         return None
     inside, outside = (
         usage.get(f"{side}_tokens_details") or {} for side in ("prompt", "completion")
@@ -356,8 +379,6 @@ def check_stream(record: Record, *, every: bool = False) -> None:
     if body.lstrip()[:1] in (b"{", b"["):
         check_answer(record)  # a server that does not stream
         return
-    if not body.strip():
-        APART["empty body"] += 1
     chunks, reader = _read([body])
     again, reader_again = _read(cut_at_random(body, record["id"]))
     if [chunk.raw for chunk in again] != [chunk.raw for chunk in chunks] or type(
@@ -366,6 +387,11 @@ def check_stream(record: Record, *, every: bool = False) -> None:
         raise Mismatch("the result depends on where the bytes were cut")
     payloads = _payloads(body)
     error = reader.error
+    if isinstance(error, errors.StreamError) and has_nothing(payloads, is_ours):
+        return
+    if not payloads and not chunks and error is None and b"[DONE]" in body:
+        APART["[DONE] alone"] += 1
+        return
     if isinstance(error, errors.APIError):
         check_error_in_success(error, body)
         payloads = payloads[: len(chunks)]
@@ -373,8 +399,6 @@ def check_stream(record: Record, *, every: bool = False) -> None:
     ended = b"[DONE]" in body or is_whole(plains)
     if not isinstance(error, errors.APIError) and (error is None) is not ended:
         raise error or Mismatch("a stream without an end passes for whole")
-    if any("outside" not in note.message for note in reader.notes):
-        raise Mismatch(f"dropped: {reader.notes}")
     if len(chunks) != len(payloads):
         raise Mismatch(f"{len(chunks)} chunks of {len(payloads)} events")
     for index, (chunk, plain, payload) in enumerate(zip(chunks, plains, payloads, strict=True)):
@@ -451,7 +475,8 @@ def check_fold(
             events += reading.close()
             reply = reading.reply()
             check_events(events, reply)
-            if parse_reply(answer, spoken, choice=index) != reply and not spoken.think_tags:
+            of_fold = parse_reply(answer, spoken, choice=index)
+            if without_notes(of_fold) != without_notes(reply) and not spoken.think_tags:
                 raise Mismatch("the reply of the fold is not the reply of the events")
             if spoken is PLAIN:
                 choice = next(each for each in plain["choices"] if each["index"] == index)
@@ -500,7 +525,9 @@ def _choice(index: int, pieces: Sequence[Any]) -> Any:
     choice["finish_reason"] = next((each for each in reversed(finishes) if each), None)
     logprobs = [piece["logprobs"] for piece in pieces if piece.get("logprobs")]
     if logprobs:
-        choice["logprobs"] = _lists_go_on(logprobs)
+        objects = [each for each in logprobs if isinstance(each, dict)]
+        whole = _lists_go_on(objects or [{"logprobs": each} for each in logprobs])
+        choice |= {"logprobs": whole} if objects else whole
     return choice
 
 
@@ -532,7 +559,7 @@ def _message(deltas: Sequence[Any]) -> Any:
     contents = [delta["content"] for delta in deltas if delta.get("content") is not None]
     if all(isinstance(content, str) for content in contents):
         message["content"] = "".join(contents) if contents else None
-    else:
+    elif all(isinstance(content, list | str) for content in contents):
         message["content"] = _content(contents)
     for name in ("reasoning_content", "reasoning", "reasoning_text", "refusal"):
         texts = [delta[name] for delta in deltas if delta.get(name) is not None]
@@ -599,7 +626,7 @@ def _calls(fragments: Sequence[Any]) -> list[Any]:
         known = whole.get("function") or {}
         arguments = function.get("arguments")
         if arguments is not None and not isinstance(arguments, str):
-            arguments = json.dumps(arguments, separators=(",", ":"), ensure_ascii=False)
+            arguments = _json_text(arguments)
         name = function.get("name") or ""
         merged = _last([known, function])
         merged["name"] = known.get("name") or name
@@ -615,7 +642,7 @@ def _usage(plain: Any) -> Any:
         (
             usage
             for usage in (plain.get("usage"), *beside, (plain.get("x_groq") or {}).get("usage"))
-            if usage
+            if isinstance(usage, dict) and usage
         ),
         None,
     )

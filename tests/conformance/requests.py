@@ -112,16 +112,25 @@ def walked(record: Record, wire: str) -> Outcome:
 def outcome(wire: str, body: Any, row: Provider, model: str) -> Outcome:
     """The outcome of a body."""
     try:
-        sent = json.dumps(body).encode()
-        received = accepted(WIRES[wire].parse_request(sent, provider=row.name, model=model))
-        made = WIRES[wire].stream_call if received.stream else WIRES[wire].call
-        notes = list(received.notes)
-        call = passed_on(made(received.request, model, row), received, notes)
+        sent, read, rendered = asked(wire, body, row, model)
     except WireError as error:
         return Outcome(refused=str(error))
-    silent = differences(wire, body, json.loads(call.body), notes, call.notes)
-    notes += call.notes
-    return Outcome(told=len(notes), silent=silent)
+    silent = differences(wire, body, json.loads(sent), read, rendered)
+    return Outcome(told=len(read) + len(rendered), silent=silent)
+
+
+def asked(
+    wire: str, body: Any, row: Provider, model: str
+) -> tuple[bytes, Sequence[Note], Sequence[Note]]:
+    """What a server of the wire sends for a body to its own host, and the notes of its reader and
+    of the renderer.
+    """
+    sent = json.dumps(body).encode()
+    received = accepted(WIRES[wire].parse_request(sent, provider=row.name, model=model))
+    made = WIRES[wire].stream_call if received.stream else WIRES[wire].call
+    left: list[Note] = []
+    call = passed_on(made(received.request, model, row), received, left)
+    return call.body, [*received.notes, *left], call.notes
 
 
 def differences(
@@ -510,7 +519,9 @@ def _schema(schema: Any, defs: Mapping[str, Any] | None = None) -> Any:
     if "$ref" in schema and (found := defs.get(str(schema["$ref"]).rpartition("/")[2])):
         rest = {key: each for key, each in schema.items() if key != "$ref"}
         return _schema({**found, **rest}, defs)
-    made = {key: _schema(each, defs) for key, each in schema.items() if key != "$defs"}
+    made: dict[str, Any] = {
+        key: _schema(each, defs) for key, each in schema.items() if key != "$defs"
+    }
     if isinstance(made.get("properties"), dict):
         fields = schema["properties"]
         made["properties"] = {key: _schema(each, defs) for key, each in fields.items()}
@@ -521,12 +532,12 @@ def _schema(schema: Any, defs: Mapping[str, Any] | None = None) -> Any:
     if isinstance(made.get("type"), list):
         kinds = [each for each in made["type"] if each != "null"]
         if len(kinds) == 1:
-            made |= {"type": kinds[0], "nullable": True}
+            made = {**made, "type": kinds[0], "nullable": True}
     choices = made.get("anyOf")
     if isinstance(choices, list) and {"type": "null"} in choices:
-        rest = [each for each in choices if each != {"type": "null"}]
+        others = [each for each in choices if each != {"type": "null"}]
         made = {key: each for key, each in made.items() if key != "anyOf"} | {"nullable": True}
-        made |= rest[0] if len(rest) == 1 else {"anyOf": rest}
+        made |= others[0] if len(others) == 1 else {"anyOf": others}
     if isinstance(made.get("type"), str):
         made["type"] = made["type"].lower()
     if made.get("enum") and "type" not in made and all(isinstance(x, str) for x in made["enum"]):
@@ -562,8 +573,8 @@ def _chat_words(found: dict[str, Any]) -> dict[str, Any]:
 
 def _input_items(body: Any) -> Any:
     given = body.get("input")
-    text = [{"type": "text", "text": given}]
-    items = [{"role": "user", "content": text}] if isinstance(given, str) else list(given or [])
+    user = {"role": "user", "content": [{"type": "text", "text": given}]}
+    items: list[Any] = [user] if isinstance(given, str) else list(given or [])
     says = [body["instructions"]] if body.get("instructions") else []
     for each in items:
         if each.get("type", "message") == "message" and each.get("role") == "developer":

@@ -12,7 +12,13 @@ import msgspec
 
 from tests.conformance.compare import identical, same, typed
 from tests.conformance.gemini import Checks, check_opaque
-from tests.conformance.neutral import Expected, check_cut_short, check_events, check_reply
+from tests.conformance.neutral import (
+    Expected,
+    check_cut_short,
+    check_events,
+    check_reply,
+    has_nothing,
+)
 from tests.conformance.openai import check_error, check_error_in_success
 from tests.conformance.records import (
     Record,
@@ -172,7 +178,12 @@ def _call(request: WireStruct, path: str) -> Call[Any] | StreamCall[Any, Any]:
 def check_plain(record: Record) -> None:
     """One struct, equal as JSON and as bytes, with the bytes of each of its items."""
     body = body_of(record)
-    answer = ANSWERS[str(_endpoint(record))]().parse(body)
+    try:
+        answer = ANSWERS[str(_endpoint(record))]().parse(body)
+    except (errors.StreamInvalid, errors.StreamIncomplete):
+        if not body.strip() and has_nothing([], is_ours):
+            return
+        raise
     if isinstance(answer, types.DeletedResponse) and not body.strip():
         return  # the reference names no body
     plain = json.loads(body)
@@ -194,11 +205,24 @@ def check_answer(record: Record) -> None:
     except errors.APIError as error:
         check_error_in_success(error, body)
         return
-    plain = json.loads(body)
+    except (errors.StreamInvalid, errors.StreamIncomplete):
+        if has_nothing([body], is_ours):
+            return
+        raise
+    plain = json.loads(body or b"null")
+    if not is_ours(plain):
+        raise Mismatch(f"nothing is taken for an answer: {body[:80]!r}")
     typed(answer, plain, "answer")
     same_bytes(answer.raw, body)
     check_items(answer.output or (), plain.get("output") or ())
     check_neutral(record, answer, plain)
+
+
+def is_ours(plain: Any) -> bool:
+    """Whether it is a response, or an event of one."""
+    if not isinstance(plain, dict):
+        return False
+    return isinstance(plain.get("output"), list) or "." in str(plain.get("type"))
 
 
 def check_items(items: Sequence[types.Item], plain: Sequence[Any]) -> None:
@@ -221,6 +245,7 @@ STOPS = {
     "completed": "end",
     "queued": "pause",
     "in_progress": "pause",
+    "failed": "error",
 }
 
 
@@ -440,6 +465,8 @@ def check_stream(record: Record, *, every: bool = False) -> None:
         error_again
     ):
         raise Mismatch("the result depends on where the bytes were cut")
+    if isinstance(error, errors.StreamError) and has_nothing(_data(body), is_ours):
+        return
     payloads = _payloads(body)
     if isinstance(error, errors.APIError):
         check_failure(error, payloads)
@@ -627,21 +654,22 @@ def _read(pieces: list[bytes]) -> tuple[list[types.StreamEvent], errors.WireErro
     reader = ChunkReader()
     events = [event for piece in pieces for event in reader.feed(piece)]
     events += reader.close()
-    if reader.notes:
-        raise Mismatch(f"dropped: {reader.notes}")
     return events, reader.error
+
+
+def _data(body: bytes) -> list[bytes]:
+    return [
+        line[5:].strip()
+        for line in body.replace(b"\r\n", b"\n").split(b"\n")
+        if line.startswith(b"data:")
+    ]
 
 
 def _payloads(body: bytes) -> list[bytes]:
     """The JSON texts of one response, found in another way than the library's: what follows its
     end left out.
     """
-    found = [
-        line[5:].strip()
-        for line in body.replace(b"\r\n", b"\n").split(b"\n")
-        if line.startswith(b"data:")
-    ]
-    found = [payload for payload in found if payload not in (b"", b"[DONE]")]
+    found = [payload for payload in _data(body) if payload not in (b"", b"[DONE]")]
     kinds = [json.loads(payload).get("type") for payload in found]
     end = next((at for at, kind in enumerate(kinds) if kind in _ENDS), len(kinds))
     return found[: end + 1]

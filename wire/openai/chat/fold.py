@@ -152,10 +152,11 @@ def _merged_choice(index: int, pieces: Sequence[Object], dialect: Dialect) -> Ob
         if _is_text(finish)
     ]
     merged["finish_reason"] = next((finish for finish in reversed(finishes) if finish), None)
-    logprobs = [each for piece in pieces if isinstance(each := piece.get("logprobs"), dict)]
-    if logprobs:
-        merged["logprobs"] = _concatenated(logprobs)
-    return merged
+    logprobs = [piece for piece in pieces if piece.get("logprobs") is not None]
+    objects = [each for piece in logprobs if isinstance(each := piece["logprobs"], dict)]
+    # Some hosts send numbers.
+    odd = [{"logprobs": piece["logprobs"]} for piece in logprobs]
+    return merged | ({"logprobs": _concatenated(objects)} if objects else _concatenated(odd))
 
 
 def _with_indexes(message: Object) -> Object:
