@@ -29,7 +29,9 @@ from wire.neutral.serving import (
     decoded_request,
     own_part,
     refused,
+    renamed,
     result_of,
+    tool_names,
 )
 from wire.neutral.settings import effort_and_settings, effort_of
 from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
@@ -112,7 +114,6 @@ def parse_request(
         raise RuleError(violations=violations, code="thread_unsupported_request")
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
-    tools = tuple(_tools(sent.tools or (), provider, given))
     form = (sent.output_config and sent.output_config.format) or sent.output_format
     display = sent.thinking.display if sent.thinking is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
@@ -120,11 +121,9 @@ def parse_request(
     if not thinks and sent.output_config is not None and sent.output_config.effort:
         given.tell("output_config.effort", "left out: it would turn thinking on")
     cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(messages),
-        tools=tools,
-        tool_choice=choice,
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(messages, given),
         max_tokens=None if counts else sent.max_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -279,6 +278,15 @@ def _part(block: ContentBlock, path: str, *, own: bool) -> Part | None:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _tools_and_choice(sent: Any, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    steps = ((("tools", index, "name"), tool.name) for index, tool in enumerate(sent.tools or ()))
+    tool_names(steps, given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
+    return {"tools": tools, "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.type not in (None, "custom"):
@@ -295,7 +303,12 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             yield received_tool(fields, form, path, provider, given.told)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}
-        yield Function(tool.name or "", tool.description or "", schema, strict=bool(tool.strict))
+        yield Function(
+            given.name_of(tool.name),
+            tool.description or "",
+            schema,
+            strict=bool(tool.strict),
+        )
 
 
 def _choice(

@@ -41,9 +41,9 @@ from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, own_part, refused
+from wire.neutral.serving import ReceivedRequest, chosen, own_part, refused, renamed, tool_names
 from wire.neutral.settings import effort_and_settings
-from wire.neutral.unread import Kinds, Unread, find_unread, keys
+from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
 _OF_USER = keys(
@@ -116,22 +116,14 @@ def parse_request(
     read = _READ_OF_OWN if provider else _READ
     shape = {**read, "generateContentRequest": read} if counts else read
     given = find_unread(body, shape, _camel, own=bool(provider))
-    given.add("cachedContent")
     config = sent.generation_config or GenerationConfig()
-    kinds = {str(each).upper() for each in config.response_modalities or ()}
-    if kinds - {"TEXT", "1"}:
-        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
-    if (config.candidate_count or 1) > 1:
-        given.tell("generationConfig.candidateCount", "left out: there is one answer")
+    _leave_out(config, given)
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
-    tools = tuple(_tools(sent.tools or (), provider, given))
     thinking = config.thinking_config or ThinkingConfig()
-    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
     request = Request(
-        messages=tuple(_Reader(provider, model, given).messages(sent.contents or ())),
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(_Reader(provider, model, given).messages(sent.contents or ()), given),
         system="\n\n".join(part.text for part in system if part.text),
-        tools=tools,
-        tool_choice=choice,
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
@@ -157,6 +149,16 @@ def _camel(key: str) -> str:
     """Return a key in camel case; the server takes the spelling of its protocol buffers, too."""
     first, *rest = key.split("_")
     return first + "".join(map(str.title, rest))
+
+
+def _leave_out(config: GenerationConfig, given: Unread) -> None:
+    """Mark as unread what only models of the client's own API have."""
+    given.add("cachedContent")
+    kinds = {str(each).upper() for each in config.response_modalities or ()}
+    if kinds - {"TEXT", "1"}:
+        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
+    if (config.candidate_count or 1) > 1:
+        given.tell("generationConfig.candidateCount", "left out: there is one answer")
 
 
 def _effort(thinking: ThinkingConfig) -> str | None:
@@ -281,6 +283,20 @@ def _media(part: Part, path: str) -> Media:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _names(tools: Sequence[Tool]) -> Iterator[tuple[Steps, str | None]]:
+    for index, tool in enumerate(tools):
+        for at, each in enumerate(tool.function_declarations or ()):
+            yield ("tools", index, "functionDeclarations", at, "name"), each.name
+
+
+def _tools_and_choice(sent: GenerateContentRequest, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    tool_names(_names(sent.tools or ()), given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
+    return {"tools": tools, "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         for each in tool.function_declarations or ():
@@ -290,7 +306,7 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             elif each.parameters is not None:
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
-            yield Function(each.name or "", each.description or "", parameters)
+            yield Function(given.name_of(each.name), each.description or "", parameters)
         if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
             from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
             from wire.neutral.server_tools import received_tool

@@ -153,7 +153,7 @@ def taken(given: Unread, wire: str) -> dict[str, Any]:
     found = {}
     rows = {row.path(wire): row for row in shared().values()}
     rows |= {path: row for row in shared().values() for path in row.names.values()}
-    for path, value in given.named():
+    for path, value in given.by_path():
         row = rows.get(path)
         if row is None or (given.own and not row.replaces):
             continue

@@ -229,7 +229,7 @@ class Gateway:
         notes = list(parsed.notes)
         neutral, ids = self._continued(parsed, notes)
         id = secrets.token_hex(12)
-        client_ids = ClientIds(f"{api.call_prefix}{id}")
+        client_ids = ClientIds(f"{api.call_prefix}{id}", parsed.names)
         head = ResponseHead(
             id=id, model=self.backend.model, created=int(time.time()), state=client_ids.state
         )

@@ -95,6 +95,8 @@ class ReplyWriter:
         return _framed({**self._fields("chat.completion.chunk"), "choices": [choice]})
 
     def _call(self, position: int, **fields: Any) -> bytes:
+        if self._received.legacy_calls:
+            return b"" if position else self._chunk({"function_call": fields["function"]})
         return self._chunk({"tool_calls": [{"index": position, **fields}]})
 
     def _whole_call(self, call: ToolCall) -> dict[str, Any]:
@@ -111,7 +113,11 @@ class ReplyWriter:
             message |= {"content": None, "refusal": reply.text}
         if reply.thought:
             message["reasoning_content"] = reply.thought
-        if reply.tool_calls:
+        finish = _STOPS.get(reply.stop.reason, "stop")
+        if reply.tool_calls and self._received.legacy_calls:
+            message["function_call"] = self._whole_call(reply.tool_calls[0])["function"]
+            finish = "function_call"
+        elif reply.tool_calls:
             message["tool_calls"] = [self._whole_call(call) for call in reply.tool_calls]
         found: dict[str, Any] = {}  # what a stream has in its last chunk with a choice
         if citations := web_pages(reply):
@@ -119,7 +125,6 @@ class ReplyWriter:
         if images := [_image(each) for each in reply.media if takes(each)]:
             found["images"] = images
         message |= found
-        finish = _STOPS.get(reply.stop.reason, "stop")
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         usage = usage_of(reply.usage or Usage())
         self._completion = {

@@ -17,7 +17,9 @@ from wire.neutral.serving import (
     decoded_request,
     own_part,
     refused,
+    renamed,
     result_of,
+    tool_names,
 )
 from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Shape, Unread, find_unread, keys
@@ -95,15 +97,12 @@ def parse_request(
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     _leave_out(sent, given)
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
-    tools = tuple(_tools(sent.tools or (), provider, given))
     reasoning = sent.reasoning
     shown = (reasoning.summary or reasoning.generate_summary) if reasoning is not None else None
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(_messages(items or [], provider, model, given)),
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(_messages(items or [], provider, model, given), given),
         system=sent.instructions or "",
-        tools=tools,
-        tool_choice=choice,
         max_tokens=None if counts else sent.max_output_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -232,17 +231,28 @@ def _part(part: ContentPart) -> Part | None:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _tools_and_choice(sent: Any, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    steps = ((("tools", index, "name"), tool.name) for index, tool in enumerate(sent.tools or ()))
+    tool_names(steps, given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
+    return {"tools": tools, "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
-            yield Function(name, description, schema, strict=bool(tool.strict))
+            yield Function(given.name_of(name), description, schema, strict=bool(tool.strict))
         elif tool.type == "custom":
             form = tool.format
             syntax: Any = (form.syntax if form is not None else None) or "lark"
             grammar = (form.definition or "") if form is not None else ""
-            yield Function(name, description, kind="custom", grammar=grammar, syntax=syntax)
+            yield Function(
+                given.name_of(name), description, kind="custom", grammar=grammar, syntax=syntax
+            )
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.responses.server_tools import form_of
