@@ -305,6 +305,123 @@ def test_settings_that_two_apis_have_reach_the_other(
     assert path.endswith("effort") or notes == []
 
 
+TIDE_FUNCTION = {"name": "tide", "description": "a"}
+RESULT = {"type": "object", "properties": {"at": {"type": "string"}}}
+WITH_RESULT = {
+    "tools": [{"functionDeclarations": [{**TIDE_FUNCTION, "responseJsonSchema": RESULT}]}]
+}
+DESCRIBED = {"name": "fact", "description": "A fact.", "schema": FACT}
+MARKED = {"type": "text", "text": "Hi", "prompt_cache_breakpoint": {"mode": "explicit"}}
+VALIDATED = {
+    "tools": [{"functionDeclarations": [TIDE_FUNCTION]}],
+    "toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}},
+}
+TWO = [{"type": "function", "function": {"name": name}} for name in ("tide", "wind")]
+AMONG = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "wind"}}]}
+EPHEMERAL = {"type": "ephemeral", "ttl": "1h"}
+
+
+@joined(
+    ("client", "changes", "backend", "path", "value"),
+    [
+        (
+            "anthropic",
+            {"system": [{"type": "text", "text": "a", "cache_control": EPHEMERAL}]},
+            "responses",
+            "prompt_cache_retention",
+            "24h",
+        ),
+        ("chat", {"prompt_cache_retention": "24h"}, "responses", "prompt_cache_retention", "24h"),
+        (
+            "chat",
+            {"prompt_cache_retention": "24h"},
+            "anthropic",
+            "messages.0.content.0.cache_control",
+            EPHEMERAL,
+        ),
+        (
+            "chat",
+            {"messages": [{"role": "user", "content": [MARKED]}]},
+            "anthropic",
+            "messages.0.content.0.cache_control",
+            {"type": "ephemeral"},
+        ),
+        (
+            "gemini",
+            WITH_RESULT,
+            "responses",
+            "tools.0.output_schema",
+            RESULT,
+        ),
+        (
+            "responses",
+            {"tools": [{"type": "function", "name": "tide", "output_schema": RESULT}]},
+            "gemini",
+            "tools.0.functionDeclarations.0.response.properties.at.type",
+            "STRING",
+        ),
+        ("gemini", VALIDATED, "chat", "tools.0.function.strict", True),
+        ("gemini", VALIDATED, "anthropic", "tools.0.strict", True),
+        (
+            "chat",
+            {
+                "tools": [{"type": "function", "function": {**TIDE_FUNCTION, "strict": True}}],
+                "tool_choice": "auto",
+            },
+            "gemini",
+            "toolConfig.functionCallingConfig.mode",
+            "VALIDATED",
+        ),
+        (
+            "chat",
+            {"tools": TWO, "tool_choice": {"type": "allowed_tools", "allowed_tools": AMONG}},
+            "anthropic",
+            "tools",
+            [{"name": "wind", "input_schema": {"type": "object", "properties": {}}}],
+        ),
+        (
+            "chat",
+            {"response_format": {"type": "json_schema", "json_schema": DESCRIBED}},
+            "responses",
+            "text.format.description",
+            "A fact.",
+        ),
+        (
+            "responses",
+            {"text": {"format": {"type": "json_schema", **DESCRIBED}}},
+            "gemini",
+            "generationConfig.responseSchema.description",
+            "A fact.",
+        ),
+        (
+            "chat",
+            {
+                "messages": [
+                    {"role": "user", "content": "Hi"},
+                    {"role": "assistant", "content": "Hello.", "name": "Ada"},
+                    {"role": "user", "content": "Bye"},
+                ]
+            },
+            "vllm",
+            "messages.1.name",
+            "Ada",
+        ),
+    ],
+)
+def test_what_two_apis_have_has_a_neutral_form(
+    client: str, changes: dict[str, Any], backend: str, path: str, value: Any
+) -> None:
+    found: Any = sent(client, changes, backend)[0]
+    for key in path.split("."):
+        found = found[int(key) if isinstance(found, list) else key]
+    assert found == value
+
+
+def test_a_schema_of_results_is_told_where_a_host_has_none() -> None:
+    for backend in ("chat", "anthropic"):
+        assert sent("gemini", WITH_RESULT, backend)[1] == ["tools[0].response"]
+
+
 def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes:
     """A body with changes; with `config`, those of Gemini's generationConfig."""
     if client == "gemini":

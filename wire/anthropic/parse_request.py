@@ -133,7 +133,7 @@ def parse_request(
         **effort_and_settings(given, WIRE, _effort(sent) if thinks else None),
         thoughts=display and display != "omitted",
         output=Output(form.schema or {}, strict=True) if form is not None else None,
-        caching="auto" if cached else None,
+        caching=_caching(given, cached=cached),
     )
     return ReceivedRequest(
         request=request,
@@ -144,6 +144,15 @@ def parse_request(
         notes=given.notes(),
         unread=given,
     )
+
+
+def _caching(given: Unread, *, cached: bool) -> str | None:
+    """Return the setting `caching`. A mark's lifetime is that of all: a model of the client's own
+    API gets each as it came.
+    """
+    if not given.own and "1h" in given.taken("ttl"):
+        return "long"
+    return "auto" if cached else None
 
 
 def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:

@@ -55,6 +55,7 @@ from wire.neutral.rendering import (
     ReplyReader,
     note_custom,
     note_names,
+    note_response,
     schema_words,
     wire_call,
     within_longest,
@@ -376,6 +377,7 @@ def _tool(
 ) -> WireTool:
     if tool.kind == "custom":
         note_custom(tool, path, notes)
+    note_response(tool, path, notes)
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}
@@ -434,7 +436,7 @@ def _output_format(
     problem = _schema_problem(output.schema, model_family, dialect) if output.schema else no_mode
     if not problem:
         return OutputFormat(
-            type="json_schema", schema=closed(output.schema, "output.schema", notes)
+            type="json_schema", schema=closed(output.described, "output.schema", notes)
         ), ""
     notes.append(
         Note("output", f"not sent as a schema, but as an instruction in the system text: {problem}")

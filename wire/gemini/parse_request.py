@@ -41,7 +41,15 @@ from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, own_part, refused, renamed, tool_names
+from wire.neutral.serving import (
+    ReceivedRequest,
+    allowed,
+    chosen,
+    own_part,
+    refused,
+    renamed,
+    tool_names,
+)
 from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
@@ -82,7 +90,9 @@ _READ = keys(
         fileSearch=FileSearch,
         googleSearch=GoogleSearch,
         urlContext=UrlContext,
-        functionDeclarations=keys("name description parameters parametersJsonSchema"),
+        functionDeclarations=keys(
+            "name description parameters parametersJsonSchema response responseJsonSchema"
+        ),
     ),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
@@ -294,6 +304,16 @@ def _tools_and_choice(sent: GenerateContentRequest, provider: str, given: Unread
     tool_names(_names(sent.tools or ()), given)
     tools = tuple(_tools(sent.tools or (), provider, given))
     tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
+    calling = sent.tool_config.function_calling_config if sent.tool_config is not None else None
+    if calling is None or isinstance(choice, tuple):
+        return {"tools": tools, "tool_choice": choice}
+    tools = allowed(tools, calling.allowed_function_names or (), given, ".".join(_CALLING))
+    if str(calling.mode).upper() == "VALIDATED":
+        # Elsewhere, each function is held to its schema.
+        tools = tuple(
+            msgspec.structs.replace(tool, strict=True) if isinstance(tool, Function) else tool
+            for tool in tools
+        )
     return {"tools": tools, "tool_choice": choice}
 
 
@@ -306,7 +326,13 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             elif each.parameters is not None:
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
-            yield Function(given.name_of(each.name), each.description or "", parameters)
+            response: Any = None
+            if each.response_json_schema is not UNSET:
+                response = each.response_json_schema
+            elif each.response is not None:
+                response = json_schema(each.response)
+            name, description = given.name_of(each.name), each.description or ""
+            yield Function(name, description, parameters, response)
         if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
             from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
             from wire.neutral.server_tools import received_tool
@@ -327,11 +353,8 @@ def _choice(
     mode = str(calling.mode).upper()
     if mode == "ANY" and calling.allowed_function_names:
         return tuple(calling.allowed_function_names)
-    if mode == "VALIDATED":
-        given.add(*_CALLING, "mode", why="sent as AUTO: only Gemini validates calls")
-    if calling.allowed_function_names:
-        why = "left out: the model may call any tool"
-        given.add(*_CALLING, "allowedFunctionNames", why=why)
+    if given.own and (mode == "VALIDATED" or calling.allowed_function_names):
+        given.add(*_CALLING)
     return _MODES.get(mode)
 
 

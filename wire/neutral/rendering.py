@@ -40,7 +40,9 @@ SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 
 def schema_words(output: Output) -> str:
     """Return the text that asks for an output, where the host accepts no schema or no JSON mode."""
-    return SCHEMA_WORDS + json_text(output.schema, "output.schema") if output.schema else JSON_WORDS
+    return (
+        SCHEMA_WORDS + json_text(output.described, "output.schema") if output.schema else JSON_WORDS
+    )
 
 
 def says_json(request: Request) -> bool:
@@ -91,6 +93,12 @@ def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
     grammar = "; its grammar is in the description of the parameter, and not enforced"
     words = f"sent as a function with one text as input{grammar if tool.grammar else ''}"
     notes.append(Note(f"{path}.kind", words))
+
+
+def note_response(tool: Tool, path: str, notes: list[Note]) -> None:
+    """Append a note that the schema of a tool's results is not sent."""
+    if tool.response is not None:
+        notes.append(Note(f"{path}.response", "not sent: the wire has no schema of results"))
 
 
 def transcript_note(path: str) -> Note:

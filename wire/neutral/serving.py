@@ -254,6 +254,20 @@ def chosen(
     return tools, kept or None
 
 
+def allowed(
+    tools: tuple[Tool | ServerTool, ...], names: Sequence[str], given: Unread, path: str
+) -> tuple[Tool | ServerTool, ...]:
+    """Return the tools without the functions that the model may not call; note the others.
+
+    A model of the client's own API gets all, and the list of those that it may call.
+    """
+    if given.own or not names:
+        return tools
+    kept = {given.name_of(name) for name in names}
+    given.tell(path, f"only {', '.join(sorted(kept))} of the tools are sent")
+    return tuple(tool for tool in tools if not isinstance(tool, Tool) or tool.name in kept)
+
+
 def argument_object(call: ToolCall) -> dict[str, Any]:
     """Return the arguments of a call as an object, for wires that send one.
 

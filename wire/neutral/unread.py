@@ -107,6 +107,16 @@ class Unread:
     def _names(self, steps: Steps) -> Iterator[str]:
         return (self._spelled(step) if isinstance(step, str) else str(step) for step in steps)
 
+    def taken(self, *keys: str, inside: Steps = ()) -> list[Any]:
+        """Remove the values of keys at any depth, and return them: they have a neutral form."""
+        found, kept = list[tuple[Steps, Any]](), list[tuple[Steps, Any]]()
+        for steps, value in self.values:
+            is_one = steps[-1] in keys and steps[: len(inside)] == inside
+            (found if is_one else kept).append((steps, value))
+        self.count -= len(found)
+        self.values = kept
+        return [value for _, value in found]
+
     def take(self, path: str) -> None:
         """Remove the value at a path of `by_path`: it has a neutral form."""
         kept = [each for each in self.values if ".".join(self._names(each[0])) != path]

@@ -13,6 +13,7 @@ from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     ReceivedRequest,
+    allowed,
     chosen,
     decoded_request,
     own_part,
@@ -51,7 +52,7 @@ _PARTS = Kinds(
 )
 _OF_USER = keys("role name", content=_PARTS)
 _OF_TOOL = keys("role tool_call_id name", content=_PARTS)
-_OF_OTHERS = ("name", "tool_call_id", "prefix", "partial", "cache_control", "annotations")
+_OF_OTHERS = ("tool_call_id", "prefix", "partial", "cache_control", "annotations")
 """Fields of messages that have no meaning in those of the assistant, or no neutral form there."""
 _OF_ASSISTANT = keys(
     " ".join(name for name in WireMessage.__struct_fields__ if name not in _OF_OTHERS),
@@ -67,7 +68,7 @@ _READ = keys(
     " reasoning_effort seed service_tier stop store stream temperature top_p verbosity",
     reasoning=keys("effort"),
     messages=Kinds("role", {"assistant": _OF_ASSISTANT, **_RESULTS}, _OF_USER),
-    response_format=keys("type", json_schema=keys("name schema strict")),
+    response_format=keys("type", json_schema=keys("name description schema strict")),
     stream_options=keys("include_usage"),
     tool_choice=keys("type", function=_NAMED, custom=_NAMED, allowed_tools=keys("mode tools")),
     tools=Kinds(
@@ -147,7 +148,8 @@ def _output(form: ResponseFormat | None) -> Output | None:
     schema = form.json_schema
     if form.type != "json_schema" or schema is None or schema.schema is None:
         raise refused("response_format", "expected text, json_object, or json_schema with a schema")
-    return Output(schema.schema, schema.name or "answer", bool(schema.strict))
+    name, description = schema.name or "answer", schema.description or ""
+    return Output(schema.schema, name, bool(schema.strict), description)
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -178,10 +180,15 @@ def _messages(
             message = parse_reply(completion, body=turn, provider=provider, model=model).message
             names |= {call.id: call.name for call in message.tool_calls}
             ids |= {call.name: call.id for call in message.tool_calls}
-            yield message
+            named = Message("assistant", message.parts, each.name or "")
+            yield named if each.name and not given.own else message
         elif each.role in ("system", "developer", "user"):
             parts = _parts(each.content, f"{path}.content", provider, model)
-            yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
+            # A model of the client's own API gets the marks where they are.
+            marks = ("cache_control", "prompt_cache_breakpoint")
+            mark = not given.own and given.taken(*marks, inside=("messages", index))
+            role: Any = each.role
+            yield Message(role, tuple(parts), each.name or "", cache=bool(mark))
         else:
             problem = (
                 f"expected system, developer, user, assistant, tool or function, not {each.role!r}"
@@ -262,7 +269,8 @@ def _tools_and_choice(sent: ChatCompletionRequest, provider: str, given: Unread)
     tools = (*_tools(declared, provider, given), *_search(sent, provider, given))
     wanted = _choice(sent.tool_choice or _legacy_choice(sent), tools, given)
     tools, choice = chosen(tools, wanted, given, "tool_choice")
-    return {"tools": tools, "tool_choice": choice}
+    names = () if isinstance(choice, tuple) else _allowed(sent.tool_choice)
+    return {"tools": allowed(tools, names, given, "tool_choice"), "tool_choice": choice}
 
 
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
@@ -298,13 +306,22 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
 
 def _search(sent: ChatCompletionRequest, provider: str, given: Unread) -> Iterator[ServerTool]:
     """Yield the web search that the body requests outside of `tools`."""
-    if sent.web_search_options is None:
+    if sent.web_search_options is None or given.own:
+        given.add("web_search_options")
         return
     from wire.neutral.server_tools import received_tool  # few requests have one
     from wire.openai.common.server_tools import FORMS
 
     fields = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
     yield received_tool(fields, FORMS["web_search_options"], "", provider, given.told)
+
+
+def _allowed(choice: str | ToolChoice | None) -> tuple[str, ...]:
+    """Return the names of the tools that the model may call; empty if it may call all."""
+    if choice is None or isinstance(choice, str) or choice.allowed_tools is None:
+        return ()
+    named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
+    return tuple(str(each.get("name", "")) for each in named)
 
 
 def _choice(
@@ -315,11 +332,11 @@ def _choice(
     if isinstance(choice, str):
         return "required" if choice == "any" else choice
     if choice.allowed_tools is not None:
-        if choice.allowed_tools.mode != "required":
-            given.add("tool_choice", why="left out: the model may call any of the tools")
-            return "auto"
-        named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
-        return tuple(str(each.get("name", "")) for each in named)
+        if choice.allowed_tools.mode == "required":
+            return _allowed(choice)
+        if given.own:
+            given.add("tool_choice")
+        return "auto"
     one = choice.function or choice.custom
     if one is None:
         given.add("tool_choice")

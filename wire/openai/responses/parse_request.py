@@ -13,6 +13,7 @@ from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     ReceivedRequest,
+    allowed,
     chosen,
     decoded_request,
     own_part,
@@ -66,11 +67,11 @@ _READ = keys(
     input=_items(Item),
     reasoning=keys("effort summary generate_summary"),
     tool_choice=keys("type name mode tools"),
-    text=keys("verbosity", format=keys("type name schema strict")),
+    text=keys("verbosity", format=keys("type name description schema strict")),
     tools=Kinds(
         "type",
         {
-            "function": keys("type name description parameters strict"),
+            "function": keys("type name description parameters output_schema strict"),
             "custom": keys("type name description", format=keys("type syntax definition")),
         },
         Tool,
@@ -152,7 +153,7 @@ def _output(form: TextFormat | None) -> Output | None:
         return Output({})
     if form.type != "json_schema" or form.schema is None:
         raise refused("text.format", "expected text, json_object, or json_schema with a schema")
-    return Output(form.schema, form.name or "answer", bool(form.strict))
+    return Output(form.schema, form.name or "answer", bool(form.strict), form.description or "")
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -196,7 +197,10 @@ def _messages(items: Sequence[Item], provider: str, model: str, given: Unread) -
             role: Any = item.role
             if role not in ("user", "system", "developer"):
                 raise refused(f"{path}.role", f"{item.role!r} has no neutral form")
-            yield Message(role, tuple(_parts(item.content, provider, model, f"{path}.content")))
+            parts, mark = _parts(item.content, provider, model, f"{path}.content"), False
+            if not given.own:
+                mark = bool(given.taken("prompt_cache_breakpoint", inside=("input", index)))
+            yield Message(role, tuple(parts), cache=mark)
         else:
             if results:
                 yield from ended(by_output=False)
@@ -237,7 +241,8 @@ def _tools_and_choice(sent: Any, provider: str, given: Unread) -> dict[str, Any]
     tool_names(steps, given)
     tools = tuple(_tools(sent.tools or (), provider, given))
     tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
-    return {"tools": tools, "tool_choice": choice}
+    names = () if isinstance(choice, tuple) else _allowed(sent.tool_choice)
+    return {"tools": allowed(tools, names, given, "tool_choice"), "tool_choice": choice}
 
 
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
@@ -245,7 +250,8 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
-            yield Function(given.name_of(name), description, schema, strict=bool(tool.strict))
+            strict = bool(tool.strict)
+            yield Function(given.name_of(name), description, schema, tool.output_schema, strict)
         elif tool.type == "custom":
             form = tool.format
             syntax: Any = (form.syntax if form is not None else None) or "lark"
@@ -265,6 +271,13 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
                 yield received_tool(fields, of, path, provider, given.told)
 
 
+def _allowed(choice: str | ToolChoice | None) -> tuple[str, ...]:
+    """Return the names of the tools that the model may call; empty if it may call all."""
+    if choice is None or isinstance(choice, str) or choice.type != "allowed_tools":
+        return ()
+    return tuple(str(each.get("name", "")) for each in choice.tools or ())
+
+
 def _choice(
     choice: str | ToolChoice | None, tools: Sequence[Function | ServerTool], given: Unread
 ) -> str | tuple[str, ...] | None:
@@ -276,8 +289,9 @@ def _choice(
         return (choice.name or "",)
     if choice.type == "allowed_tools":
         if choice.mode == "required":
-            return tuple(str(each.get("name", "")) for each in choice.tools or ())
-        given.add("tool_choice", why="left out: the model may call any of the tools")
+            return _allowed(choice)
+        if given.own:
+            given.add("tool_choice")
         return "auto"
     if any(isinstance(tool, ServerTool) for tool in tools):
         return (choice.type or "",)
