@@ -53,9 +53,9 @@ from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
+    no_response,
     note_custom,
     note_names,
-    note_response,
     schema_words,
     wire_call,
     within_longest,
@@ -377,7 +377,8 @@ def _tool(
 ) -> WireTool:
     if tool.kind == "custom":
         note_custom(tool, path, notes)
-    note_response(tool, path, notes)
+    if tool.response is not None:
+        notes.append(no_response(path))
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}

@@ -95,10 +95,9 @@ def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
     notes.append(Note(f"{path}.kind", words))
 
 
-def note_response(tool: Tool, path: str, notes: list[Note]) -> None:
-    """Append a note that the schema of a tool's results is not sent."""
-    if tool.response is not None:
-        notes.append(Note(f"{path}.response", "not sent: the wire has no schema of results"))
+def no_response(path: str) -> Note:
+    """Return the note of a tool whose schema of results is not sent."""
+    return Note(f"{path}.response", "not sent: the wire has no schema of results")
 
 
 def transcript_note(path: str) -> Note:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -37,6 +37,8 @@ from wire.neutral.unread import Steps, Unread, path_of
 W = TypeVar("W", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
+
+_NONE: Mapping[str, str] = {}
 
 NO_STATE = "d2lyZS1nYXRld2F5"
 """The opaque state of a thought without further state. All states begin with it."""
@@ -84,17 +86,25 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
         return frozenset(names.get(name, name) for name in custom)
 
 
-def passed_on(call: AnyCall, parsed: ReceivedRequest, notes: list[Note]) -> AnyCall:
+def passed_on(
+    call: AnyCall, parsed: ReceivedRequest, notes: list[Note], features: Mapping[str, str] = _NONE
+) -> AnyCall:
     """Return the call of a model of the client's own API with what has no neutral form; note what
     has no place in it.
 
-    The rules do not look at it: the server judges it.
+    The rules do not look at it: the server judges it. `features` are headers of the client with
+    the names of features that its server switches on; those of the call stay.
     """
     if parsed.unread is None or not parsed.unread.own:
         return call
     body, left = parsed.unread.passed(call.body)
     notes += left
-    return msgspec.structs.replace(call, body=body)
+    headers = {
+        name: ",".join(dict.fromkeys([*filter(None, [str(call.headers.get(name, ""))]), value]))
+        for name, value in features.items()
+    }
+    made: Any = call.replace(headers=headers)
+    return cast(AnyCall, msgspec.structs.replace(made, body=body))
 
 
 class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):

@@ -39,6 +39,8 @@ class Api(msgspec.Struct, frozen=True):
     """Parts that its responses do not have."""
     takes: Callable[[Media], bool] = lambda media: False
     """Media that they have all the same."""
+    features: str = ""
+    """The header that switches features of its server on."""
     request_id: str = ""
     """The header with the id of the request."""
 
@@ -72,7 +74,10 @@ def _anthropic() -> Api:
     from wire.anthropic.parse_request import parse_request
     from wire.anthropic.render_reply import ReplyWriter as Writer
 
-    return Api("anthropic", parse_request, Writer, "msg_", "toolu_", request_id="request-id")
+    id, features = "request-id", "anthropic-beta"
+    return Api(
+        "anthropic", parse_request, Writer, "msg_", "toolu_", features=features, request_id=id
+    )
 
 
 GENERATING: Mapping[str, Callable[[], Api]] = {

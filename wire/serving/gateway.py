@@ -301,7 +301,8 @@ class Gateway:
             raise
 
     async def _whole(self, exchange: _Exchange, notes: list[Note]) -> Answer:
-        call = passed_on(self._call("call", exchange.request, notes), exchange.parsed, notes)
+        call = self._call("call", exchange.request, notes)
+        call = passed_on(call, exchange.parsed, notes, _features(exchange.api, exchange.received))
         try:
             reply: Reply = await self.backend.client.send(call)
         except BlockedError as error:
@@ -319,7 +320,8 @@ class Gateway:
         return replace(answer, headers=(*answer.headers, *_headers(exchange, notes)))
 
     async def _streamed(self, exchange: _Exchange, notes: list[Note]) -> Answer | LiveAnswer:
-        call = passed_on(self._call("stream_call", exchange.request, notes), exchange.parsed, notes)
+        call = self._call("stream_call", exchange.request, notes)
+        call = passed_on(call, exchange.parsed, notes, _features(exchange.api, exchange.received))
         notes += call.notes
         headers = (
             ("content-type", _EVENTS),
@@ -387,10 +389,16 @@ class Gateway:
             tokens = estimate_request(neutral)
             notes.append(Note("tokens", "estimated: the backend does not count them"))
         else:
-            call = passed_on(call, parsed, notes)
+            call = passed_on(call, parsed, notes, _features(counting.api(), request))
             tokens = (await self.backend.client.send(call)).total
         answer = json_answer(encoded(counting.body(tokens)))
         return replace(answer, headers=(*answer.headers, *note_headers(notes)))
+
+
+def _features(api: Api, request: Received) -> dict[str, str]:
+    """Return the header of a client that switches features of its own vendor's server on."""
+    value = request.headers.get(api.features, "")
+    return {api.features: value} if value else {}
 
 
 def _changes(request: Request) -> list[dict[str, Any]]:

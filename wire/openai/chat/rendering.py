@@ -25,8 +25,8 @@ from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
     closed_objects,
+    no_response,
     note_custom,
-    note_response,
     says_json,
     schema_words,
     wire_call,
@@ -339,7 +339,8 @@ def _function(tool: Tool, path: str, model: str, row: Provider, notes: list[Note
         parameters = closed_objects(parameters, f"{path}.parameters", notes)
     elif tool.strict and not strict:
         notes.append(Note(f"{path}.strict", "not sent: this host refuses it"))
-    note_response(tool, path, notes)
+    if tool.response is not None:
+        notes.append(no_response(path))
     function = FunctionDefinition(
         name=tool.name,
         description=tool.description or None,
