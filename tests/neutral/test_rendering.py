@@ -6,7 +6,7 @@ import re
 
 from tests.joined import joined
 from wire.core.memory import Note
-from wire.neutral.rendering import ToolNames, safe_names
+from wire.neutral.ids import ToolNames, safe_names
 
 GEMINI = ToolNames(re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}"), 64, 64, "{name} -> {safe}")
 MESSAGES = ToolNames(re.compile(r"[a-zA-Z0-9_-]{1,128}"), 128, 120, "{name} -> {safe}")

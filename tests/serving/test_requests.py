@@ -12,16 +12,19 @@ import pytest
 
 from tests.joined import joined
 from tests.serving.running import MODELS
-from wire import Media, Message, Tool, ToolCall, ToolResult, anthropic, gemini, openai
+from wire import Media, Message, Reply, Tool, ToolCall, ToolResult, anthropic, gemini, openai
 from wire.catalogue.stops import ROWS, known, stopped, words_of
 from wire.core.memory import encode
 from wire.errors import RuleError
 from wire.gemini.received import json_schema
 from wire.gemini.types import Schema
-from wire.neutral.messages import Done, Reply
+from wire.neutral.events import events_of
+from wire.neutral.messages import Done, Stop, ToolCallEnd, ToolCallStart
 from wire.neutral.request import Output, Request
-from wire.neutral.serving import ReceivedRequest, ResponseHead, accepted
+from wire.neutral.serving import ReceivedRequest, ResponseHead, accepted, passed_on
 from wire.openai import responses
+from wire.openai.chat.replies import ReplyWriter
+from wire.serving.state import ClientIds
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
 
@@ -307,6 +310,123 @@ def test_settings_that_two_apis_have_reach_the_other(
     assert path.endswith("effort") or notes == []
 
 
+TIDE_FUNCTION = {"name": "tide", "description": "a"}
+RESULT = {"type": "object", "properties": {"at": {"type": "string"}}}
+WITH_RESULT = {
+    "tools": [{"functionDeclarations": [{**TIDE_FUNCTION, "responseJsonSchema": RESULT}]}]
+}
+DESCRIBED = {"name": "fact", "description": "A fact.", "schema": FACT}
+MARKED = {"type": "text", "text": "Hi", "prompt_cache_breakpoint": {"mode": "explicit"}}
+VALIDATED = {
+    "tools": [{"functionDeclarations": [TIDE_FUNCTION]}],
+    "toolConfig": {"functionCallingConfig": {"mode": "VALIDATED"}},
+}
+TWO = [{"type": "function", "function": {"name": name}} for name in ("tide", "wind")]
+AMONG = {"mode": "auto", "tools": [{"type": "function", "function": {"name": "wind"}}]}
+EPHEMERAL = {"type": "ephemeral", "ttl": "1h"}
+
+
+@joined(
+    ("client", "changes", "backend", "path", "value"),
+    [
+        (
+            "anthropic",
+            {"system": [{"type": "text", "text": "a", "cache_control": EPHEMERAL}]},
+            "responses",
+            "prompt_cache_retention",
+            "24h",
+        ),
+        ("chat", {"prompt_cache_retention": "24h"}, "responses", "prompt_cache_retention", "24h"),
+        (
+            "chat",
+            {"prompt_cache_retention": "24h"},
+            "anthropic",
+            "messages.0.content.0.cache_control",
+            EPHEMERAL,
+        ),
+        (
+            "chat",
+            {"messages": [{"role": "user", "content": [MARKED]}]},
+            "anthropic",
+            "messages.0.content.0.cache_control",
+            {"type": "ephemeral"},
+        ),
+        (
+            "gemini",
+            WITH_RESULT,
+            "responses",
+            "tools.0.output_schema",
+            RESULT,
+        ),
+        (
+            "responses",
+            {"tools": [{"type": "function", "name": "tide", "output_schema": RESULT}]},
+            "gemini",
+            "tools.0.functionDeclarations.0.response.properties.at.type",
+            "STRING",
+        ),
+        ("gemini", VALIDATED, "chat", "tools.0.function.strict", True),
+        ("gemini", VALIDATED, "anthropic", "tools.0.strict", True),
+        (
+            "chat",
+            {
+                "tools": [{"type": "function", "function": {**TIDE_FUNCTION, "strict": True}}],
+                "tool_choice": "auto",
+            },
+            "gemini",
+            "toolConfig.functionCallingConfig.mode",
+            "VALIDATED",
+        ),
+        (
+            "chat",
+            {"tools": TWO, "tool_choice": {"type": "allowed_tools", "allowed_tools": AMONG}},
+            "anthropic",
+            "tools",
+            [{"name": "wind", "input_schema": {"type": "object", "properties": {}}}],
+        ),
+        (
+            "chat",
+            {"response_format": {"type": "json_schema", "json_schema": DESCRIBED}},
+            "responses",
+            "text.format.description",
+            "A fact.",
+        ),
+        (
+            "responses",
+            {"text": {"format": {"type": "json_schema", **DESCRIBED}}},
+            "gemini",
+            "generationConfig.responseSchema.description",
+            "A fact.",
+        ),
+        (
+            "chat",
+            {
+                "messages": [
+                    {"role": "user", "content": "Hi"},
+                    {"role": "assistant", "content": "Hello.", "name": "Ada"},
+                    {"role": "user", "content": "Bye"},
+                ]
+            },
+            "vllm",
+            "messages.1.name",
+            "Ada",
+        ),
+    ],
+)
+def test_what_two_apis_have_has_a_neutral_form(
+    client: str, changes: dict[str, Any], backend: str, path: str, value: Any
+) -> None:
+    found: Any = sent(client, changes, backend)[0]
+    for key in path.split("."):
+        found = found[int(key) if isinstance(found, list) else key]
+    assert found == value
+
+
+def test_a_schema_of_results_is_told_where_a_host_has_none() -> None:
+    for backend in ("chat", "anthropic"):
+        assert sent("gemini", WITH_RESULT, backend)[1] == ["tools[0].response"]
+
+
 def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes:
     """A body with changes; with `config`, those of Gemini's generationConfig."""
     if client == "gemini":
@@ -337,7 +457,6 @@ REFUSED = [
         user({"type": "image", "source": {"type": "base64", "data": "*"}}),
         "messages[0].content[0].source.data: expected base64",
     ),
-    ("chat", {"functions": [{"name": "f"}]}, "functions: deprecated"),
     ("chat", {"messages": "Hi"}, "messages: expected `array`, got `str`"),
     ("chat", {"messages": [{"role": "robot"}]}, "messages[0].role: expected system"),
     ("chat", user({"text": "Hi"}), "messages[0].content[0].type: expected a text"),
@@ -430,6 +549,119 @@ def test_json_without_a_schema_stays_the_mode_of_the_host(
 ) -> None:
     found = PARSERS[client](full(client, changes)).request
     assert (found.system, found.output) == ("", Output({}))
+
+
+DECLARED: dict[str, Callable[[str], dict[str, Any]]] = {
+    "gemini": lambda name: {
+        "tools": [{"functionDeclarations": [{"name": name, "description": "a"}]}],
+        "contents": [
+            {"parts": [{"text": "Hi"}]},
+            {"role": "model", "parts": [{"functionCall": {"name": name, "args": {}}}]},
+            {"parts": [{"functionResponse": {"name": name, "response": {"output": "a"}}}]},
+        ],
+        "toolConfig": {
+            "functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": [name]},
+        },
+    },
+    "chat": lambda name: {
+        "functions": [{"name": name}],
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "function_call": {"name": name, "arguments": "{}"}},
+            {"role": "function", "name": name, "content": "a"},
+        ],
+        "function_call": {"name": name},
+    },
+    "responses": lambda name: {
+        "tools": [{"type": "function", "name": name}],
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "function_call", "call_id": "c", "name": name, "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "c", "output": "a"},
+        ],
+        "tool_choice": {"type": "function", "name": name},
+    },
+    "anthropic": lambda name: {
+        "tools": [{"name": name, "input_schema": {"type": "object"}}],
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c", "name": name, "input": {}}],
+            },
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]},
+        ],
+        "tool_choice": {"type": "tool", "name": name},
+    },
+}
+
+
+@CLIENTS
+def test_a_tool_has_the_clients_name_on_the_clients_side_alone(client: str) -> None:
+    parsed = PARSERS[client](full(client, DECLARED[client]("3d.render")))
+    request, safe = parsed.request, "_3d_render"
+    calls = [call.name for message in request.messages for call in message.tool_calls]
+    results = [each.name for message in request.messages for each in message.tool_results]
+    names = [tool.name for tool in request.tools if isinstance(tool, Tool)]
+    assert (names, request.tool_choice, calls, results) == ([safe], (safe,), [safe], [safe])
+    assert f"'3d.render' is called {safe} for this model" in [each.message for each in parsed.notes]
+    ids = ClientIds("a", parsed.names)
+    start = ids.event(ToolCallStart(0, safe, "b"))
+    call = ToolCall(id="b", name=safe, arguments={})
+    end = ids.event(ToolCallEnd(0, call))
+    assert [getattr(start, "name", ""), getattr(end, "call", call).name] == ["3d.render"] * 2
+
+
+@joined("client", [client for client in MODELS if client != "chat"])
+def test_a_model_of_the_clients_own_api_gets_the_clients_names(client: str) -> None:
+    provider, model = BACKENDS[client]
+    body = full(client, DECLARED[client]("3d-render"))
+    parsed = PARSERS[client](body, provider=provider, model=model)
+    call = WIRES[PROVIDERS[provider].wire].call(parsed.request, model, PROVIDERS[provider])
+    notes: list[Any] = []
+    sent = passed_on(call, parsed, notes).body.decode()
+    assert (sent.count('"3d-render"') >= 3, "_3d" in sent, notes) == (True, False, [])
+
+
+def test_a_client_of_functions_gets_the_call_as_it_knows_it() -> None:
+    parsed = PARSERS["chat"](full("chat", DECLARED["chat"]("tide")))
+    head = ResponseHead(id="1", model="m", created=0)
+    calls = [ToolCall(id=each, name="tide", arguments={"a": 1}) for each in "ab"]
+    writer = ReplyWriter(parsed, head)
+    reply = Reply(Message.assistant(*calls), Stop("tool_calls"))
+    events = b"".join(map(writer.feed, events_of(reply)))
+    [choice] = json.loads(openai.render_reply(reply, parsed, head))["choices"]
+    called = {"name": "tide", "arguments": '{"a":1}'}
+    assert (choice["message"]["function_call"], choice["finish_reason"]) == (
+        called,
+        "function_call",
+    )
+    assert "tool_calls" not in choice["message"]
+    assert (events.count(b'"function_call":{"name":"tide"'), b"tool_calls" in events) == (1, False)
+
+
+@joined(
+    ("part", "media"),
+    [
+        (
+            {"type": "document_url", "document_url": "https://example.com/a", "document_name": "b"},
+            Media(url="https://example.com/a", media_type="application/pdf", name="b"),
+        ),
+        (
+            {"type": "video_url", "video_url": {"url": "https://example.com/a"}},
+            Media(url="https://example.com/a", media_type="video/mp4"),
+        ),
+        (
+            {"type": "input_audio", "input_audio": {"data": "QUJD", "format": "flac"}},
+            Media(data=b"ABC", media_type="audio/flac"),
+        ),
+    ],
+)
+def test_media_of_hosts_of_chat_completions_reach_other_apis(
+    part: dict[str, Any], media: Media
+) -> None:
+    [message] = PARSERS["chat"](full("chat", user(part))).request.messages
+    assert message.parts == (media,)
 
 
 def test_contents_of_one_turn_are_one_message() -> None:

@@ -175,8 +175,6 @@ def test_a_name_without_a_backend_is_an_unknown_model(client: str) -> None:
         assert "there are fast." in response.text
         if client != "gemini":  # whose model stands in the path
             assert posted(server, client, content=b"{").status_code == 400
-        code = posted(server, "chat").json()["error"]["code"]
-        assert code == "model_not_found"
 
 
 def test_a_conversation_may_move_to_another_backend() -> None:

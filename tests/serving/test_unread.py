@@ -17,11 +17,12 @@ import pytest
 from tests.conformance.records import lines
 from tests.joined import joined
 from tests.property import ALL, sample
-from tests.serving.running import BODIES
+from tests.serving.running import BODIES, gateway, posted
 from tests.serving.test_requests import PARSERS
 from wire.errors import HistoryError, RuleError
 from wire.neutral.serving import ReceivedRequest, passed_on
 from wire.neutral.unread import Kinds, find_unread, keys
+from wire.testing.emulator import Emulator
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS
 
@@ -208,8 +209,8 @@ def has_key(value: Any, name: str) -> bool:
 @pytest.mark.parametrize("client", FILES)
 def test_a_model_of_the_clients_own_api_gets_a_value_planted_at_any_depth(client: str) -> None:
     lost, passed, told = set(), 0, 0
-    for body in sample(bodies(client), 6):
-        if sent_to_own(client, body) is None:
+    for body in sample(bodies(client), 50):
+        if len(json.dumps(body)) > 15_000 or sent_to_own(client, body) is None:
             continue
         for path in list(objects(body))[:12]:
             planted, place = copy.deepcopy(body), shown((*path, "an_unknown_key"))
@@ -285,6 +286,24 @@ def test_a_tool_reference_goes_to_its_own_vendor_within_its_result() -> None:
     assert (sent["messages"][2]["content"][0]["content"], notes) == ([reference], [])
     found = PARSERS["anthropic"](json.dumps(body).encode())
     assert [note.path for note in found.notes] == ["messages[2].content[0].content[0]"]
+
+
+def test_a_server_gets_the_features_that_its_client_switches_on() -> None:
+    edits = {"edits": [{"type": "clear_tool_uses_20250919"}]}
+    beta = {"anthropic-beta": "context-management-2025-06-27"}
+    tools = [{"name": "tide", "input_schema": {"type": "object"}, "eager_input_streaming": True}]
+    changes = {"context_management": edits, "tools": tools}
+    emulator = Emulator()
+    with gateway("anthropic", emulator) as server:
+        whole = posted(server, "anthropic", changes, beta)
+        streamed = posted(server, "anthropic", {**changes, "stream": True}, beta)
+    assert (whole.status_code, streamed.status_code) == (200, 200)
+    assert "x-wire-note" not in whole.headers
+    assert len(emulator.requests) == 2
+    for request in emulator.requests:
+        assert request["body"]["context_management"] == edits
+        assert request["body"]["tools"] == tools
+        assert request["headers"]["anthropic-beta"] == beta["anthropic-beta"]
 
 
 RESULTS_OF_SERVERS = re.compile(

@@ -25,7 +25,7 @@ from wire.core.errors import HistoryError, LimitError, RuleError, Violation
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import Note, WireStruct, freeze, raw_of, remember
 from wire.core.provider import Provider
-from wire.neutral.ids import CallIds, LegalIds
+from wire.neutral.ids import CallIds, LegalIds, ToolNames, safe_names
 from wire.neutral.media_types import is_text
 from wire.neutral.messages import (
     Media,
@@ -42,7 +42,7 @@ from wire.neutral.messages import (
     own_text,
 )
 from wire.neutral.pairing import Answers
-from wire.neutral.rendering import ToolNames, safe_names, transcript_note
+from wire.neutral.rendering import transcript_note
 
 W = TypeVar("W", bound=WireStruct)
 

@@ -31,7 +31,9 @@ from wire.neutral.serving import (
     decoded_request,
     function_of,
     own_part,
+    renamed,
     result_of,
+    tool_names,
 )
 from wire.neutral.settings import effort_and_settings, effort_of
 from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
@@ -115,18 +117,15 @@ def parse_request(
         raise RuleError(violations=violations, code="thread_unsupported_request")
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
-    tools = tuple(_tools(sent.tools or (), provider, given))
     display = sent.thinking.display if sent.thinking is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
         given.tell("output_config.effort", "left out: it would turn thinking on")
     cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(messages),
-        tools=tools,
-        tool_choice=choice,
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(messages, given),
         max_tokens=None if counts else sent.max_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -136,7 +135,7 @@ def parse_request(
         **effort_and_settings(given, WIRE, _effort(sent) if thinks else None),
         thoughts=display and display != "omitted",
         output=_output(sent),
-        caching="auto" if cached else None,
+        caching=_caching(given, cached=cached),
     )
     return ReceivedRequest(
         request=request,
@@ -153,6 +152,15 @@ def parse_request(
 def _output(sent: MessageRequest | CountTokensRequest) -> Output | None:
     form = (sent.output_config and sent.output_config.format) or sent.output_format
     return None if form is None else Output(form.schema or {}, strict=True)
+
+
+def _caching(given: Unread, *, cached: bool) -> str | None:
+    """Return the setting `caching`. A mark's lifetime is that of all: a model of the client's own
+    API gets each as it came.
+    """
+    if not given.own and "1h" in given.taken("ttl"):
+        return "long"
+    return "auto" if cached else None
 
 
 def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:
@@ -288,6 +296,15 @@ def _part(block: ContentBlock, path: str, given: Unread) -> Part | None:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _tools_and_choice(sent: Any, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    steps = ((("tools", index, "name"), tool.name) for index, tool in enumerate(sent.tools or ()))
+    tool_names(steps, given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
+    return {"tools": tools, "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.type not in (None, "custom"):
@@ -304,7 +321,7 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             yield received_tool(fields, form, path, provider, given.told)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}
-        name, words, strict = tool.name or "", tool.description or "", bool(tool.strict)
+        name, words, strict = given.name_of(tool.name), tool.description or "", bool(tool.strict)
         make = functools.partial(Function, name, words, schema, strict=strict)
         yield from function_of(given, make)
 

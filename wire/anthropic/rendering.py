@@ -53,6 +53,7 @@ from wire.history.hand_over import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
+    no_response,
     note_custom,
     note_names,
     schema_words,
@@ -376,6 +377,8 @@ def _tool(
 ) -> WireTool:
     if tool.kind == "custom":
         note_custom(tool, path, notes)
+    if tool.response is not None:
+        notes.append(no_response(path))
     schema = dict(tool.parameters)
     if "type" not in schema:
         schema = {"type": "object", **schema}
@@ -434,7 +437,7 @@ def _output_format(
     problem = _schema_problem(output.schema, model_family, dialect) if output.schema else no_mode
     if not problem:
         return OutputFormat(
-            type="json_schema", schema=closed(output.schema, "output.schema", notes)
+            type="json_schema", schema=closed(output.described, "output.schema", notes)
         ), ""
     notes.append(
         Note("output", f"not sent as a schema, but as an instruction in the system text: {problem}")

@@ -64,7 +64,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The largest `count` of entries, and the most characters of a `key` and of a `value`."""
     hosts: dict[str, tuple[str, ...]] = {}
     """Column -> the only rows of providers that have it; all hosts of the wire if it is absent."""
-    default: int | float | bool | None = None
+    default: int | float | bool | str | None = None
     """A value that means the same as none; nobody misses it."""
     inverse: tuple[str, ...] = ()
     """Columns whose value is the opposite."""

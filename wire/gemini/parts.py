@@ -34,6 +34,7 @@ from wire.gemini.types import (
     Part,
     VideoMetadata,
 )
+from wire.neutral.ids import ToolNames, safe_names
 from wire.neutral.media_types import media_type_of
 from wire.neutral.messages import (
     Media,
@@ -49,7 +50,6 @@ from wire.neutral.messages import (
 )
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
-from wire.neutral.rendering import ToolNames, safe_names
 from wire.neutral.request import TOOL_NAME
 
 W = TypeVar("W", bound=WireStruct)

@@ -43,9 +43,17 @@ from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Waiting
 from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
-from wire.neutral.serving import ReceivedRequest, chosen, function_of, own_part
+from wire.neutral.serving import (
+    ReceivedRequest,
+    allowed,
+    chosen,
+    function_of,
+    own_part,
+    renamed,
+    tool_names,
+)
 from wire.neutral.settings import effort_and_settings
-from wire.neutral.unread import Kinds, Unread, find_unread, keys
+from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 
 _BLOB, _FILE = keys("mimeType data displayName"), keys("fileUri mimeType displayName")
 _OF_USER = keys(
@@ -85,7 +93,9 @@ _READ = keys(
         fileSearch=FileSearch,
         googleSearch=GoogleSearch,
         urlContext=UrlContext,
-        functionDeclarations=keys("name description parameters parametersJsonSchema"),
+        functionDeclarations=keys(
+            "name description parameters parametersJsonSchema response responseJsonSchema"
+        ),
     ),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
@@ -118,25 +128,14 @@ def parse_request(
     read = _READ_OF_OWN if provider else _READ
     shape = {**read, "generateContentRequest": read} if counts else read
     given = find_unread(body, shape, _camel, own=bool(provider))
-    if sent.cached_content and not provider:
-        words = "the backend has no such cache"
-        given.refuse("cachedContent", words, "send the content itself")
-    given.add("cachedContent")
     config = sent.generation_config or GenerationConfig()
-    kinds = {str(each).upper() for each in config.response_modalities or ()}
-    if kinds - {"TEXT", "1"}:
-        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
-    if (config.candidate_count or 1) > 1:
-        given.tell("generationConfig.candidateCount", "left out: there is one answer")
+    _leave_out(sent, given)
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
-    tools = tuple(_tools(sent.tools or (), provider, given))
     thinking = config.thinking_config or ThinkingConfig()
-    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
     request = Request(
-        messages=tuple(_Reader(provider, model, given).messages(sent.contents or ())),
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(_Reader(provider, model, given).messages(sent.contents or ()), given),
         system="\n\n".join(part.text for part in system if part.text),
-        tools=tools,
-        tool_choice=choice,
         max_tokens=config.max_output_tokens,
         temperature=config.temperature,
         top_p=config.top_p,
@@ -162,6 +161,20 @@ def _camel(key: str) -> str:
     """Return a key in camel case; the server takes the spelling of its protocol buffers, too."""
     first, *rest = key.split("_")
     return first + "".join(map(str.title, rest))
+
+
+def _leave_out(sent: GenerateContentRequest, given: Unread) -> None:
+    """Mark as unread what only models of the client's own API have."""
+    if sent.cached_content and not given.own:
+        words = "the backend has no such cache"
+        given.refuse("cachedContent", words, "send the content itself")
+    given.add("cachedContent")
+    config = sent.generation_config or GenerationConfig()
+    kinds = {str(each).upper() for each in config.response_modalities or ()}
+    if kinds - {"TEXT", "1"}:
+        given.add("generationConfig", "responseModalities", why="left out: the answer is a text")
+    if (config.candidate_count or 1) > 1:
+        given.tell("generationConfig.candidateCount", "left out: there is one answer")
 
 
 def _effort(thinking: ThinkingConfig) -> str | None:
@@ -293,6 +306,30 @@ def _media(part: Part, path: str, given: Unread) -> NeutralPart:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _names(tools: Sequence[Tool]) -> Iterator[tuple[Steps, str | None]]:
+    for index, tool in enumerate(tools):
+        for at, each in enumerate(tool.function_declarations or ()):
+            yield ("tools", index, "functionDeclarations", at, "name"), each.name
+
+
+def _tools_and_choice(sent: GenerateContentRequest, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    tool_names(_names(sent.tools or ()), given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_config, tools, given), given, *_CALLING)
+    calling = sent.tool_config.function_calling_config if sent.tool_config is not None else None
+    if calling is None or isinstance(choice, tuple):
+        return {"tools": tools, "tool_choice": choice}
+    tools = allowed(tools, calling.allowed_function_names or (), given, ".".join(_CALLING))
+    if str(calling.mode).upper() == "VALIDATED":
+        # Elsewhere, each function is held to its schema.
+        tools = tuple(
+            msgspec.structs.replace(tool, strict=True) if isinstance(tool, Function) else tool
+            for tool in tools
+        )
+    return {"tools": tools, "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         for each in tool.function_declarations or ():
@@ -302,8 +339,14 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             elif each.parameters is not None:
                 schema = json_schema(each.parameters)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
-            name, words = each.name or "", each.description or ""
-            yield from function_of(given, functools.partial(Function, name, words, parameters))
+            response: Any = None
+            if each.response_json_schema is not UNSET:
+                response = each.response_json_schema
+            elif each.response is not None:
+                response = json_schema(each.response)
+            name, description = given.name_of(each.name), each.description or ""
+            make = functools.partial(Function, name, description, parameters, response)
+            yield from function_of(given, make)
         if any(getattr(tool, name) is not None for name in _SERVER_TOOLS):
             from wire.gemini.server_tools import FORMS_OF_CLIENTS  # few requests have one
             from wire.neutral.server_tools import received_tool
@@ -324,11 +367,8 @@ def _choice(
     mode = str(calling.mode).upper()
     if mode == "ANY" and calling.allowed_function_names:
         return tuple(calling.allowed_function_names)
-    if mode == "VALIDATED":
-        given.add(*_CALLING, "mode", why="sent as AUTO: only Gemini validates calls")
-    if calling.allowed_function_names:
-        why = "left out: the model may call any tool"
-        given.add(*_CALLING, "allowedFunctionNames", why=why)
+    if given.own and (mode == "VALIDATED" or calling.allowed_function_names):
+        given.add(*_CALLING)
     return _MODES.get(mode)
 
 

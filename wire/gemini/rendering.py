@@ -268,7 +268,7 @@ def _tools(request: Request, model: str, row: Provider, report: list[Note]) -> l
         report += [Note(f"{path}.{each.path}", each.message) for each in changes]
         if tool.kind == "custom":
             note_custom(tool, path, report)
-        if tool.strict:
+        if tool.strict and not _is_validated(request, family(model)):
             report.append(Note(f"{path}.strict", "not sent: Gemini has no strict functions"))
     tools = [Tool(function_declarations=declarations)] if declarations else []
     if len(declarations) < len(request.tools):
@@ -352,11 +352,19 @@ _MODES = {
 }
 
 
+def _is_validated(request: Request, of: Family) -> bool:
+    """Return whether the model is held to the schemas: all functions are strict, none is forced."""
+    functions = [tool for tool in request.tools if isinstance(tool, Function)]
+    is_strict = bool(functions) and all(tool.strict for tool in functions)
+    return is_strict and request.tool_choice == "auto" and not of.before(2, 5)
+
+
 def _tool_config(request: Request, of: Family, *, vertex: bool) -> ToolConfig | None:
     choice = request.tool_choice
     calling = None
     if isinstance(choice, str):
-        calling = FunctionCallingConfig(mode=_MODES[choice])
+        validated = _is_validated(request, of)
+        calling = FunctionCallingConfig(mode="VALIDATED" if validated else _MODES[choice])
     elif choice:
         calling = FunctionCallingConfig(mode="ANY", allowed_function_names=list(choice))
     # From 3 on, the Gemini API requires the flag for search together with functions. 2.x refuses
@@ -401,9 +409,9 @@ def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[s
     if not output.schema:
         return {"response_mime_type": "application/json"}
     if raw:
-        return {"response_mime_type": "application/json", "response_json_schema": output.schema}
+        return {"response_mime_type": "application/json", "response_json_schema": output.described}
     from wire.gemini.schemas import schema
 
-    lowered = schema(output.schema, path="output.schema")
+    lowered = schema(output.described, path="output.schema")
     report += notes(lowered)
     return {"response_mime_type": "application/json", "response_schema": lowered}

@@ -1,4 +1,5 @@
-"""Ids of tool calls: generated for calls without one, and mapped to the form that a host accepts.
+"""Ids of tool calls: generated for calls without one, and mapped to the form that a host accepts;
+names of tools, mapped alike.
 
 Both are deterministic, so a replayed conversation has the same ids.
 """
@@ -7,10 +8,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 import msgspec
 
 from wire.core.lenient import well_formed
+from wire.core.memory import Note
 
 
 def made_id(source: bytes, position: int) -> str:
@@ -125,3 +128,49 @@ class LegalIds:
             number, digit = divmod(number, len(_ALPHABET))
             letters.append(_ALPHABET[digit])
         return "".join(letters)
+
+
+# --- names of tools -------------------------------------------------------------------------------
+
+
+class ToolNames(msgspec.Struct, frozen=True):
+    """The names of tools that a wire accepts in calls."""
+
+    legal: re.Pattern[str]
+    most: int
+    """Characters of the longest legal name."""
+    kept: int
+    """Number of characters that remain of a longer name."""
+    note: str
+    """Reports a replaced `{name}` and the `{safe}` one."""
+
+
+def safe_names(
+    calls: Iterable[tuple[str, str]], taken: Iterable[str], rule: ToolNames, notes: list[Note]
+) -> dict[str, str]:
+    """Map the names of calls that are not legal on a wire to names that are, all different.
+
+    `calls` are paths and names, in their order; `taken` are further names that are sent as they
+    are. Appends a note for each name that is replaced, at the path of its first call.
+
+    >>> rule = ToolNames(re.compile("[a-z_0-9]{1,9}"), most=9, kept=9, note="{name} became {safe}")
+    >>> safe_names([("a", "fs.read"), ("b", "fs:read")], ["fs_read"], rule, [])
+    {'fs.read': 'fs_read_2', 'fs:read': 'fs_read_3'}
+    """
+    calls = list(calls)
+    used = {*taken, *(name for _, name in calls if rule.legal.fullmatch(name))}
+    names: dict[str, str] = {}
+    for path, name in calls:
+        if name in names or rule.legal.fullmatch(name):
+            continue
+        base = re.sub(r"[^A-Za-z0-9_-]", "_", name)[: rule.kept]
+        if not rule.legal.fullmatch(base):  # empty, or begins with a character that only may follow
+            base = f"_{base}"[: rule.kept]
+        safe, number = base, 1
+        while safe in used:
+            number += 1
+            safe = f"{base[: rule.most - 1 - len(str(number))]}_{number}"
+        used.add(safe)
+        names[name] = safe
+        notes.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
+    return names

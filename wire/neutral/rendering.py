@@ -7,7 +7,6 @@ applies the wire's rules, and makes the call return replies and events.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar, cast
 
@@ -41,7 +40,9 @@ SCHEMA_WORDS = "Answer with JSON that fits this schema: "
 
 def schema_words(output: Output) -> str:
     """Return the text that asks for an output, where the host accepts no schema or no JSON mode."""
-    return SCHEMA_WORDS + json_text(output.schema, "output.schema") if output.schema else JSON_WORDS
+    return (
+        SCHEMA_WORDS + json_text(output.described, "output.schema") if output.schema else JSON_WORDS
+    )
 
 
 def says_json(request: Request) -> bool:
@@ -49,18 +50,6 @@ def says_json(request: Request) -> bool:
     parts = (part for message in request.messages for part in message.parts)
     texts = (request.system, *(part.text for part in parts if isinstance(part, Text)))
     return any("json" in text.lower() for text in texts)
-
-
-class ToolNames(msgspec.Struct, frozen=True):
-    """The names of tools that a wire accepts in calls."""
-
-    legal: re.Pattern[str]
-    most: int
-    """Characters of the longest legal name."""
-    kept: int
-    """Number of characters that remain of a longer name."""
-    note: str
-    """Reports a replaced `{name}` and the `{safe}` one."""
 
 
 def closed_objects(schema: Mapping[str, Any], path: str, notes: list[Note]) -> dict[str, Any]:
@@ -99,42 +88,16 @@ def _closed_inner(schema: Any, path: str, notes: list[Note]) -> Any:
     return closed_objects(schema, path, notes) if isinstance(schema, Mapping) else schema
 
 
-def safe_names(
-    calls: Iterable[tuple[str, str]], taken: Iterable[str], rule: ToolNames, notes: list[Note]
-) -> dict[str, str]:
-    """Map the names of calls that are not legal on a wire to names that are, all different.
-
-    `calls` are paths and names, in their order; `taken` are further names that are sent as they
-    are. Appends a note for each name that is replaced, at the path of its first call.
-
-    >>> rule = ToolNames(re.compile("[a-z_0-9]{1,9}"), most=9, kept=9, note="{name} became {safe}")
-    >>> safe_names([("a", "fs.read"), ("b", "fs:read")], ["fs_read"], rule, [])
-    {'fs.read': 'fs_read_2', 'fs:read': 'fs_read_3'}
-    """
-    calls = list(calls)
-    used = {*taken, *(name for _, name in calls if rule.legal.fullmatch(name))}
-    names: dict[str, str] = {}
-    for path, name in calls:
-        if name in names or rule.legal.fullmatch(name):
-            continue
-        base = re.sub(r"[^A-Za-z0-9_-]", "_", name)[: rule.kept]
-        if not rule.legal.fullmatch(base):  # empty, or begins with a character that only may follow
-            base = f"_{base}"[: rule.kept]
-        safe, number = base, 1
-        while safe in used:
-            number += 1
-            safe = f"{base[: rule.most - 1 - len(str(number))]}_{number}"
-        used.add(safe)
-        names[name] = safe
-        notes.append(Note(path, rule.note.format(name=repr(name), safe=safe)))
-    return names
-
-
 def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
     """Append a note that a custom tool is sent as a function."""
     grammar = "; its grammar is in the description of the parameter, and not enforced"
     words = f"sent as a function with one text as input{grammar if tool.grammar else ''}"
     notes.append(Note(f"{path}.kind", words))
+
+
+def no_response(path: str) -> Note:
+    """Return the note of a tool whose schema of results is not sent."""
+    return Note(f"{path}.response", "not sent: the wire has no schema of results")
 
 
 def transcript_note(path: str) -> Note:

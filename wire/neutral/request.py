@@ -105,11 +105,11 @@ class Tool(MetadataStruct, frozen=True):
     )
     """JSON Schema of the arguments, an object."""
     response: dict[str, Any] | None = None
-    """JSON Schema of the result, for vendors that take one."""
+    """JSON Schema of the result: Gemini and OpenAI's Responses take one."""
     strict: bool = False
     """Makes the host enforce the schema of the arguments, where it can: OpenAI's wires, and
-    Anthropic from 4.5 on. Its objects are then sent as closed ones. Other wires report it in the
-    notes."""
+    Anthropic from 4.5 on. Its objects are then sent as closed ones. Gemini holds a model to the
+    schemas if all functions are strict and the choice is `auto`; else the notes report it."""
     kind: ToolKind = "function"
     """`custom`: the model writes a text, which is the argument `input` of its calls. OpenAI has
     such tools. Other hosts get a function with that parameter, and a note."""
@@ -315,6 +315,15 @@ class Output(MetadataStruct, frozen=True):
     """Makes hosts of chat completions enforce the schema; they then accept only a subset of JSON
     Schema.
     """
+    description: str = ""
+    """What the value is, for the model. Vendors without a field for it get it in the schema."""
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """The schema with the description, if it has none of its own."""
+        if not self.description or not self.schema:
+            return self.schema
+        return {"description": self.description, **self.schema}
 
     def __post_init__(self) -> None:
         check_size(self.schema, "output.schema", MAX_SCHEMA_VALUES)

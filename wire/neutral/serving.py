@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 
@@ -20,6 +21,7 @@ from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation, WireError
 from wire.core.lenient import plain
 from wire.core.memory import MetadataStruct, Note, WireStruct
+from wire.neutral.ids import ToolNames, safe_names
 from wire.neutral.messages import (
     Citation,
     Event,
@@ -34,12 +36,14 @@ from wire.neutral.messages import (
     ToolResult,
     with_origin,
 )
-from wire.neutral.request import Request, ServerTool, Tool
-from wire.neutral.unread import Unread
+from wire.neutral.request import TOOL_NAME, Request, ServerTool, Tool
+from wire.neutral.unread import Steps, Unread, path_of
 
 W = TypeVar("W", bound=WireStruct)
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
+
+_NONE: Mapping[str, str] = {}
 
 NO_STATE = "d2lyZS1nYXRld2F5"
 """The opaque state of a thought without further state. All states begin with it."""
@@ -58,6 +62,8 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
     """Whether several tools may be called at once."""
     thoughts: bool = False
     """Whether the client wants the text of thoughts."""
+    legacy_calls: bool = False
+    """Whether the client wants the first call alone, as `function_call` of chat completions."""
     returns_state: bool = False
     """Whether the client sends opaque data of a reply back with the conversation."""
     previous: str = ""
@@ -79,22 +85,38 @@ class ReceivedRequest(MetadataStruct, frozen=True, kw_only=True):
         return () if self.unread is None else self.unread.refused
 
     @property
+    def names(self) -> dict[str, str]:
+        """The client's names of tools by those in the request, where they differ."""
+        changed = self.unread.names if self.unread is not None else {}
+        return {safe: name for name, safe in changed.items()}
+
+    @property
     def custom_tools(self) -> frozenset[str]:
         """The names of the tools whose calls have a text in place of JSON."""
-        return frozenset(tool.name for tool in self.request.tools if tool.kind == "custom")
+        custom = (tool.name for tool in self.request.tools if tool.kind == "custom")
+        names = self.names
+        return frozenset(names.get(name, name) for name in custom)
 
 
-def passed_on(call: AnyCall, parsed: ReceivedRequest, notes: list[Note]) -> AnyCall:
+def passed_on(
+    call: AnyCall, parsed: ReceivedRequest, notes: list[Note], features: Mapping[str, str] = _NONE
+) -> AnyCall:
     """Return the call of a model of the client's own API with what has no neutral form; note what
     has no place in it.
 
-    The rules do not look at it: the server judges it.
+    The rules do not look at it: the server judges it. `features` are headers of the client with
+    the names of features that its server switches on; those of the call stay.
     """
     if parsed.unread is None or not parsed.unread.own:
         return call
     body, left = parsed.unread.passed(call.body)
     notes += left
-    return msgspec.structs.replace(call, body=body)
+    headers = {
+        name: ",".join(dict.fromkeys([*filter(None, [str(call.headers.get(name, ""))]), value]))
+        for name, value in features.items()
+    }
+    made: Any = call.replace(headers=headers)
+    return cast(AnyCall, msgspec.structs.replace(made, body=body))
 
 
 class ResponseHead(msgspec.Struct, frozen=True, kw_only=True):
@@ -259,6 +281,45 @@ def result_of(
     return ToolResult(id, name, text, media=media)
 
 
+_NAMES = ToolNames(TOOL_NAME, most=64, kept=64, note="{name} is called {safe} for this model")
+_ANY_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+"""Tool names that some vendor accepts. `Tool` refuses all others."""
+
+
+def tool_names(found: Iterable[tuple[Steps, str | None]], given: Unread) -> None:
+    """Find names for the tools of a client whose own names only its vendor accepts.
+
+    `found` are the places of the names in the body. A model of the client's own API gets them as
+    they are.
+    """
+    names = [(steps, name) for steps, name in found if name and _ANY_NAME.fullmatch(name)]
+    notes: list[Note] = []
+    given.names = safe_names(((path_of(steps), name) for steps, name in names), (), _NAMES, notes)
+    if not given.own:
+        given.told += notes
+    for steps, name in names if given.own else ():
+        if name in given.names:
+            given.add(*steps)
+
+
+def renamed(messages: Iterable[Message], given: Unread) -> tuple[Message, ...]:
+    """Return the messages of a client with the names of tools that `tool_names` has found."""
+    if not given.names or given.own:
+        return tuple(messages)
+    return tuple(
+        msgspec.structs.replace(
+            message,
+            parts=tuple(
+                msgspec.structs.replace(part, name=given.name_of(part.name))
+                if isinstance(part, ToolCall | ToolResult)
+                else part
+                for part in message.parts
+            ),
+        )
+        for message in messages
+    )
+
+
 Choice: TypeAlias = str | tuple[str, ...] | None
 
 
@@ -273,6 +334,10 @@ def chosen(
     >>> chosen((ServerTool(kind="web_search"),), "none", find_unread(b"{}", {}), "tool_choice")
     ((), None)
     """
+    if isinstance(choice, tuple) and not given.names.keys().isdisjoint(choice):
+        choice = tuple(map(given.name_of, choice))
+        if given.own:
+            given.add(*steps)
     if not tools and given.body.get("tools"):
         given.add(*steps)
     functions = tuple(tool for tool in tools if isinstance(tool, Tool))
@@ -287,6 +352,20 @@ def chosen(
     if not kept and choice != "auto":
         given.add(*steps, why="left out: the model decides on server tools")
     return tools, kept or None
+
+
+def allowed(
+    tools: tuple[Tool | ServerTool, ...], names: Sequence[str], given: Unread, path: str
+) -> tuple[Tool | ServerTool, ...]:
+    """Return the tools without the functions that the model may not call; note the others.
+
+    A model of the client's own API gets all, and the list of those that it may call.
+    """
+    if given.own or not names:
+        return tools
+    kept = {given.name_of(name) for name in names}
+    given.tell(path, f"only {', '.join(sorted(kept))} of the tools are sent")
+    return tuple(tool for tool in tools if not isinstance(tool, Tool) or tool.name in kept)
 
 
 def argument_object(call: ToolCall) -> dict[str, Any]:

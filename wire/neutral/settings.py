@@ -132,7 +132,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def effort_and_settings(given: Unread, wire: str, effort: str | None) -> dict[str, Any]:
-    """Return the fields `effort` and `settings` of a client's request.
+    """Return the fields `effort` and `settings` of a client's request, and `caching`.
 
     A thinking budget without an effort is an effort, too, for hosts that have no budgets.
     """
@@ -140,7 +140,8 @@ def effort_and_settings(given: Unread, wire: str, effort: str | None) -> dict[st
     budget = settings.get("thinking_budget", -1)
     if effort is None and budget >= 0:
         effort = effort_of(budget)
-    return {"effort": effort, "settings": settings or None}
+    long = {"caching": "long"} if settings.get("prompt_cache_retention") == "24h" else {}
+    return {"effort": effort, "settings": settings or None, **long}
 
 
 def taken(given: Unread, wire: str) -> dict[str, Any]:
@@ -153,7 +154,7 @@ def taken(given: Unread, wire: str) -> dict[str, Any]:
     found = {}
     rows = {row.path(wire): row for row in shared().values()}
     rows |= {path: row for row in shared().values() for path in row.names.values()}
-    for path, value in given.named():
+    for path, value in given.by_path():
         row = rows.get(path)
         if row is None or (given.own and not row.replaces):
             continue

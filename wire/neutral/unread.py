@@ -63,7 +63,8 @@ class Unread:
     `body` is the decoded body, `values` are keys and positions that lead to a value, and the value:
     the first thousand of `count`. `spelled` returns the spelling of a key in shapes. `own` says
     that the model is one of the client's own API, which gets them. `told` are notes on values that
-    are read, and changed. `refused` is what no other model can be asked for.
+    are read, and changed. `refused` is what no other model can be asked for. `names` are names of
+    tools that are changed, and the new ones.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Unread:
     ) -> None:
         self.body, self.values, self.count, self._spelled = body, values, count, spelled
         self.own, self.told, self.refused = own, list[Note](), list[Violation]()
+        self.names: dict[str, str] = {}
         self._why: dict[Steps, str] = {}
         self._hidden: set[tuple[int, str | int]] = set()
 
@@ -100,18 +102,32 @@ class Unread:
     def _steps(self) -> list[Steps]:
         return [steps for steps, _ in self.values]
 
-    def named(self) -> list[tuple[str, Any]]:
+    def by_path(self) -> list[tuple[str, Any]]:
         """Return the values by their path as it is spelled in shapes."""
         return [(".".join(self._names(steps)), each) for steps, each in self.values]
 
     def _names(self, steps: Steps) -> Iterator[str]:
         return (self._spelled(step) if isinstance(step, str) else str(step) for step in steps)
 
+    def taken(self, *keys: str, inside: Steps = ()) -> list[Any]:
+        """Remove the values of keys at any depth, and return them: they have a neutral form."""
+        found, kept = list[tuple[Steps, Any]](), list[tuple[Steps, Any]]()
+        for steps, value in self.values:
+            is_one = steps[-1] in keys and steps[: len(inside)] == inside
+            (found if is_one else kept).append((steps, value))
+        self.count -= len(found)
+        self.values = kept
+        return [value for _, value in found]
+
     def take(self, path: str) -> None:
-        """Remove the value at a path of `named`: it has a neutral form."""
+        """Remove the value at a path of `by_path`: it has a neutral form."""
         kept = [each for each in self.values if ".".join(self._names(each[0])) != path]
         self.count -= len(self.values) - len(kept)
         self.values = kept
+
+    def name_of(self, name: str | None) -> str:
+        """Return the name of a tool in the neutral request."""
+        return self.names.get(name or "", name or "")
 
     def tell(self, path: str, message: str) -> None:
         """Add a note on a value that is read, and changed."""
@@ -126,7 +142,7 @@ class Unread:
         return (*(() if self.own else self._left(self._steps())), *self.told)
 
     def _left(self, left: Iterable[Steps]) -> list[Note]:
-        notes = [Note(_path(steps), self._why.get(steps, NO_FORM)) for steps in left]
+        notes = [Note(path_of(steps), self._why.get(steps, NO_FORM)) for steps in left]
         if self.count > len(self.values):
             words = f"{self.count - len(self.values)} more values were left out"
             notes.append(Note("body", words))
@@ -206,16 +222,20 @@ class Unread:
         self, item: Any, sent: Any, place: Steps, last: str | int, value: Any
     ) -> tuple[Steps, Any] | None:
         """Return the place behind the items of a list, for an item of which nothing is read."""
-        is_read = not isinstance(item, dict) or {(id(item), key) for key in item} - self._hidden
-        if is_read or isinstance(last, int):
+        if self._is_read(item) or isinstance(last, int):
             return None
         if isinstance(sent, list) or not sent:
             return (*place, len(sent or ())), {last: value}
         return None
 
+    def _is_read(self, item: Any) -> bool:
+        """Return whether anything of an item of a list is read."""
+        own = {(id(item), key) for key in item} if isinstance(item, dict) else set()
+        return not own or bool(own - self._hidden)
+
     def _position(self, given: list[Any], sent: Any, at: int) -> int | None:
         """Return the position of the item of a request that says the same as the client's."""
-        items: list[Any] = sent if isinstance(sent, list) else []
+        items: list[Any] = sent if isinstance(sent, list) and self._is_read(given[at]) else []
         near = (at, at + len(items) - len(given))
         places: tuple[int, ...] = (*near, *range(len(items))) if len(items) <= _SEARCHED else near
         for place in places:
@@ -234,7 +254,7 @@ class Unread:
                 if not key.lower().endswith("id") and (id(given), key) not in self._hidden
             ]
             common = [(given[key], sent[name]) for key, name in names if name in sent]
-            return bool(common) and all(self._agree(*each) for each in common)
+            return (bool(common) or not names) and all(self._agree(*each) for each in common)
         if isinstance(given, list) and self._hidden:
             given = [each for at, each in enumerate(given) if (id(given), at) not in self._hidden]
         if isinstance(given, list) and isinstance(sent, list):
@@ -264,7 +284,8 @@ def _changed(raw: msgspec.Raw | None, changes: Mapping[Any, Any] | _New) -> msgs
     return msgspec.Raw(msgspec.json.encode(items))
 
 
-def _path(steps: Steps) -> str:
+def path_of(steps: Steps) -> str:
+    """Return the path of a value, as notes and errors write it."""
     path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return path.removeprefix(".")
 

@@ -27,6 +27,8 @@ class Api(msgspec.Struct, frozen=True):
     """Parts that its responses do not have."""
     takes: Callable[[Media], bool] = lambda media: False
     """Media that they have all the same."""
+    features: str = ""
+    """The header that switches features of its server on."""
     request_id: str = ""
     """The header with the id of the request."""
 
@@ -53,7 +55,8 @@ def _responses() -> Api:
 
 
 def _anthropic() -> Api:
-    return Api("anthropic", "msg_", "toolu_", request_id="request-id")
+    features = "anthropic-beta"
+    return Api("anthropic", "msg_", "toolu_", features=features, request_id="request-id")
 
 
 GENERATING: Mapping[str, Callable[[], Api]] = {

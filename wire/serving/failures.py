@@ -12,7 +12,6 @@ from wire.core.errors import (
     ConnectionLost,
     ContextLengthError,
     LimitError,
-    NotFoundError,
     RateLimitError,
     RuleError,
     ServerError,
@@ -81,8 +80,6 @@ def failure_of(error: WireError, request: Received, route: Route, wires: Sequenc
             message = f"{_TOO_LONG}: {message}"
     elif isinstance(error, RuleError):
         code = error.code or ""
-    elif isinstance(error, NotFoundError) and "openai" in wires:
-        code = "model_not_found"
     return Failure(
         status_of(error),
         message,

@@ -7,7 +7,6 @@ the emulator.
 
 from __future__ import annotations
 
-import fnmatch
 import hmac
 import secrets
 import time
@@ -19,19 +18,16 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from wire.catalogue.catalogue import Model, current
 from wire.chat.chat import AsyncChat
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.errors import (
     BlockedError,
     ConfigurationError,
-    NotFoundError,
     RuleError,
     Violation,
     WireError,
 )
-from wire.core.lenient import plain
 from wire.core.memory import Note
 from wire.core.printable import printable_line
 from wire.core.secret import Secret, sealed, type_name
@@ -47,6 +43,7 @@ from wire.neutral.serving import (
     left_out,
     passed_on,
 )
+from wire.serving.backends import Backends, facts_of
 from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
 from wire.serving.failures import failure_of
 from wire.serving.state import ClientIds, Remembered, packed, restored
@@ -131,21 +128,11 @@ class Gateway:
         key = sealed(key)  # before anything can raise: tracebacks show the arguments (R-28)
         if key is not None and not isinstance(key, str | Secret):
             raise ConfigurationError(f"key: expected a text, not {type_name(key)}")
-        named = dict(backend) if isinstance(backend, Mapping) else {"*": backend}
-        for name, each in named.items():
-            if not isinstance(each, AsyncChat | str):
-                problem = f"expected an AsyncChat or its model, not {type_name(each)}"
-                raise ConfigurationError(f"{_path_of(backend, name)}: {problem}")
-        if not named:
-            raise ConfigurationError("backend: expected at least one model")
+        self.backends = Backends(backend)
         if not isinstance(limits, EmulatorLimits):
             problem = f"expected EmulatorLimits, not {type_name(limits)}"
             raise ConfigurationError(f"limits: {problem}")
         self._key = Secret(key, "key") if isinstance(key, str) else key
-        self.backends: dict[str, AsyncChat] = {
-            name: AsyncChat(each, retry=None) if isinstance(each, str) else each
-            for name, each in named.items()
-        }
         self.limits = limits
         self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
         self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
@@ -154,8 +141,7 @@ class Gateway:
         )
 
     def __repr__(self) -> str:
-        shown = [f"{name}={each.provider}:{each.model}" for name, each in self.backends.items()]
-        return f"Gateway({', '.join(shown).removeprefix('*=')})"
+        return f"Gateway({self.backends})"
 
     @property
     def has_key(self) -> bool:
@@ -164,28 +150,11 @@ class Gateway:
 
     async def aclose(self) -> None:
         """Close the connections to the backends."""
-        for each in self.backends.values():
-            await each.aclose()
+        await self.backends.aclose()
 
     def require_keys(self) -> None:
         """Raise `ConfigurationError`, with its variable, if the key of a backend is missing."""
-        for each in self.backends.values():
-            each.client.require_key()
-
-    def _backend(self, request: Received, route: Route) -> AsyncChat:
-        """Return the backend for the name that a request asks for. Raises `NotFoundError`."""
-        asked = route.name
-        if not asked:
-            body = plain(request.body)
-            if not isinstance(body, dict):
-                return next(iter(self.backends.values()))  # which refuses it
-            asked = str(body.get("model") or "")
-        asked = asked.removeprefix("models/")
-        for each in (asked, *(name for name in self.backends if name.endswith("*"))):
-            if each in self.backends and fnmatch.fnmatchcase(asked, each):
-                return self.backends[each]
-        names = ", ".join(self.backends)
-        raise NotFoundError(f"The gateway has no model {asked!r}; there are {names}.", status=404)
+        self.backends.require_keys()
 
     # --- requests ---------------------------------------------------------------------------------
 
@@ -261,12 +230,12 @@ class Gateway:
             return self._models(request, route)
         if route.endpoint in COUNTING:
             return await self._counted(request, route)
-        api, backend = GENERATING[route.endpoint](), self._backend(request, route)
+        api, backend = GENERATING[route.endpoint](), self.backends.chosen(request, route)
         parsed = self._parsed(api, backend, request.body)
         notes = list(parsed.notes)
         neutral, ids = self._continued(parsed, backend, notes)
         id = secrets.token_hex(12)
-        client_ids = ClientIds(f"{api.call_prefix}{id}")
+        client_ids = ClientIds(f"{api.call_prefix}{id}", parsed.names)
         head = ResponseHead(
             id=f"{api.id_prefix}{id}",
             model=backend.model,
@@ -282,15 +251,11 @@ class Gateway:
         return await self._whole(exchange, notes)
 
     def _models(self, request: Received, route: Route) -> Answer:
-        described = MODELS[route.endpoint]
+        described, models = MODELS[route.endpoint], self.backends.models()
         if route.name:
-            backend = self._backend(request, route)
-            return json_answer(encoded(described.one(route.name, _facts_of(backend))))
-        shown = {
-            backend.model if name == "*" else name: _facts_of(backend)
-            for name, backend in self.backends.items()
-        }
-        return json_answer(encoded(described.all([described.one(*each) for each in shown.items()])))
+            facts = facts_of(self.backends.chosen(request, route))
+            return json_answer(encoded(described.one(route.name, facts)))
+        return json_answer(encoded(described.all([described.one(*each) for each in models])))
 
     def _parsed(
         self, api: Api, backend: AsyncChat, body: bytes, *, counts: bool = False
@@ -355,7 +320,7 @@ class Gateway:
 
     async def _whole(self, exchange: _Exchange, notes: list[Note]) -> Answer:
         call = self._call("call", exchange.backend, exchange.request, notes)
-        call = passed_on(call, exchange.parsed, notes)
+        call = passed_on(call, exchange.parsed, notes, _features(exchange.api, exchange.received))
         try:
             reply: Reply = await exchange.backend.client.send(call)
         except BlockedError as error:
@@ -372,7 +337,7 @@ class Gateway:
 
     async def _streamed(self, exchange: _Exchange, notes: list[Note]) -> Answer | LiveAnswer:
         call = self._call("stream_call", exchange.backend, exchange.request, notes)
-        call = passed_on(call, exchange.parsed, notes)
+        call = passed_on(call, exchange.parsed, notes, _features(exchange.api, exchange.received))
         notes += call.notes
         headers = (
             ("content-type", _EVENTS),
@@ -435,7 +400,7 @@ class Gateway:
 
     async def _counted(self, request: Received, route: Route) -> Answer:
         counting = COUNTING[route.endpoint]
-        backend = self._backend(request, route)
+        backend = self.backends.chosen(request, route)
         parsed = self._parsed(counting.api(), backend, request.body, counts=True)
         notes = list(parsed.notes)
         neutral, _ = self._continued(parsed, backend, notes)
@@ -446,18 +411,16 @@ class Gateway:
             tokens = estimate_request(neutral) + _FRAME_TOKENS * (len(neutral.messages) + 1)
             notes.append(Note("tokens", "estimated: the backend does not count them"))
         else:
-            call = passed_on(call, parsed, notes)
+            call = passed_on(call, parsed, notes, _features(counting.api(), request))
             tokens = (await backend.client.send(call)).total
         answer = json_answer(encoded(counting.body(tokens)))
         return replace(answer, headers=(*answer.headers, *note_headers(notes)))
 
 
-def _path_of(backend: object, name: object) -> str:
-    return f"backend[{name!r}]" if isinstance(backend, Mapping) else "backend"
-
-
-def _facts_of(backend: AsyncChat) -> Model:
-    return current().model(f"{backend.provider}:{backend.model}")
+def _features(api: Api, request: Received) -> dict[str, str]:
+    """Return the header of a client that switches features of its own vendor's server on."""
+    value = request.headers.get(api.features, "")
+    return {api.features: value} if value else {}
 
 
 def _changes(request: Request) -> list[dict[str, Any]]:

@@ -114,6 +114,9 @@ class Remembered(Generic[V]):
             self._bytes -= self._values.popitem(last=False)[1][1]
 
 
+_NO_NAMES: Mapping[str, str] = {}
+
+
 class ClientIds:
     """The ids of the calls of one reply as its client gets them.
 
@@ -123,19 +126,22 @@ class ClientIds:
 
     Args:
         start: What the ids begin with, unique to the reply.
+        names: The client's names of tools by the backend's, where they differ.
     """
 
-    def __init__(self, start: str) -> None:
-        self._start = start
+    def __init__(self, start: str, names: Mapping[str, str] | None = None) -> None:
+        self._start, self._names = start, names or {}
         self._message = Message("assistant")
 
     def event(self, event: Event) -> Event:
         """Return the event for the client."""
         match event:
             case ToolCallStart(id=id) if id:
-                return msgspec.structs.replace(event, id=self._id(event.position))
+                name = self._names.get(event.name, event.name)
+                return msgspec.structs.replace(event, id=self._id(event.position), name=name)
             case ToolCallEnd(position, call):
-                call = msgspec.structs.replace(call, id=self._id(position))
+                name = self._names.get(call.name, call.name)
+                call = msgspec.structs.replace(call, id=self._id(position), name=name)
                 return ToolCallEnd(position, call)
         return event
 
@@ -143,7 +149,7 @@ class ClientIds:
         """Return the whole reply for the client."""
         self._message = reply.message
         given = {original: id for id, original in self.originals.items()}
-        return msgspec.structs.replace(reply, message=_with_ids(reply.message, given))
+        return msgspec.structs.replace(reply, message=_with_ids(reply.message, given, self._names))
 
     @property
     def originals(self) -> dict[str, str]:
@@ -233,10 +239,14 @@ def _says_same(kept: Message, sent: Message) -> bool:
     return calls(kept) == calls(sent) and kept.text.strip() == sent.text.strip()
 
 
-def _with_ids(message: Message, ids: Mapping[str, str]) -> Message:
-    """Replace the ids of calls and results in a message."""
+def _with_ids(
+    message: Message, ids: Mapping[str, str], names: Mapping[str, str] = _NO_NAMES
+) -> Message:
+    """Replace the ids, and the names, of calls and results in a message."""
     parts = tuple(
-        msgspec.structs.replace(part, id=ids.get(part.id, part.id))
+        msgspec.structs.replace(
+            part, id=ids.get(part.id, part.id), name=names.get(part.name, part.name)
+        )
         if isinstance(part, ToolCall | ToolResult)
         else part
         for part in message.parts

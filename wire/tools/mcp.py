@@ -23,9 +23,9 @@ from wire.core.decoders import from_base64
 from wire.core.errors import ToolError
 from wire.core.memory import Note
 from wire.core.secret import quoted
+from wire.neutral.ids import ToolNames, safe_names
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import Media, ToolResult
-from wire.neutral.rendering import ToolNames, safe_names
 from wire.neutral.request import TOOL_NAME
 from wire.tools.definition import FunctionTool, tool
 

@@ -15,14 +15,17 @@ from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     ReceivedRequest,
+    allowed,
     chosen,
     decoded_request,
     function_of,
     own_part,
+    renamed,
     result_of,
+    tool_names,
 )
 from wire.neutral.settings import effort_and_settings
-from wire.neutral.unread import Kinds, Unread, find_unread, keys
+from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
 from wire.openai.chat.parse import WIRE, parse_reply
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -44,27 +47,30 @@ _PARTS = Kinds(
         "image_url": keys("type", image_url=keys("url detail")),
         "input_audio": keys("type", input_audio=keys("data format")),
         "file": keys("type", file=keys("file_data file_id filename")),
+        "document_url": keys("type document_url document_name"),
+        "video_url": keys("type", video_url=keys("url")),
     },
     ContentPart,
 )
 _OF_USER = keys("role name", content=_PARTS)
-_OF_TOOL = keys("role tool_call_id", content=_PARTS)
-_OF_OTHERS = ("name", "tool_call_id", "prefix", "partial", "cache_control", "annotations")
+_OF_TOOL = keys("role tool_call_id name", content=_PARTS)
+_OF_OTHERS = ("tool_call_id", "prefix", "partial", "cache_control", "annotations")
 """Fields of messages that have no meaning in those of the assistant, or no neutral form there."""
 _OF_ASSISTANT = keys(
     " ".join(name for name in WireMessage.__struct_fields__ if name not in _OF_OTHERS),
     content=ContentPart,
     tool_calls=ToolCall,
 )
+_RESULTS = dict.fromkeys(("tool", "function"), _OF_TOOL)
 _NAMED = keys("name")
 _FUNCTION = keys("type", function=keys("name description parameters strict"))
 _GRAMMAR = keys("type", grammar=keys("definition syntax"))
 _READ = keys(
-    "functions max_completion_tokens max_tokens metadata modalities model n reasoning_effort"
-    " seed service_tier stop store stream temperature top_p verbosity",
+    "function_call functions max_completion_tokens max_tokens metadata modalities model n"
+    " reasoning_effort seed service_tier stop store stream temperature top_p verbosity",
     reasoning=keys("effort"),
-    messages=Kinds("role", {"assistant": _OF_ASSISTANT, "tool": _OF_TOOL}, _OF_USER),
-    response_format=keys("type", json_schema=keys("name schema strict")),
+    messages=Kinds("role", {"assistant": _OF_ASSISTANT, **_RESULTS}, _OF_USER),
+    response_format=keys("type", json_schema=keys("name description schema strict")),
     stream_options=keys("include_usage"),
     tool_choice=keys("type", function=_NAMED, custom=_NAMED, allowed_tools=keys("mode tools")),
     tools=Kinds(
@@ -81,10 +87,9 @@ _READ = keys(
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
-    "messages": Kinds("role", {"assistant": WireMessage, "tool": _OF_TOOL}, _OF_USER),
+    "messages": Kinds("role", {"assistant": WireMessage, **_RESULTS}, _OF_USER),
 }
 """As `_READ`, for a model whose messages those of the assistant are: it gets their bytes."""
-_AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mp3"}
 
 
 @checked_arguments()
@@ -104,20 +109,13 @@ def parse_request(
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     if sent.n not in (None, 1):
         given.tell("n", "left out: there is one answer")
-    if sent.functions:
-        given.refuse("functions", "deprecated, and has no neutral form", "send tools")
-    if sent.parallel_tool_calls is False:
-        given.add("parallel_tool_calls")
     if "audio" in (sent.modalities or ()):
         given.add("modalities", why="left out: the answer is a text")
-    tools = (*_tools(sent.tools or (), provider, given), *_search(sent, provider, given))
     stop = (sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ())
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     effort = sent.reasoning.effort if sent.reasoning is not None else None
     request = Request(
-        messages=tuple(_messages(sent.messages, provider, model, given)),
-        tools=tools,
-        tool_choice=choice,
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(_messages(sent.messages, provider, model, given), given),
         max_tokens=sent.max_completion_tokens or sent.max_tokens,
         temperature=sent.temperature,
         top_p=sent.top_p,
@@ -137,6 +135,7 @@ def parse_request(
         stream=bool(sent.stream),
         parallel=sent.parallel_tool_calls is not False,
         thoughts=True,
+        legacy_calls=bool(sent.functions),
         sends_usage=options is not None and bool(options.include_usage),
         notes=given.notes(),
         unread=given,
@@ -154,7 +153,8 @@ def _output(form: ResponseFormat | None, given: Unread) -> Output | None:
         words = "expected text, json_object, or json_schema with a schema"
         given.refuse("response_format", words)
         return Output({})
-    return Output(schema.schema, schema.name or "answer", bool(schema.strict))
+    name, description = schema.name or "answer", schema.description or ""
+    return Output(schema.schema, name, bool(schema.strict), description)
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -164,11 +164,12 @@ def _messages(
     sent: Sequence[WireMessage], provider: str, model: str, given: Unread
 ) -> Iterator[Message]:
     names: dict[str, str] = {}  # id of a call -> name of its tool
+    ids: dict[str, str] = {}  # name of a tool -> id of its last call
     results: list[ToolResult] = []
     for index, each in enumerate(sent):
         path = f"messages[{index}]"
-        if each.role == "tool":
-            id = each.tool_call_id or ""
+        if each.role in ("tool", "function"):
+            id = each.tool_call_id or ids.get(each.name or "", "")
             parts = _parts(each.content, f"{path}.content", provider, model, given)
             steps = ("messages", index, "content")
             name = names.get(id, "")
@@ -179,14 +180,24 @@ def _messages(
             results = []
         if each.role == "assistant":
             choices = [Choice(index=0, message=each, finish_reason="stop")]
-            reply = parse_reply(ChatCompletion(choices=choices), provider=provider, model=model)
-            names |= {call.id: call.name for call in reply.tool_calls}
-            yield reply.message
+            # A `function_call` has no id, and gets one for each message.
+            completion, turn = ChatCompletion(choices=choices), f"turn {index}".encode()
+            message = parse_reply(completion, body=turn, provider=provider, model=model).message
+            names |= {call.id: call.name for call in message.tool_calls}
+            ids |= {call.name: call.id for call in message.tool_calls}
+            named = Message("assistant", message.parts, each.name or "")
+            yield named if each.name and not given.own else message
         elif each.role in ("system", "developer", "user"):
             parts = _parts(each.content, f"{path}.content", provider, model, given)
-            yield Message(each.role, tuple(parts), each.name or "")  # type: ignore[arg-type]
+            # A model of the client's own API gets the marks where they are.
+            marks = ("cache_control", "prompt_cache_breakpoint")
+            mark = not given.own and given.taken(*marks, inside=("messages", index))
+            role: Any = each.role
+            yield Message(role, tuple(parts), each.name or "", cache=bool(mark))
         else:
-            problem = f"expected system, developer, user, assistant or tool, not {each.role!r}"
+            problem = (
+                f"expected system, developer, user, assistant, tool or function, not {each.role!r}"
+            )
             given.refuse(f"{path}.role", problem)
     if results:
         yield Message.tool_response(results)
@@ -207,7 +218,9 @@ def _parts(
 
 
 def _part(part: ContentPart, path: str, given: Unread) -> Part | None:
-    """Return the part in its neutral form; `None` if it has none."""
+    """Return the part in its neutral form; `None` if it has none, or if the model is one of the
+    client's own API and takes a part of one host.
+    """
     if part.type == "text":
         return Text(part.text or "")
     image, audio, file = part.image_url, part.input_audio, part.file
@@ -222,7 +235,15 @@ def _part(part: ContentPart, path: str, given: Unread) -> Part | None:
         except ValueError:
             given.refuse(f"{path}.input_audio.data", "expected base64")
             return None
-        return Media(data=data, media_type=_AUDIO_TYPES.get(audio.format or "", "audio/wav"))
+        return Media(data=data, media_type=f"audio/{audio.format or 'wav'}")
+    if part.document_url is not None and not given.own:
+        return Media(
+            url=part.document_url, media_type="application/pdf", name=part.document_name or ""
+        )
+    video = part.video_url
+    if video is not None and not given.own:
+        url = video if isinstance(video, str) else video.url or ""
+        return Media(url=url, media_type="" if url.startswith("data:") else "video/mp4")
     if part.type == "file" and file is not None:
         return Media(url=file.file_data or file.file_id or "", name=file.filename or "")
     return None
@@ -231,12 +252,45 @@ def _part(part: ContentPart, path: str, given: Unread) -> Part | None:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _names(tools: Sequence[Tool], count: int) -> Iterator[tuple[Steps, str | None]]:
+    """Yield the place and the name of each tool; those after `count` are `functions`."""
+    for index, tool in enumerate(tools):
+        for key, named in (("function", tool.function), ("custom", tool.custom)):
+            if named is not None and index < count:
+                yield ("tools", index, key, "name"), named.name
+            elif named is not None:
+                yield ("functions", index - count, "name"), named.name
+
+
+def _legacy_choice(sent: ChatCompletionRequest) -> str | ToolChoice | None:
+    """Return the choice among `functions`."""
+    choice = sent.function_call
+    return choice if choice is None or isinstance(choice, str) else ToolChoice(function=choice)
+
+
+def _tools_and_choice(sent: ChatCompletionRequest, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    if sent.functions:
+        given.tell("functions", "read as tools: of several calls, the client gets the first")
+    declared = [*(sent.tools or ()), *(Tool(function=each) for each in sent.functions or ())]
+    tool_names(_names(declared, len(sent.tools or ())), given)
+    tools = (*_tools(declared, provider, given), *_search(sent, provider, given))
+    wanted = _choice(sent.tool_choice or _legacy_choice(sent), tools, given)
+    tools, choice = chosen(tools, wanted, given, "tool_choice")
+    names = () if isinstance(choice, tuple) else _allowed(sent.tool_choice)
+    return {"tools": allowed(tools, names, given, "tool_choice"), "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         if tool.function is not None:
             each = tool.function
             schema = {"type": "object", "properties": {}, **(each.parameters or {})}
-            name, words, strict = each.name or "", each.description or "", bool(each.strict)
+            name, words, strict = (
+                given.name_of(each.name),
+                each.description or "",
+                bool(each.strict),
+            )
             make = functools.partial(Function, name, words, schema, strict=strict)
             yield from function_of(given, make)
         elif tool.custom is not None:
@@ -245,7 +299,7 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             syntax: Any = (grammar.syntax if grammar is not None else None) or "lark"
             make = functools.partial(
                 Function,
-                custom.name or "",
+                given.name_of(custom.name),
                 custom.description or "",
                 kind="custom",
                 grammar=(grammar.definition or "") if grammar is not None else "",
@@ -266,13 +320,22 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
 
 def _search(sent: ChatCompletionRequest, provider: str, given: Unread) -> Iterator[ServerTool]:
     """Yield the web search that the body requests outside of `tools`."""
-    if sent.web_search_options is None:
+    if sent.web_search_options is None or given.own:
+        given.add("web_search_options")
         return
     from wire.neutral.server_tools import received_tool  # few requests have one
     from wire.openai.common.server_tools import FORMS
 
     fields = {"web_search_options": msgspec.to_builtins(sent.web_search_options)}
     yield received_tool(fields, FORMS["web_search_options"], "", provider, given.told)
+
+
+def _allowed(choice: str | ToolChoice | None) -> tuple[str, ...]:
+    """Return the names of the tools that the model may call; empty if it may call all."""
+    if choice is None or isinstance(choice, str) or choice.allowed_tools is None:
+        return ()
+    named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
+    return tuple(str(each.get("name", "")) for each in named)
 
 
 def _choice(
@@ -283,11 +346,11 @@ def _choice(
     if isinstance(choice, str):
         return "required" if choice == "any" else choice
     if choice.allowed_tools is not None:
-        if choice.allowed_tools.mode != "required":
-            given.add("tool_choice", why="left out: the model may call any of the tools")
-            return "auto"
-        named = [each.get(each.get("type", ""), {}) for each in choice.allowed_tools.tools or ()]
-        return tuple(str(each.get("name", "")) for each in named)
+        if choice.allowed_tools.mode == "required":
+            return _allowed(choice)
+        if given.own:
+            given.add("tool_choice")
+        return "auto"
     one = choice.function or choice.custom
     if one is None:
         given.add("tool_choice")

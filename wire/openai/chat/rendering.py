@@ -25,6 +25,7 @@ from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
     closed_objects,
+    no_response,
     note_custom,
     says_json,
     schema_words,
@@ -338,6 +339,8 @@ def _function(tool: Tool, path: str, model: str, row: Provider, notes: list[Note
         parameters = closed_objects(parameters, f"{path}.parameters", notes)
     elif tool.strict and not strict:
         notes.append(Note(f"{path}.strict", "not sent: this host refuses it"))
+    if tool.response is not None:
+        notes.append(no_response(path))
     function = FunctionDefinition(
         name=tool.name,
         description=tool.description or None,
@@ -402,7 +405,12 @@ def _response_format(
     plain = dict(output.schema)
     if output.strict and row.dialect.strict_schemas_are_closed:
         plain = closed_objects(plain, "output.schema", notes)
-    schema = JsonSchema(name=output.name, schema=plain, strict=output.strict or None)
+    schema = JsonSchema(
+        name=output.name,
+        description=output.description or None,
+        schema=plain,
+        strict=output.strict or None,
+    )
     response_format: ResponseFormat | None = ResponseFormat(type="json_schema", json_schema=schema)
     if _takes(row, model, response_format=response_format):
         return response_format, ""

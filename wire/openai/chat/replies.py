@@ -95,6 +95,8 @@ def body_of(
 def _stop_word(reply: Reply, received: ReceivedRequest | None) -> str | None:
     # The table has the words of many hosts, which a client of OpenAI does not know.
     words = "chat" if received is None else ""
+    if received is not None and received.legacy_calls and reply.tool_calls:
+        return "function_call"
     return stop_word_of(reply, WIRE, words, _STOPS, shown=received is not None)
 
 
@@ -171,7 +173,9 @@ def _message(reply: Reply, received: ReceivedRequest | None) -> dict[str, Any]:
         message |= _thoughts(reply)
         speech = [each for each in reply.media if each.media_type.startswith("audio/")]
         message |= {"audio": _speech(speech[0])} if speech else {}
-    if reply.tool_calls:
+    if reply.tool_calls and received is not None and received.legacy_calls:
+        message["function_call"] = whole_call(reply.tool_calls[0], received)["function"]
+    elif reply.tool_calls:
         message["tool_calls"] = [whole_call(call, received) for call in reply.tool_calls]
     return {**message, **_beside(reply, received)}
 
@@ -325,6 +329,8 @@ class ReplyWriter:
         return _framed({**_fields("chat.completion.chunk", self._head), "choices": [choice]})
 
     def _call(self, position: int, **fields: Any) -> bytes:
+        if self._received.legacy_calls:
+            return b"" if position else self._chunk({"function_call": fields["function"]})
         return self._chunk({"tool_calls": [{"index": position, **fields}]})
 
     def _end(self, reply: Reply) -> bytes:

@@ -19,7 +19,7 @@ from wire.core.errors import HistoryError, LimitError, Violation
 from wire.core.lenient import Unreadable, decoded, fields_of, items_of
 from wire.core.memory import Note, WireStruct, encode, freeze, remember
 from wire.core.provider import Provider
-from wire.neutral.ids import LegalIds, ReplyIds
+from wire.neutral.ids import LegalIds, ReplyIds, ToolNames, safe_names
 from wire.neutral.messages import (
     Media,
     Message,
@@ -35,7 +35,7 @@ from wire.neutral.messages import (
     own_text,
 )
 from wire.neutral.pairing import Answers
-from wire.neutral.rendering import ToolNames, safe_names, transcript_note
+from wire.neutral.rendering import transcript_note
 from wire.neutral.request import TEXT_PARAMETER
 from wire.openai.common.arguments import as_object, custom_input
 from wire.openai.responses.dialect import Dialect

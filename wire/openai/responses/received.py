@@ -15,11 +15,14 @@ from wire.neutral.request import Output, Request, ServerTool
 from wire.neutral.request import Tool as Function
 from wire.neutral.serving import (
     ReceivedRequest,
+    allowed,
     chosen,
     decoded_request,
     function_of,
     own_part,
+    renamed,
     result_of,
+    tool_names,
 )
 from wire.neutral.settings import effort_and_settings
 from wire.neutral.unread import Kinds, Shape, Unread, find_unread, keys
@@ -66,11 +69,11 @@ _READ = keys(
     input=_items(Item),
     reasoning=keys("effort summary generate_summary"),
     tool_choice=keys("type name mode tools"),
-    text=keys("verbosity", format=keys("type name schema strict")),
+    text=keys("verbosity", format=keys("type name description schema strict")),
     tools=Kinds(
         "type",
         {
-            "function": keys("type name description parameters strict"),
+            "function": keys("type name description parameters output_schema strict"),
             "custom": keys("type name description", format=keys("type syntax definition")),
         },
         Tool,
@@ -98,15 +101,12 @@ def parse_request(
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
     _leave_out(sent, given)
     items = [Item(role="user", content=sent.input)] if isinstance(sent.input, str) else sent.input
-    tools = tuple(_tools(sent.tools or (), provider, given))
     reasoning = sent.reasoning
     shown = (reasoning.summary or reasoning.generate_summary) if reasoning is not None else None
-    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
     request = Request(
-        messages=tuple(_messages(items or [], provider, model, given)),
+        **_tools_and_choice(sent, provider, given),  # first: it finds the names
+        messages=renamed(_messages(items or [], provider, model, given), given),
         system=sent.instructions or "",
-        tools=tools,
-        tool_choice=choice,
         max_tokens=None if counts else sent.max_output_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -159,7 +159,7 @@ def _output(form: TextFormat | None, given: Unread) -> Output | None:
         words = "expected text, json_object, or json_schema with a schema"
         given.refuse("text.format", words)
         return Output({})
-    return Output(form.schema, form.name or "answer", bool(form.strict))
+    return Output(form.schema, form.name or "answer", bool(form.strict), form.description or "")
 
 
 # --- items ----------------------------------------------------------------------------------------
@@ -192,25 +192,33 @@ def _messages(items: Sequence[Item], provider: str, model: str, given: Unread) -
             given.refuse(path, "the gateway stores no items", "send the item itself")
         elif kind in _OUTPUTS:
             yield from ended(by_output=True)
-            id, steps = item.call_id or "", ("input", index, "output")
-            if isinstance(item.output, dict):
-                results.append(ToolResult(id, names.get(id, ""), item.output))
+            id, output = item.call_id or "", item.output
+            if isinstance(output, dict):
+                results.append(ToolResult(id, names.get(id, ""), output))
                 continue
-            parts = _parts(item.output, provider, model, f"{path}.output", given)
-            results.append(result_of(id, names.get(id, ""), parts, given, *steps))
+            parts, name = (
+                _parts(output, provider, model, f"{path}.output", given),
+                names.get(id, ""),
+            )
+            results.append(result_of(id, name, parts, given, "input", index, "output"))
         elif kind == "message" and item.role != "assistant":
             yield from ended(by_output=False)
-            role: Any = item.role
-            if role not in ("user", "system", "developer"):
-                given.refuse(f"{path}.role", f"{item.role!r} has no neutral form")
-                role = "user"
             parts = _parts(item.content, provider, model, f"{path}.content", given)
-            yield Message(role, tuple(parts))
+            yield _of_user(item, parts, index, given)
         else:
             if results:
                 yield from ended(by_output=False)
             own.append(item)
     yield from ended(by_output=False)
+
+
+def _of_user(item: Item, parts: list[Part], index: int, given: Unread) -> Message:
+    role: Any = item.role if item.role in ("user", "system", "developer") else "user"
+    if role != item.role:
+        given.refuse(f"input[{index}].role", f"{item.role!r} has no neutral form")
+    # A model of the client's own API gets the marks where they are.
+    mark = not given.own and given.taken("prompt_cache_breakpoint", inside=("input", index))
+    return Message(role, tuple(parts), cache=bool(mark))
 
 
 def _parts(
@@ -243,20 +251,32 @@ def _part(part: ContentPart) -> Part | None:
 # --- tools ----------------------------------------------------------------------------------------
 
 
+def _tools_and_choice(sent: Any, provider: str, given: Unread) -> dict[str, Any]:
+    """Return the fields `tools` and `tool_choice` of the request."""
+    steps = ((("tools", index, "name"), tool.name) for index, tool in enumerate(sent.tools or ()))
+    tool_names(steps, given)
+    tools = tuple(_tools(sent.tools or (), provider, given))
+    tools, choice = chosen(tools, _choice(sent.tool_choice, tools, given), given, "tool_choice")
+    names = () if isinstance(choice, tuple) else _allowed(sent.tool_choice)
+    return {"tools": allowed(tools, names, given, "tool_choice"), "tool_choice": choice}
+
+
 def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Function | ServerTool]:
     for index, tool in enumerate(tools):
         name, description = tool.name or "", tool.description or ""
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
             strict = bool(tool.strict)
-            make = functools.partial(Function, name, description, schema, strict=strict)
+            name, output = given.name_of(name), tool.output_schema
+            make = functools.partial(Function, name, description, schema, output, strict)
             yield from function_of(given, make)
         elif tool.type == "custom":
             form = tool.format
             syntax: Any = (form.syntax if form is not None else None) or "lark"
             grammar = (form.definition or "") if form is not None else ""
             more: dict[str, Any] = {"kind": "custom", "grammar": grammar, "syntax": syntax}
-            yield from function_of(given, functools.partial(Function, name, description, **more))
+            make = functools.partial(Function, given.name_of(name), description, **more)
+            yield from function_of(given, make)
         else:
             from wire.neutral.server_tools import received_tool  # few requests have one
             from wire.openai.responses.server_tools import form_of
@@ -267,6 +287,13 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             else:
                 path, fields = f"tools[{index}]", msgspec.to_builtins(tool)
                 yield received_tool(fields, of, path, provider, given.told)
+
+
+def _allowed(choice: str | ToolChoice | None) -> tuple[str, ...]:
+    """Return the names of the tools that the model may call; empty if it may call all."""
+    if choice is None or isinstance(choice, str) or choice.type != "allowed_tools":
+        return ()
+    return tuple(str(each.get("name", "")) for each in choice.tools or ())
 
 
 def _choice(
@@ -280,8 +307,9 @@ def _choice(
         return (choice.name or "",)
     if choice.type == "allowed_tools":
         if choice.mode == "required":
-            return tuple(str(each.get("name", "")) for each in choice.tools or ())
-        given.add("tool_choice", why="left out: the model may call any of the tools")
+            return _allowed(choice)
+        if given.own:
+            given.add("tool_choice")
         return "auto"
     if any(isinstance(tool, ServerTool) for tool in tools):
         return (choice.type or "",)

@@ -371,6 +371,7 @@ def _function(tool: Tool, path: str, notes: list[Note]) -> WireTool:
         description=tool.description or None,
         parameters=parameters,
         strict=tool.strict,
+        output_schema=tool.response,
     )
 
 
@@ -429,6 +430,11 @@ def _text(output: Output, notes: list[Note]) -> TextOptions:
     schema = dict(output.schema)
     if output.strict:
         schema = closed_objects(schema, "output.schema", notes)
-    return TextOptions(
-        format=TextFormat(type="json_schema", name=output.name, schema=schema, strict=output.strict)
+    form = TextFormat(
+        type="json_schema",
+        name=output.name,
+        description=output.description or None,
+        schema=schema,
+        strict=output.strict,
     )
+    return TextOptions(format=form)
