@@ -362,3 +362,6 @@ def test_a_body_of_many_values_has_a_bounded_number_of_notes() -> None:
     notes = find_unread(body, keys("", list={})).notes()
     assert [note.path for note in notes[998:]] == ["list[998].a", "list[999].a", "body"]
     assert notes[-1].message == "1500 more values were left out"
+    tools = {**BODIES["chat"], "tools": [{"type": "a"}] * 2500}
+    found = PARSERS["chat"](json.dumps(tools).encode()).notes
+    assert (len(found), found[-1].message) == (1001, "1500 more values were left out")

@@ -81,6 +81,7 @@ class Unread:
         self.names: dict[str, str] = {}
         self._why: dict[Steps, str] = {}
         self._hidden: set[tuple[int, str | int]] = set()
+        self._positions: dict[tuple[int, int], int | None] = {}
 
     def add(self, *steps: str | int, why: str = NO_FORM) -> None:
         """Add a value that the reader has read, and that has no neutral form: `why` is its note.
@@ -94,6 +95,9 @@ class Unread:
                 if value.get(step) is None:
                     return
             value, path = value[step], (*path, step)
+        if len(self.values) >= _MOST:
+            self.count += 1
+            return
         inside = [each for each in self.values if each[0][: len(path)] != path]
         self.count += 1 + len(inside) - len(self.values)
         self.values = [*inside, (path, value)]
@@ -202,7 +206,10 @@ class Unread:
             elif isinstance(sent, str) and self._agree(given, sent):
                 return tuple(place), given  # the only text of a list is sent without the list
             else:
-                at = self._position(given, sent, step)
+                key = id(given), int(step)
+                if key not in self._positions:  # of all values inside of one item
+                    self._positions[key] = self._position(given, sent, int(step))
+                at = self._positions[key]
                 if at is None:
                     return self._added(given[step], sent, (*place,), steps[-1], value)
                 place.append(at)
