@@ -167,9 +167,8 @@ class Unread:
             return sent, []
         rendered = decoder(Any).decode(sent)
         self._hidden = set(map(self._container, self._steps()))
-        changes: dict[str | int, Any] = {}
+        changes: dict[_Step, Any] = {}
         left: list[Steps] = []
-        added: dict[Steps, int] = {}
         for steps, value in self.values:
             try:
                 found = self._place(rendered, steps, value)
@@ -179,9 +178,6 @@ class Unread:
                 left.append(steps)
                 continue
             [*above, last], placed = found
-            if isinstance(last, int):
-                added[tuple(above)] = added.get(tuple(above), -1) + 1
-                last += added[tuple(above)]
             inside = changes
             for step in above:
                 inside = inside.setdefault(step, {})
@@ -195,9 +191,9 @@ class Unread:
             inside = inside[step]
         return id(inside), steps[-1]
 
-    def _place(self, sent: Any, steps: Steps, value: Any) -> tuple[Steps, Any] | None:
+    def _place(self, sent: Any, steps: Steps, value: Any) -> tuple[_Place, Any] | None:
         """Return where a value belongs in the decoded body of a request, and what to put there."""
-        given, place = self.body, list[str | int]()
+        given, place = self.body, list[_Step]()
         for step in steps[:-1]:
             if isinstance(step, str):
                 name = self._spelled(step)
@@ -211,13 +207,13 @@ class Unread:
                     self._positions[key] = self._position(given, sent, int(step))
                 at = self._positions[key]
                 if at is None:
-                    return self._added(given[step], sent, (*place,), steps[-1], value)
+                    return self._added(given, int(step), sent, (*place,), steps[-1], value)
                 place.append(at)
                 sent = sent[at]
             given = given[step]
         last = steps[-1]
-        if isinstance(last, int):  # a whole item, behind the others
-            return ((*place, len(sent)), value) if isinstance(sent, list) or not sent else None
+        if isinstance(last, int):
+            return ((*place, _Slot(last)), value) if isinstance(sent, list) or not sent else None
         if not isinstance(sent, dict):
             return None
         before = sent.get(last)
@@ -226,13 +222,13 @@ class Unread:
         return (*place, last), value
 
     def _added(
-        self, item: Any, sent: Any, place: Steps, last: str | int, value: Any
-    ) -> tuple[Steps, Any] | None:
-        """Return the place behind the items of a list, for an item of which nothing is read."""
-        if self._is_read(item) or isinstance(last, int):
+        self, given: Any, at: int, sent: Any, place: _Place, last: str | int, value: Any
+    ) -> tuple[_Place, Any] | None:
+        """Return the place in a list for an item of which nothing is read."""
+        if self._is_read(given[at]) or isinstance(last, int):
             return None
         if isinstance(sent, list) or not sent:
-            return (*place, len(sent or ())), {last: value}
+            return (*place, _Slot(at)), {last: value}
         return None
 
     def _is_read(self, item: Any) -> bool:
@@ -271,6 +267,16 @@ class Unread:
         return bool(given == sent)
 
 
+class _Slot(NamedTuple):
+    """The place of an item that is put into a list: its position among those of the client."""
+
+    at: int
+
+
+_Step: TypeAlias = "str | int | _Slot"
+_Place: TypeAlias = tuple[_Step, ...]
+
+
 class _New(NamedTuple):
     """A value that replaces that of a body."""
 
@@ -287,7 +293,10 @@ def _changed(raw: msgspec.Raw | None, changes: Mapping[Any, Any] | _New) -> msgs
         return msgspec.Raw(msgspec.json.encode(fields))
     items = decoder(list[msgspec.Raw]).decode(raw or b"[]")
     for at, each in changes.items():
-        items[at:] = [_changed(items[at] if at < len(items) else None, each), *items[at + 1 :]]
+        if not isinstance(at, _Slot):
+            items[at] = _changed(items[at], each)
+    for slot in sorted(each for each in changes if isinstance(each, _Slot)):
+        items.insert(slot.at, _changed(None, changes[slot]))
     return msgspec.Raw(msgspec.json.encode(items))
 
 
