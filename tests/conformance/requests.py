@@ -249,8 +249,10 @@ SENT_AS: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
     ),
     "openai": (
         (r"effort", ("reasoning_effort", "thinking", "reasoning", "enable_thinking")),
+        (r"output", ("response_format", "messages")),
         (r"output.*", ("response_format", "messages[].content")),
         (r"tier", ("service_tier",)),
+        (r"functions", ("tools",)),
         (r"verbosity", ("verbosity", "messages[].content")),
         (r"tools\[\].parameters", ("tools[].function.parameters",)),
         (
@@ -269,7 +271,7 @@ SENT_AS: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
         (r"verbosity", ("text.verbosity",)),
     ),
     "anthropic": (
-        (r"effort", ("thinking", "output_config.effort", "max_tokens")),
+        (r"effort|thinking_budget", ("thinking", "output_config.effort", "max_tokens")),
         (r"thinking.budget_tokens", ("thinking", "output_config.effort")),
         (r"output.*", ("output_config.format",)),
         (r"tools\[\].parameters.*", ("tools[].input_schema",)),
@@ -316,7 +318,7 @@ ABSENT: Mapping[str, Sequence[Absent]] = {
         Absent(r"store", (False,), "default of the API for chat completions"),
         Absent(r"stream", (False,), "default of the API"),
         Absent(r"stream_options.include_usage", (True, False), "the library always asks for usage"),
-        Absent(r"stream_options|tools|stop", ({}, []), "holds nothing"),
+        Absent(r"stream_options|tools|stop|reasoning", ({}, []), "holds nothing"),
         Absent(r"n", (1,), "default of the API"),
         Absent(r"model", ("m",), "the recorded body names no model"),
         Absent(r"parallel_tool_calls", (True,), "default of the API"),
@@ -488,6 +490,8 @@ def _gemini_words(found: dict[str, Any]) -> dict[str, Any]:
     for key in ("type", "thinkingLevel", "mode"):
         if isinstance(found.get(key), str):
             found[key] = found[key].lower() if key == "type" else found[key].upper()
+    if "description" in found and "response" in found:  # of a declaration
+        found["responseSchema"] = found.pop("response")
     for schema in ("parameters", "responseSchema"):
         for name in (f"{schema}JsonSchema", schema.replace("Schema", "JsonSchema")):
             if name in found:
@@ -568,6 +572,13 @@ def _chat_words(found: dict[str, Any]) -> dict[str, Any]:
         del found["reasoning"]
     if "max_completion_tokens" in found:
         found["max_tokens"] = found.pop("max_completion_tokens")
+    if isinstance(found.get("reasoning"), dict) and "effort" in found["reasoning"]:
+        found.setdefault("reasoning_effort", found["reasoning"].pop("effort"))
+    if isinstance(found.get("functions"), list):
+        functions = [{"type": "function", "function": each} for each in found.pop("functions")]
+        found.setdefault("tools", functions)
+    if isinstance(found.get("function_call"), str):
+        found.setdefault("tool_choice", found.pop("function_call"))
     return found
 
 
@@ -648,39 +659,36 @@ OPEN: Mapping[str, Mapping[str, int]] = {
     "gemini": {
         "added contents[].parts[].functionResponse.response.result": 17,
         "added generationConfig.thinkingConfig.includeThoughts": 16,
-        "changed generationConfig.thinkingConfig.includeThoughts": 3,
+        "added tools.functionDeclarations[].response.type": 1,
         "lost contents[].parts[].functionResponse.response.output": 17,
         "lost generationConfig.responseSchema.properties.result.anyOf[].propertyOrdering": 1,
-        "lost generationConfig.thinkingConfig.includeThoughts": 17,
+        "lost tools.functionDeclarations[].responseSchema.$schema": 4,
+        "lost tools.functionDeclarations[].responseSchema.additionalProperties": 38,
+        "lost tools.functionDeclarations[].responseSchema.type": 1,
     },
     "openai": {
         "added compound_custom.tools.enabled_tools": 1,
-        "added tools": 2,
-        "lost messages[].name": 1,
+        "lost messages[].name": 32,
         "lost messages[].tool_calls[].cache_control.type": 4,
         "lost tools": 1,
-        "lost web_search_options": 1,
-        "lost web_search_options.search_context_size": 1,
     },
     "openai.responses": {
-        "added tools[].strict": 115,
+        "added tools[].strict": 116,
         "changed input[].content[].type": 1,
         "changed input[].output[].text": 1,
         "lost input[].output[]": 1,
-        "lost reasoning.summary": 47,
-        "lost tool_choice": 1,
     },
     "anthropic": {
-        "added messages[].content[].cache_control.type": 84,
+        "added messages[].content[].cache_control.type": 86,
         "added output_config.effort": 42,
-        "added system[].cache_control.type": 7,
+        "added system[].cache_control.type": 11,
         "added thinking.display": 5,
         "added tools[].cache_control.type": 1,
         "added tools[].citations.enabled": 8,
         "changed messages[].content[].content[].text": 5,
+        "lost messages[].content[].cache_control.ttl": 14,
         "lost messages[].content[].cache_control.type": 6,
         "lost messages[].content[].content[]": 5,
-        "lost thinking.display": 2,
         "lost thinking.type": 55,
         "lost tools[].cache_control.type": 62,
     },

@@ -272,6 +272,22 @@ def test_a_model_of_the_clients_own_api_gets_it_unchanged(
             assert sent[key] == value
 
 
+@pytest.mark.parametrize("kind", ["web_search_20250305", "tool_of_next_year"])
+@pytest.mark.parametrize("disabled", [True, False])
+def test_the_choice_of_a_server_tool_keeps_its_type(kind: str, disabled: bool) -> None:
+    choice = {"type": "auto", "disable_parallel_tool_use": disabled}
+    body = {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": "Hi"}],
+        "tools": [{"type": kind, "name": "web_search"}],
+        "tool_choice": choice,
+    }
+    found = sent_to_own("anthropic", body)
+    assert found is not None
+    assert found[0]["tool_choice"] == choice
+
+
 def test_a_tool_reference_goes_to_its_own_vendor_within_its_result() -> None:
     reference = {"type": "tool_reference", "tool_name": "tide"}
     call = {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}}

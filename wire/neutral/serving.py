@@ -338,7 +338,7 @@ def chosen(
         choice = tuple(map(given.name_of, choice))
         if given.own:
             given.add(*steps)
-    if not tools and given.body.get("tools"):
+    if not tools and (given.own or given.body.get("tools")):
         given.add(*steps)
     functions = tuple(tool for tool in tools if isinstance(tool, Tool))
     if len(functions) == len(tools) or choice is None:
@@ -349,7 +349,7 @@ def chosen(
         kept: Choice = tuple(each for each in choice if each in {tool.name for tool in functions})
     else:
         kept = choice if functions else None
-    if not kept and choice != "auto":
+    if not kept and (given.own or choice != "auto"):  # its keys may be settings, which need it
         given.add(*steps, why="left out: the model decides on server tools")
     return tools, kept or None
 
