@@ -49,15 +49,15 @@ def with_further(
     for path, value in paths.items():
         built = placed(built, path, value)
     if request.settings:
-        errors = functools.partial(_errors, lambda body: check(body, model, provider))
+
+        def errors(body: B) -> list[Violation]:
+            found = check(body, model, provider)
+            return [each for each in found if each.severity == "error"]
+
         built, replaced = _with_settings(built, request, provider, errors, added)
         added = [*(each for each in notes(rendered) if each.path not in replaced), *added]
         return with_notes(built, added)
     return with_notes(built, (*notes(rendered), *added))
-
-
-def _errors(check: Callable[[B], list[Violation]], body: B) -> list[Violation]:
-    return [each for each in check(body) if each.severity == "error"]
 
 
 def _with_settings(

@@ -109,7 +109,8 @@ def events_of(
     """
     head = {key: value for key, value in body.items() if key not in ("choices", "usage")}
     head["object"] = "chat.completion.chunk"
-    for number, choice in enumerate(body.get("choices") or ()):
+    choices: list[dict[str, Any]] = body.get("choices") or []
+    for number, choice in enumerate(choices):
         index = choice.get("index", number)
         for delta in _deltas(choice.get("message") or {}, split):
             one = {"index": index, "delta": delta, "logprobs": None, "finish_reason": None}
