@@ -51,8 +51,7 @@ def with_further(
     if request.settings:
 
         def errors(body: B) -> list[Violation]:
-            found = check(body, model, provider)
-            return [each for each in found if each.severity == "error"]
+            return [each for each in check(body, model, provider) if each.severity == "error"]
 
         built, replaced = _with_settings(built, request, provider, errors, added)
         added = [*(each for each in notes(rendered) if each.path not in replaced), *added]
