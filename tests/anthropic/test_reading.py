@@ -76,8 +76,8 @@ def test_blocks_are_parts_in_their_order():
         Thought(slot="redacted_thinking", details=({"data": "EmwK"},)),
         Text("Let me see."),
         SEARCHED,
-        ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}),
-        ToolCall(id="toolu_2", name="get_tide", arguments={}),
+        ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}, response="toolu_1"),
+        ToolCall(id="toolu_2", name="get_tide", arguments={}, response="toolu_1"),
     )
     assert (reply.id, reply.stop, reply.usage) == ("msg_1", Stop("tool_calls", "tool_use"), None)
     origins = [part.origin for part in reply.message.parts]
@@ -106,9 +106,9 @@ def test_calls_without_ids_and_arguments_that_are_none():
         body=BODY,
     )
     assert reply.tool_calls == (
-        ToolCall(id="toolu_1", name="f", arguments=None, text='{"port": "Br'),
-        ToolCall(id=f"call_{HASH}_1", name="g", arguments={}),
-        ToolCall(id=f"call_{HASH}_2", name="h", arguments=None, text="[1]"),
+        ToolCall(id="toolu_1", name="f", arguments=None, text='{"port": "Br', response="toolu_1"),
+        ToolCall(id=f"call_{HASH}_1", name="g", arguments={}, response="toolu_1"),
+        ToolCall(id=f"call_{HASH}_2", name="h", arguments=None, text="[1]", response="toolu_1"),
     )
 
 
@@ -296,9 +296,9 @@ def test_what_a_stream_tells_is_what_the_reply_says():
         Thought("Hm.", slot="thinking", signature=SIGNED),
         Text("Let me see."),
         SEARCHED,
-        ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}),
-        ToolCall(id="toolu_2", name="get_tide", arguments={}),
-        ToolCall(id="toolu_3", name="get_tide", arguments={"port": "Łódź"}),
+        ToolCall(id="toolu_1", name="get_tide", arguments={"port": "Brest"}, response="toolu_1"),
+        ToolCall(id="toolu_2", name="get_tide", arguments={}, response="toolu_1"),
+        ToolCall(id="toolu_3", name="get_tide", arguments={"port": "Łódź"}, response="toolu_1"),
     )
     assert (reply.stop, reply.usage) == (
         Stop("tool_calls", "tool_use"),
@@ -410,7 +410,9 @@ def test_a_second_beginning_before_any_event_is_no_restart():
 def test_a_call_that_was_cut_off_ends_as_the_reply_has_it():
     events = [begin(), *block(0, tool_use("toolu_1"), *typed('{"port": "Br')), *end("max_tokens")]
     told, reply = streamed(events)
-    wanted = ToolCall(id="toolu_1", name="get_tide", arguments=None, text='{"port": "Br')
+    wanted = ToolCall(
+        id="toolu_1", name="get_tide", arguments=None, text='{"port": "Br', response="toolu_1"
+    )
     assert told[1:3] == [ToolCallDelta(0, '{"port": "Br'), ToolCallEnd(0, wanted)]
     assert (reply.tool_calls, reply.stop.reason) == ((wanted,), "length")
     unended = [begin(), *block(0, tool_use("toolu_1"), *typed("{}"))[:-1], *end("tool_use")]

@@ -179,15 +179,21 @@ def assert_every_part_is_kept(reply: Reply) -> None:
         ),
         (
             call("tide", {"port": "Łódź"}, id="a1"),
-            ToolCall(id="a1", name="tide", arguments={"port": "Łódź"}),
+            ToolCall(id="a1", name="tide", arguments={"port": "Łódź"}, response="a1"),
         ),
         (
             {**call("tide"), "thoughtSignature": SIGNATURE},
-            ToolCall(id=f"call_{HASH}_0", name="tide", arguments={}, signature=SIGNATURE),
+            ToolCall(
+                id=f"call_{HASH}_0",
+                name="tide",
+                arguments={},
+                signature=SIGNATURE,
+                response=f"call_{HASH}_0",
+            ),
         ),
         (
             {**call("tide", {}), "thought": True},
-            ToolCall(id=f"call_{HASH}_0", name="tide", arguments={}),
+            ToolCall(id=f"call_{HASH}_0", name="tide", arguments={}, response=f"call_{HASH}_0"),
         ),
         (
             {"inlineData": {"mimeType": "image/png", "data": "AAH-/w==", "displayName": "a.png"}},
@@ -632,7 +638,9 @@ def test_a_text_and_a_call_in_one_chunk_are_both_told_at_once():
             )
         )
     )
-    made = ToolCall(id=f"call_{HASH}_0", name="tide", arguments={"port": "Łódź"})
+    made = ToolCall(
+        id=f"call_{HASH}_0", name="tide", arguments={"port": "Łódź"}, response=f"call_{HASH}_0"
+    )
     assert EventReader(body=BODY).feed(chunk) == [
         ThoughtDelta("Hm."),
         TextDelta("Let me see. "),

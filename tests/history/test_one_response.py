@@ -1,5 +1,5 @@
 """Calls of one response that stand in messages of their own (S2-02): grouped by the response that
-they name, not by adjacency.
+they name, which a received reply has set.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from wire.history import check, repair
 from wire.neutral.messages import Message, Text, ToolCall, ToolResult
 from wire.neutral.request import Request
 from wire.sessions import dump_session, load_session
+from wire.wires.contract import WIRES
 
 HI = Message.user("Hi")
 BODIES: dict[str, tuple[Any, str]] = {
@@ -45,6 +46,7 @@ def body(wire: str, messages: list[Message]) -> Any:
     return json.loads(make(Request(messages=tuple(messages), max_tokens=9), model).body)
 
 
+SIGNATURE = "c2lnbmVk"
 A, B, C = call("a"), call("b"), call("c")
 TOGETHER = [HI, asks(A, B), gives("a", "b")]
 LINEAR = [HI, asks(A), gives("a"), asks(B), gives("b")]
@@ -65,6 +67,83 @@ LINEAR = [HI, asks(A), gives("a"), asks(B), gives("b")]
 def test_calls_of_one_response_are_one_message(wire: str, messages: list[Message]) -> None:
     assert check(messages) == []
     assert body(wire, messages) == body(wire, TOGETHER)
+
+
+GEMINI = {
+    "candidates": [
+        {
+            "content": {
+                "role": "model",
+                "parts": [
+                    {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": SIGNATURE},
+                    {"functionCall": {"name": "g", "args": {}}},
+                ],
+            },
+            "finishReason": "STOP",
+        }
+    ]
+}
+CHAT_CALLS = [
+    {"id": f"f:{index}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+    for index, name in enumerate("fg")
+]
+CHAT_MESSAGE = {"role": "assistant", "tool_calls": CHAT_CALLS}
+RESPONSES_CALLS = [
+    {"type": "function_call", "id": f"fc_{name}", "call_id": name, "name": name, "arguments": "{}"}
+    for name in "fg"
+]
+THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": SIGNATURE}
+USES = [{"type": "tool_use", "id": f"toolu_{name}", "name": name, "input": {}} for name in "fg"]
+RECEIVED: dict[str, tuple[str, dict[str, Any]]] = {
+    "gemini": ("gemini-3.5-flash", GEMINI),
+    "openai": (
+        "gpt-5.4",
+        {"choices": [{"index": 0, "message": CHAT_MESSAGE, "finish_reason": "tool_calls"}]},
+    ),
+    "openai.responses": (
+        "gpt-5.4",
+        {"id": "resp_1", "status": "completed", "output": [THOUGHT, *RESPONSES_CALLS]},
+    ),
+    "anthropic": (
+        "claude-opus-4-8",
+        {
+            "role": "assistant",
+            "content": [{"type": "thinking", "thinking": "Hm.", "signature": SIGNATURE}, *USES],
+            "stop_reason": "tool_use",
+        },
+    ),
+}
+
+
+def linear(message: Message) -> list[Message]:
+    """The calls of a message in messages of their own, each followed by its result."""
+    first, *others = message.tool_calls
+    before = message.parts[: message.parts.index(first) + 1]
+    steps = [Message("assistant", before), *(Message("assistant", (each,)) for each in others)]
+    results = [ToolResult(each.id, each.name, "1") for each in message.tool_calls]
+    pairs = zip(steps, map(Message.tool_response, results), strict=True)
+    return [message for pair in pairs for message in pair]
+
+
+@joined("wire", RECEIVED)
+def test_a_received_reply_may_be_sent_call_by_call(wire: str) -> None:
+    """Two steps of an agent have equal replies: some hosts number the calls of each from 0."""
+    model, body = RECEIVED[wire]
+    call = WIRES[wire].call(Request(messages=(HI,), max_tokens=9), model)
+    message = call.parse(json.dumps(body).encode()).message
+    assert {each.response for each in message.tool_calls} == {message.tool_calls[0].id}
+    results = [ToolResult(each.id, each.name, "1") for each in message.tool_calls]
+    whole, split = [message, Message.tool_response(results)], linear(message)
+    assert [len(each.tool_calls) for each in split] == [1, 0, 1, 0]
+    assert check([HI, *split, *split]) == []
+    sent = [
+        WIRES[wire].call(Request(messages=(HI, *step, *step), max_tokens=9), model).body
+        for step in (whole, split)
+    ]
+    assert json.loads(sent[0]) == json.loads(sent[1])
+    assert SIGNATURE in sent[1].decode() or wire == "openai"
+    repaired = repair([HI, *split, *split])
+    assert [each.role[0] for each in repaired] == list("uatat")
 
 
 @pytest.mark.row("S2-02")

@@ -23,7 +23,7 @@ from wire.neutral.messages import (
     ToolResult,
 )
 from wire.neutral.serving import NO_STATE
-from wire.serving.state import Remembered, packed, restored, state_of, unpacked
+from wire.serving.state import ClientIds, Remembered, packed, restored, state_of, unpacked
 
 CALL = {"functionCall": {"name": "tide", "args": {"port": "Brest"}}, "thoughtSignature": "c2ln"}
 RECEIVED = {
@@ -124,6 +124,39 @@ def test_a_message_is_restored_by_the_id_of_a_call(message: Message) -> None:
     notes: list[Note] = []
     [found] = restored([sent_back(message, "")], calls, {}, notes)
     assert (found, found.origin, notes) == (message, message.origin, [])
+
+
+def test_calls_that_a_client_sends_one_by_one_are_the_reply_again() -> None:
+    content = {"parts": [CALL, {"functionCall": {"name": "moon", "args": {}}}]}
+    body = msgspec.json.encode({"candidates": [{"content": content, "finishReason": "STOP"}]})
+    reply = parse_reply(parse_response(body), model="gemini-3.8-flash")
+    ids = ClientIds("call_5e1f")
+    shown, calls, kept = ids.reply(reply).message, none(), packed(reply.message)
+    for id in ids.originals:
+        calls.add(id, kept, len(kept))
+
+    def one_by_one(*shown: ToolCall) -> list[Message]:
+        plain = [ToolCall(id=each.id, name=each.name, arguments=each.arguments) for each in shown]
+        pairs = [
+            (Message.assistant(each), Message.tool_response(ToolResult(each.id, each.name, "1")))
+            for each in plain
+        ]
+        return [Message.user("Hi"), *(message for pair in pairs for message in pair)]
+
+    notes: list[Note] = []
+    found = restored(one_by_one(*shown.tool_calls), calls, {}, notes)
+    own = [ToolResult(call.id, call.name, "1") for call in reply.tool_calls]
+    assert found == (Message.user("Hi"), reply.message, Message.tool_response(own))
+    assert (found[1].origin, notes) == (reply.message.origin, [])
+
+    # The calls of two replies, or in another order, stay apart.
+    first, second = shown.tool_calls
+    for others in (
+        [first, msgspec.structs.replace(second, id="call_77aa_1")],
+        [first, first],
+    ):
+        kept_apart = restored(one_by_one(*others), calls, {}, [])
+        assert [each.role[0] for each in kept_apart] == list("uatat")
 
 
 def test_a_restored_message_has_the_ids_of_the_backend_and_so_have_its_results(

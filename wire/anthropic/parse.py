@@ -127,21 +127,22 @@ def _part(block: ContentBlock, ids: ReplyIds) -> Part:
     if block.type == "redacted_thinking":
         return Thought(slot="redacted_thinking", details=({"data": well_formed(block.data or "")},))
     if block.type == "tool_use":
-        return _tool_call(block, ids.own(block.id))
+        return _tool_call(block, ids.own(block.id), ids.response)
     from wire.anthropic.server_parts import server_part  # few replies have other blocks
 
     return server_part(block) or Other(well_formed(block.type or ""), portable_fields(block))
 
 
-def _tool_call(block: ContentBlock, id: str) -> ToolCall:
+def _tool_call(block: ContentBlock, id: str, response: str) -> ToolCall:
     given: Any = block.input
     if given is None and block.raw is not None:
         given = (plain(block.raw) or {}).get("input")
     name, given = well_formed(block.name or ""), portable(given)
     if given is None or isinstance(given, dict):
-        return ToolCall(id=id, name=name, arguments={} if given is None else given)
+        arguments = {} if given is None else given
+        return ToolCall(id=id, name=name, arguments=arguments, response=response)
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-    return ToolCall(id=id, name=name, arguments=None, text=text)
+    return ToolCall(id=id, name=name, arguments=None, text=text, response=response)
 
 
 # --- stop and usage -------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ class EventReader:
             )
             return
         block = (fold(opened.events).content or [opened.block])[0]
-        call = _tool_call(block, opened.id)
+        call = _tool_call(block, opened.id, self._ids.response)
         # Without deltas, the block had its complete input from the start.
         if not opened.has_deltas and call.arguments:
             rest = msgspec.json.encode(call.arguments).decode()

@@ -236,6 +236,7 @@ def _tool_call(wire: Part, ids: ReplyIds) -> ToolCall:
         arguments=arguments if is_object else None,
         text="" if is_object else arguments,
         signature=wire.thought_signature or "",
+        response=ids.response,
     )
 
 

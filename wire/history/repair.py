@@ -26,7 +26,7 @@ from wire.neutral.messages import (
     ToolCall,
     ToolResult,
 )
-from wire.neutral.pairing import by_id, of_one_response, pair_by_key
+from wire.neutral.pairing import CallsOfTurn, by_id, pair_by_key
 
 OpenCalls: TypeAlias = Literal["answer", "drop"]
 
@@ -83,15 +83,15 @@ def begin_of_repair(messages: Sequence[Message], repaired: int) -> int:
     This is the beginning of the last turn among them: a user message, or a message of the assistant
     after results, unless a response of the turn before continues in it.
     """
-    responses: set[str] = set()  # of the assistant message that may begin a turn
+    after: tuple[ToolCall, ...] = ()  # of the assistant message that may begin a turn
     begin = 0
     for index in range(repaired - 1, 0, -1):
         message = messages[index]
         if message.role == "assistant":
-            here = {call.response for call in message.tool_calls} - {""}
-            if begin and not responses & here:
+            here = message.tool_calls
+            if begin and not CallsOfTurn(here).continue_in(after):
                 return begin
-            begin, responses = 0, here
+            begin, after = 0, here
             if messages[index - 1].role == "tool":
                 begin = index
         elif message.role == "user":
@@ -146,7 +146,7 @@ class _Repair:
         self._begun = begun  # whether there was a user message
         self._turn: _Draft | None = None  # `None` after a user message
         self._turn_index = 0  # of the turn in `drafts`
-        self._responses: set[str] = set()  # responses of the turn's calls; empty if none
+        self._calls = CallsOfTurn()  # of the turn
         self._answers: _Draft | None = None
 
     def take(self, index: int, message: Message) -> None:
@@ -158,7 +158,7 @@ class _Repair:
             self.drafts.append(draft)
         elif message.role == "user":
             self.settle()
-            self._begun, self._turn, self._responses = True, None, set()
+            self._begun, self._turn, self._calls = True, None, CallsOfTurn()
             self.drafts.append(draft)
         elif not self._begun:
             self._note(path, f"dropped: the {message.role} message precedes the first user message")
@@ -190,24 +190,20 @@ class _Repair:
         return parts
 
     def _take_turn(self, draft: _Draft) -> None:
-        if self._answers is not None and not self._continues(draft):
+        calls = [call for _, call in draft.calls]
+        if self._answers is not None and not self._calls.continue_in(calls):
             self.settle()
         if self._turn is None:
             self._turn, self._turn_index = draft, len(self.drafts)
-            self._responses = set()
+            self._calls = CallsOfTurn()
             self.drafts.append(draft)
         else:
             self._turn.join(draft)
             self._note(draft.path, f"joined to {self._turn.path}: one assistant turn")
-        self._responses |= {call.response for _, call in draft.calls}
-
-    def _continues(self, draft: _Draft) -> bool:
-        """Return whether the message has further calls of the response of the open turn."""
-        new = {call.response for _, call in draft.calls}
-        return bool(self._responses and new) and of_one_response(self._responses | new)
+        self._calls.add(calls)
 
     def _take_answers(self, draft: _Draft) -> None:
-        if self._turn is None or not self._responses:
+        if self._turn is None or not self._calls:
             for path, result in draft.results:
                 self._drop_orphan(path, result)
         elif self._answers is None:
@@ -243,7 +239,7 @@ class _Repair:
                     f"the call of {call.name} ({call.id}) had no result: answered with an "
                     f"error, {self.reason}",
                 )
-        self._turn, self._responses = None, set()
+        self._turn, self._calls = None, CallsOfTurn()
 
     def _paired(self, calls: list[tuple[str, ToolCall]], answers: _Draft) -> dict[int, str]:
         """Map the position of a call to the path of its result, and drop unmatched results.
@@ -321,7 +317,7 @@ class _Repair:
         for path, result in answers.results:
             self._note(path, f"the result of {result.name} ({result.id}) was dropped with its turn")
         answers.parts = []
-        self._responses = set()
+        self._calls = CallsOfTurn()
         others = [each for each in turn.parts if not isinstance(each[1], ToolCall)]
         turn.parts = others
         if not any(_stands_alone(part) for _, part in others):

@@ -37,15 +37,19 @@ def _digest(source: bytes) -> str:
 
 
 class ReplyIds:
-    """The ids of the calls of one reply, all different.
+    """The ids of the calls of one reply, all different, and the `response` that they share.
 
     A result names its call by the id. So a call gets an id of its own where the vendor gave none,
     or gave the id of an earlier call again.
 
     >>> ids = ReplyIds(b"{}")
-    >>> ids.own("a"), ids.own("a"), ids.own(None)
-    ('a', 'call_44136fa355b3_1', 'call_44136fa355b3_2')
+    >>> ids.own("a"), ids.own("a"), ids.own(None), ids.response
+    ('a', 'call_44136fa355b3_1', 'call_44136fa355b3_2', 'a')
     """
+
+    response = ""
+    """The id of the first call: a stream may have calls before it has the id of the response, and
+    some hosts send none."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -58,6 +62,7 @@ class ReplyIds:
         id = given if given and given not in self._used else made_id(self._body, self._count)
         self._used.add(id)
         self._count += 1
+        self.response = self.response or id
         return id
 
 

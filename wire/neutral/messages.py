@@ -199,8 +199,9 @@ class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
     signature: str = ""
     """Base64, for vendors that sign calls."""
     response: str = ""
-    """Id of the response that requested the call, for a conversation that has each call of a
-    response in a message of its own, followed by its result. Such calls are sent as one message.
+    """The same for all calls of one response: the id of its first call, set where a reply is
+    received. So a conversation may have each call in a message of its own, followed by its result:
+    the calls of one response are sent as one message.
     """
 
 

@@ -8,7 +8,7 @@ and surplus results from the turns, and each wire takes the results in the order
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -118,9 +118,42 @@ def by_id(item: ToolCall | ToolResult) -> str:
     return item.id
 
 
-def of_one_response(responses: Set[str]) -> bool:
-    """Return whether these values of `response` show that one response requested all calls."""
-    return len(responses) == 1 and "" not in responses
+class CallsOfTurn:
+    """The calls of a turn so far, to which a message may have further ones of the same response.
+
+    >>> from wire.neutral.messages import ToolCall
+    >>> calls = [ToolCall(id=id, name="now", response="a") for id in ("a", "b")]
+    >>> turn = CallsOfTurn(calls[:1])
+    >>> turn.continue_in(calls[1:]), turn.continue_in(calls)
+    (True, False)
+
+    Calls with equal ids are of two responses, also if those begin alike: some hosts number the
+    calls of each response from 0.
+    """
+
+    def __init__(self, calls: Iterable[ToolCall] = ()) -> None:
+        self._responses: set[str] = set()
+        self._ids: set[str] = set()
+        self.add(calls)
+
+    def __bool__(self) -> bool:
+        return bool(self._ids)
+
+    def add(self, calls: Iterable[ToolCall]) -> None:
+        """Add the calls of a message of the turn."""
+        for call in calls:
+            self._responses.add(call.response)
+            self._ids.add(call.id)
+
+    def continue_in(self, calls: Sequence[ToolCall]) -> bool:
+        """Return whether these calls are further ones of the response that requested all others."""
+        return bool(
+            calls
+            and self._responses == {call.response for call in calls}
+            and len(self._responses) == 1
+            and "" not in self._responses
+            and self._ids.isdisjoint(call.id for call in calls)
+        )
 
 
 class Result(msgspec.Struct, frozen=True, gc=False):
@@ -169,6 +202,22 @@ class Turn(msgspec.Struct, gc=False):
     results: list[Result] = msgspec.field(default_factory=list)
     pairs: list[int | None] = msgspec.field(default_factory=list)
     """For each call the position of its result in `results`."""
+    _known: CallsOfTurn | None = None
+    """Made when a message may continue the turn, which is rare."""
+
+    def is_continued_in(self, calls: Sequence[Call]) -> bool:
+        """Return whether calls of a later message are of the same response."""
+        if not self.calls or self.calls[0].call.response != calls[0].call.response:
+            return False
+        if self._known is None:
+            self._known = CallsOfTurn(each.call for each in self.calls)
+        return self._known.continue_in([each.call for each in calls])
+
+    def add(self, calls: Sequence[Call]) -> None:
+        """Add the calls of a message that continues the turn."""
+        self.calls += calls
+        if self._known is not None:
+            self._known.add(each.call for each in calls)
 
 
 class Answers(msgspec.Struct, frozen=True, gc=False):
@@ -193,7 +242,6 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
     following = 0  # the index that follows the last message
     begin = -1  # of the current turn
     turn: Turn | None = None  # created for its first call or result
-    responses: set[str] = set()  # of the calls of this turn
     for index in range(len(messages)) if others is None else others:
         if index != following:
             begin, turn = index - 1, None  # a text of the user or the assistant is before it
@@ -211,12 +259,11 @@ def turns(messages: Sequence[Message], others: Iterable[int] | None = None) -> l
             if not calls:
                 begin, turn = index, None
                 continue
-            new = {each.call.response for each in calls}
-            if turn is not None and turn.calls and of_one_response(responses | new):
+            if turn is not None and turn.is_continued_in(calls):
                 turn.joined.append(index)
-                turn.calls += calls
+                turn.add(calls)
                 continue
-            begin, turn, responses = index, Turn(index, calls=calls), new
+            begin, turn = index, Turn(index, calls=calls)
             all_turns.append(turn)
         elif role == "tool":
             for position, part in enumerate(parts):

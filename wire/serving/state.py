@@ -37,6 +37,7 @@ from wire.neutral.messages import (
     ToolResult,
     with_origin,
 )
+from wire.neutral.pairing import CallsOfTurn
 from wire.neutral.serving import NO_STATE
 from wire.sessions import deserialize_message, serialize_message
 
@@ -170,12 +171,13 @@ def restored(
 ) -> tuple[Message, ...]:
     """Return the messages of a client, with those of the model as it sent them.
 
-    A message whose texts or calls were changed stays as the client sent it. What a state held is
-    then lost, and a note says so. `ids` has the backend's ids of calls by the client's; those of
-    these messages are added.
+    Calls of one reply that the client sends one by one, each with its result, are one message
+    again, and so are their results. A message whose texts or calls were changed stays as the client
+    sent it. What a state held is then lost, and a note says so. `ids` has the backend's ids of
+    calls by the client's; those of these messages are added.
     """
     found: list[Message] = []
-    for index, message in enumerate(messages):
+    for index, message in _regrouped(messages, calls):
         if message.role == "assistant":
             sent = message
             message = _restored(sent, f"messages[{index}]", calls, notes)
@@ -183,6 +185,41 @@ def restored(
             ids.update((call.id, original.id) for call, original in pairs)
         found.append(_with_ids(message, ids) if message.role == "tool" else message)
     return tuple(found)
+
+
+def _regrouped(
+    messages: Iterable[Message], calls: Remembered[str]
+) -> Iterable[tuple[int, Message]]:
+    """Join messages with calls of one reply, and those with their results.
+
+    Returns the messages, each with the position that it, or the first of those joined, had.
+    """
+    found: list[tuple[int, Message]] = []
+    turn, of_turn, is_joined = 0, CallsOfTurn(), False
+    for index, message in enumerate(messages):
+        here = [_of_its_reply(call) for call in message.tool_calls if calls.get(call.id)]
+        if message.role == "assistant" and of_turn.continue_in(here):
+            is_joined = True
+            of_turn.add(here)
+            found[turn] = _joined(found[turn], message)
+        elif is_joined and message.role == "tool" == found[-1][1].role:
+            found[-1] = _joined(found[-1], message)
+        else:
+            if message.role in ("user", "assistant"):
+                turn, of_turn, is_joined = len(found), CallsOfTurn(here), False
+            found.append((index, message))
+    return found
+
+
+def _joined(first: tuple[int, Message], message: Message) -> tuple[int, Message]:
+    index, begun = first
+    parts = (*begun.parts, *message.parts)
+    return index, msgspec.structs.replace(begun, parts=parts, cache=begun.cache or message.cache)
+
+
+def _of_its_reply(call: ToolCall) -> ToolCall:
+    """Return a call of this gateway, whose id begins with what is unique to its reply."""
+    return msgspec.structs.replace(call, response=call.id.rpartition("_")[0])
 
 
 def _restored(message: Message, path: str, calls: Remembered[str], notes: list[Note]) -> Message:

@@ -25,8 +25,9 @@ from wire.neutral.messages import (
 )
 from wire.wires.contract import WIRES
 
-_OF_THE_CLIENT = ("id",)
-"""Fields that are not compared. A call without an id gets one that is generated from the request.
+_OF_THE_CLIENT = ("id", "response")
+"""Fields that are not compared. A call without an id gets one that is generated from the request,
+and `response` is the id of another call.
 """
 
 

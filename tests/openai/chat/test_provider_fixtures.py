@@ -266,6 +266,7 @@ def test_the_conversation(name: str, style: str):
             arguments={"port": each.port},
             text=each.arguments,
             extra=each.extra,
+            response=wanted.calls[0].id,
         )
         for each in wanted.calls
     ]

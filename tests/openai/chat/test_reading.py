@@ -347,7 +347,7 @@ def test_events_in_the_order_of_their_coming():
         chunk({}, "tool_calls"),
         {"choices": [], "usage": usage(3, 2)},
     )
-    call = ToolCall(id="c1", name="f", arguments={}, text="{}")
+    call = ToolCall(id="c1", name="f", arguments={}, text="{}", response="c1")
     reply = Reply(
         message=Message(
             role="assistant",
@@ -470,8 +470,8 @@ def test_a_whole_answer():
             parts=(
                 Thought(text="Hm", slot="reasoning"),
                 Text(text="Yes"),
-                ToolCall(id="c1", name="f", arguments={"a": 1}, text='{"a":1}'),
-                ToolCall(id="c2", name="g", arguments={}),
+                ToolCall(id="c1", name="f", arguments={"a": 1}, text='{"a":1}', response="c1"),
+                ToolCall(id="c2", name="g", arguments={}, response="c1"),
             ),
         ),
         stop=Stop(reason="tool_calls", raw="stop"),

@@ -284,7 +284,7 @@ def test_a_value_replaces_pieces_that_came_before_it():
     )
     reading.feed(reader)
     assert reading.reply().message.tool_calls == (
-        ToolCall(id="c", name="f", arguments={"b": 2}, text=MORE),
+        ToolCall(id="c", name="f", arguments={"b": 2}, text=MORE, response="c"),
     )
 
 
@@ -436,7 +436,12 @@ def test_custom_tools():
         chunk({}, "tool_calls"),
     )
     expected = ToolCall(
-        id="c1", name="shell", arguments={"input": "ls -l"}, text="ls -l", kind="custom"
+        id="c1",
+        name="shell",
+        arguments={"input": "ls -l"},
+        text="ls -l",
+        kind="custom",
+        response="c1",
     )
     assert seen.reply.message.tool_calls == (expected,)
     [call] = seen.answer.tool_calls
@@ -474,8 +479,8 @@ def test_events_of_calls():
         chunk(piece({"b": 2}, index=1)),
         chunk({}, "tool_calls"),
     )
-    first = ToolCall(id="c1", name="f", arguments={"a": 1}, text=FULL)
-    second = ToolCall(id="c2", name="g", arguments={"b": 2}, text=MORE)
+    first = ToolCall(id="c1", name="f", arguments={"a": 1}, text=FULL, response="c1")
+    second = ToolCall(id="c2", name="g", arguments={"b": 2}, text=MORE, response="c1")
     assert seen.events[:-1] == [
         ToolCallStart(0, "f", "c1"),
         ToolCallDelta(0, '{"a"'),

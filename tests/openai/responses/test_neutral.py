@@ -55,7 +55,13 @@ def test_the_parts_stand_in_the_order_of_the_output() -> None:
         Thought("First.\n\nThen.", slot="summary", signature="Z2F0ZQ=="),
         Text("Wait.", extra={"phase": "commentary"}),
         Text(" Now.", extra={"phase": "commentary"}),
-        ToolCall(id="call_t1", name="tide", arguments={"port": "Brest"}, text='{"port":"Brest"}'),
+        ToolCall(
+            id="call_t1",
+            name="tide",
+            arguments={"port": "Brest"},
+            text='{"port":"Brest"}',
+            response="call_t1",
+        ),
         ServerToolCall(
             id="ws_1",
             name="web_search",
@@ -68,6 +74,7 @@ def test_the_parts_stand_in_the_order_of_the_output() -> None:
             arguments={"input": "line"},
             text="line",
             kind="custom",
+            response="call_t1",
         ),
         Text("High."),
     )

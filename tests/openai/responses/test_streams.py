@@ -188,12 +188,19 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
-def call(position: int, item: dict[str, Any], arguments: Any) -> list[Event]:
-    """The start and the end of a call, and its arguments in one piece."""
+def call(position: int, item: dict[str, Any], arguments: Any, first: str = "") -> list[Event]:
+    """The start and the end of a call, and its arguments in one piece; `first` is the id of the
+    first call, if it is another one.
+    """
     text = item.get("arguments", item.get("input"))
     kind = "custom" if item["type"] == "custom_tool_call" else "function"
     ended = wire.ToolCall(
-        id=item["call_id"], name=item["name"], arguments=arguments, text=text, kind=kind
+        id=item["call_id"],
+        name=item["name"],
+        arguments=arguments,
+        text=text,
+        kind=kind,
+        response=first or item["call_id"],
     )
     return [
         ToolCallStart(position, item["name"], item["call_id"]),
@@ -246,7 +253,7 @@ EVENTS: dict[str, list[Event]] = {
         ToolCallStart(1, "moon", "call_t2"),
         ToolCallDelta(1, "{}"),
         call(0, function_call(1, "tide", '{"port":"Brest"}'), {"port": "Brest"})[-1],
-        call(1, MOON, {})[-1],
+        call(1, MOON, {}, "call_t1")[-1],
     ],
     "summary": [
         ThoughtDelta("First "),
@@ -262,7 +269,7 @@ EVENTS: dict[str, list[Event]] = {
         ToolCallDelta(0, '{"port"'),
         ToolCallDelta(0, ':"Brest"}'),
         ToolCallDelta(1, "}"),
-        call(1, MOON, {})[-1],
+        call(1, MOON, {}, "call_t1")[-1],
         call(0, function_call(1, "tide", '{"port":"Brest"}'), {"port": "Brest"})[-1],
     ],
     "custom-call": [

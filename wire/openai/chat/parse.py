@@ -523,15 +523,11 @@ class EventReader:
 
     def _end_events(self, complete: Sequence[ToolCall]) -> Iterator[Event]:
         yield from self._start_events(len(self._calls.all), unnamed=True)
+        ends = complete if len(complete) == len(self._calls.all) else self._all_calls()
         for position, call in enumerate(self._calls.all):
             if call.rest:
                 yield ToolCallDelta(position, call.rest)
-            yield ToolCallEnd(
-                position,
-                complete[position]
-                if position < len(complete)
-                else self._call(call, call.id or made_id(self._body, position)),
-            )
+            yield ToolCallEnd(position, ends[position])
 
     # --- the reply
 
@@ -564,11 +560,15 @@ class EventReader:
             texts = [at for at, part in enumerate(parts) if isinstance(part, Text)]
             before = texts[0] if texts else len(parts)
             parts[before:before] = server_parts(self._executed)
-        ids = ReplyIds(self._body)
-        parts += [self._call(call, ids.own(call.id)) for call in self._calls.all]
+        if self._calls.all:
+            parts += self._all_calls()
         return tuple(with_origin(part, self._origin) for part in parts)
 
-    def _call(self, call: OpenCall, id: str) -> ToolCall:
+    def _all_calls(self) -> list[ToolCall]:
+        ids = ReplyIds(self._body)
+        return [self._call(call, ids.own(call.id), ids.response) for call in self._calls.all]
+
+    def _call(self, call: OpenCall, id: str, response: str) -> ToolCall:
         cut = not self._complete or self._meaning(calls=True).reason == "length"
         if call.kind == "custom":
             return ToolCall(
@@ -578,10 +578,15 @@ class EventReader:
                 text=call.text,
                 kind="custom",
                 extra=portable(call.extra),
+                response=response,
             )
-        arguments = arguments_of(call.text, cut=cut)
         return ToolCall(
-            id=id, name=call.name, arguments=arguments, text=call.text, extra=portable(call.extra)
+            id=id,
+            name=call.name,
+            arguments=arguments_of(call.text, cut=cut),
+            text=call.text,
+            extra=portable(call.extra),
+            response=response,
         )
 
     def _meaning(self, *, calls: bool) -> StopWord:

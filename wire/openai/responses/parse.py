@@ -131,7 +131,7 @@ def parts_of(item: Item, ids: ReplyIds, *, cut: bool = False) -> list[tuple[Part
     says whether the stream was cut off: the arguments of a call may then be missing.
     """
     if item.type in CALLS:
-        return [(_call(item, ids.own(item.call_id), cut), item)]
+        return [(_call(item, ids.own(item.call_id), ids.response, cut), item)]
     if item.type == "reasoning":
         return [(_thought(item), item)]
     if item.type == "image_generation_call" and item.result:
@@ -237,19 +237,21 @@ def _texts_of(item: Item) -> dict[tuple[str, int], str]:
     }
 
 
-def _call(item: Item, id: str, cut: bool) -> ToolCall:
+def _call(item: Item, id: str, response: str, cut: bool) -> ToolCall:
     sent = getattr(item, CALLS[item.type or ""]) or ""
     text = well_formed(sent) if isinstance(sent, str) else compact_json(sent)
     cut = item.status == "incomplete" or (cut and item.status != "completed")
-    name, extra = well_formed(item.name or ""), _extra(item, _KEYS_OF_CALLS)
-    arguments: dict[str, Any] | None
-    if item.type == "custom_tool_call":
-        arguments = None if cut else {"input": text}
-        return ToolCall(
-            id=id, name=name, arguments=arguments, text=text, kind="custom", extra=extra
-        )
-    arguments = arguments_of(text, cut=cut)
-    return ToolCall(id=id, name=name, arguments=arguments, text=text, extra=extra)
+    is_custom = item.type == "custom_tool_call"
+    custom = None if cut else {"input": text}
+    return ToolCall(
+        id=id,
+        name=well_formed(item.name or ""),
+        arguments=custom if is_custom else arguments_of(text, cut=cut),
+        text=text,
+        kind="custom" if is_custom else "function",
+        extra=_extra(item, _KEYS_OF_CALLS),
+        response=response,
+    )
 
 
 # --- usage ----------------------------------------------------------------------------------------
@@ -445,7 +447,7 @@ class EventReader:
             return
         yield from self._start(opened)
         position = opened.position or 0
-        call = _call(item, opened.id, False)
+        call = _call(item, opened.id, self._ids.response, False)
         yield from opened.rest_of_arguments(call.text)
         yield ToolCallEnd(
             position, with_origin(call, Origin(self._provider, self._model, WIRE, item))
