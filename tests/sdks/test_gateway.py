@@ -80,6 +80,23 @@ def test_clients_for_python(url: str, age: str, vendor: str) -> None:
     assert without_blanks(found) == without_blanks({name: wanted[name] for name in jobs})
 
 
+@pytest.mark.parametrize("age", AGES)
+def test_embeddings_and_files(age: str) -> None:
+    http = AsyncEmulatorTransport(Emulator())
+    names = {"gemini-embedding-*": "gemini:gemini-embedding-001", "gemini-*": BACKENDS[0]}
+    names |= {"*": names["gemini-embedding-*"]}  # for the names of OpenAI
+    models = {
+        name: AsyncChat(model, http=http, api_key="fake-key", retry=None)
+        for name, model in names.items()
+    }
+    jobs = {"google": ("embeddings", "files", "files_video"), "openai": ("embeddings",)}
+    with serve(Gateway(models)) as server:
+        for vendor, each in jobs.items():
+            python, driver = VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py"
+            found = cases(python, driver, server.url, *each)
+            assert found == {name: WANTED[vendor][name] for name in each}
+
+
 @pytest.mark.parametrize("vendor", JAVASCRIPT_JOBS)
 def test_clients_for_javascript(url: str, vendor: str) -> None:
     modules = VENVS / "today" / "node" / "node_modules"

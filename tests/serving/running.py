@@ -39,9 +39,9 @@ BODIES: dict[str, dict[str, Any]] = {
 
 
 def backend(api: str, emulator: Emulator | None = None, key: str = "fake-key") -> AsyncChat:
-    """A chat with an emulated model."""
+    """A chat with an emulated model: that of an API, or the one of this name."""
     http = AsyncEmulatorTransport(emulator)
-    return AsyncChat(MODELS[api], http=http, api_key=key, retry=None)
+    return AsyncChat(MODELS.get(api, api), http=http, api_key=key, retry=None)
 
 
 @contextlib.contextmanager

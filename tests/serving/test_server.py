@@ -113,10 +113,9 @@ def test_errors_have_the_form_of_the_clients_vendor(client: str) -> None:
 @joined(
     ("client", "path", "message"),
     [
-        ("gemini", "/v1beta/models/any:embedContent", "The gateway does not serve embedContent."),
-        ("chat", "/v1/embeddings", "The gateway does not serve chat.embeddings."),
+        ("gemini", "/v1beta/cachedContents", "The gateway does not serve cachedContents."),
         ("responses", "/v1/responses/compact", "The gateway does not serve responses.compact."),
-        ("anthropic", "/v1/messages/batches", "The gateway does not serve messages.batches."),
+        ("gemini", "/v1beta/files", "The gateway does not serve files.create: no backend has the"),
     ],
 )
 def test_other_endpoints_are_not_there(shared: Any, client: str, path: str, message: str) -> None:
@@ -241,6 +240,31 @@ def test_what_is_wrong_for_every_model_is_refused() -> None:
         refused = posted(server, "chat", {"top_p": 5})
         assert refused.status_code == 400
         assert message_of("chat", refused).startswith("top_p: ")
+
+
+@joined(
+    ("api", "client", "changes", "path", "answers"),
+    [
+        ("chat", "chat", {"n": 3}, "n", "choices"),
+        ("anthropic", "chat", {"n": 3}, "n", "choices"),
+        (
+            "gemini",
+            "gemini",
+            {"generationConfig": {"candidateCount": 3}},
+            "generationConfig.candidateCount",
+            "candidates",
+        ),
+    ],
+)
+def test_of_several_answers_a_client_gets_one_with_a_note(
+    api: str, client: str, changes: dict[str, Any], path: str, answers: str
+) -> None:
+    emulator = Emulator()
+    with gateway(api, emulator) as server:
+        response = posted(server, client, changes)
+    assert len(response.json()[answers]) == 1
+    assert response.headers["x-wire-note"].startswith(f"{path}: left out: there is one answer")
+    assert emulator.requests[0]["body"].keys().isdisjoint(changes)
 
 
 def test_a_stream_of_google_without_sse_is_an_array() -> None:

@@ -43,7 +43,7 @@ from wire.neutral.embeddings import (
 from wire.neutral.models import ListedModel, ModelPage
 from wire.neutral.request import Request, TokenCount
 
-_TASK_TYPES = {
+TASK_TYPES = {
     "query": "RETRIEVAL_QUERY",
     "document": "RETRIEVAL_DOCUMENT",
     "similarity": "SEMANTIC_SIMILARITY",
@@ -155,7 +155,7 @@ def _embed_request(text: str, request: EmbedRequest, model: str) -> EmbedContent
         config = None if size is None else EmbedContentConfig(output_dimensionality=size)
         return EmbedContentRequest(content=content, embed_content_config=config)
     # The config is newer than these models; recorded requests have the fields themselves.
-    task_type = None if request.task is None else _TASK_TYPES[request.task]
+    task_type = None if request.task is None else TASK_TYPES[request.task]
     return EmbedContentRequest(content=content, task_type=task_type, output_dimensionality=size)
 
 
@@ -177,7 +177,7 @@ def _usage(response: BatchEmbedContentsResponse | EmbedContentResponse) -> Usage
 
 def _predict_calls(request: EmbedRequest, model: str) -> Iterator[Call[Embeddings]]:
     most = 1 if model.startswith(_ONE_INSTANCE) else _MAX_INSTANCES
-    task = {} if request.task is None else {"task_type": _TASK_TYPES[request.task]}
+    task = {} if request.task is None else {"task_type": TASK_TYPES[request.task]}
     size = UNSET if request.dimensions is None else {"outputDimensionality": request.dimensions}
     for batch in batches(request.texts, most):
         instances: list[Any] = [{"content": text, **task} for text in batch]

@@ -127,7 +127,7 @@ def parse_request(
         sent = decode(body, GenerateContentRequest)
     read = _READ_OF_OWN if provider else _READ
     shape = {**read, "generateContentRequest": read} if counts else read
-    given = find_unread(body, shape, _camel, own=bool(provider))
+    given = find_unread(body, shape, camel, own=bool(provider))
     config = sent.generation_config or GenerationConfig()
     _leave_out(sent, given)
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
@@ -157,7 +157,7 @@ def parse_request(
     )
 
 
-def _camel(key: str) -> str:
+def camel(key: str) -> str:
     """Return a key in camel case; the server takes the spelling of its protocol buffers, too."""
     first, *rest = key.split("_")
     return first + "".join(map(str.title, rest))

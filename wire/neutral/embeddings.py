@@ -25,6 +25,7 @@ from wire.core.flow import Flow, ask
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.conversion import converted
+from wire.neutral.unread import Unread
 
 A = TypeVar("A")
 
@@ -109,6 +110,19 @@ class Embeddings(MetadataStruct, frozen=True):
         return self.vectors[index]
 
 
+class ReceivedEmbed(msgspec.Struct, frozen=True, kw_only=True):
+    """The request of a client for embeddings, and the form of the vectors that it wants."""
+
+    request: EmbedRequest | None
+    """The request for the model; `None` if something is refused."""
+    unread: Unread
+    """What has no neutral form, and what no model of another API can be asked for."""
+    packed: bool = False
+    """Whether the client wants vectors as base64."""
+    single: bool = False
+    """Whether the client wants one vector that is in no list."""
+
+
 def batches(
     texts: Sequence[str], most: int, most_tokens: int = 0, tokens_of: Callable[[str], int] = len
 ) -> Iterator[tuple[str, ...]]:
@@ -171,6 +185,18 @@ def embedded(calls: Iterable[Call[Embeddings]], notes: Iterable[Note] = ()) -> F
         usage = part.usage if done.usage is None else done.usage + part.usage
         done = Embeddings((), part.model or done.model, usage, done.notes)
     return msgspec.structs.replace(done, vectors=tuple(vectors))
+
+
+def packed(vector: Sequence[float]) -> str:
+    """Encode a vector as `unpacked` decodes it.
+
+    >>> packed([1.0, -2.0])
+    'AACAPwAAAMA='
+    """
+    values = array.array("f", vector)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return base64.b64encode(values.tobytes()).decode()
 
 
 def unpacked(text: str) -> list[float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wire.catalogue.catalogue import Model, current
@@ -72,6 +72,10 @@ class Backends:
                 return self._chats[name]
         names = ", ".join(self._chats)
         raise NotFoundError(f"The gateway has no model {asked!r}; there are {names}.", status=404)
+
+    def of_wires(self, wires: Sequence[str]) -> AsyncChat | None:
+        """Return the first backend that speaks one of these wires; `None` if there is none."""
+        return next((each for each in self._chats.values() if each.row.wire in wires), None)
 
     def models(self) -> Iterator[tuple[str, Model]]:
         """Yield the names for clients, each with what is known of its model."""

@@ -12,6 +12,7 @@ from wire.neutral.messages import Media, Other, Part, ServerToolCall, ServerTool
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.wires.contract import WIRES, Wire
+from wire.wires.served import EMBEDDING
 
 
 class Api(msgspec.Struct, frozen=True):
@@ -142,7 +143,7 @@ MODELS: Mapping[str, Models] = {
     "chat.models": Models(_openai_model, lambda models: {"object": "list", "data": models}),
     "messages.models": Models(_anthropic_model, _anthropic_list),
 }
-SERVED = frozenset({*GENERATING, *COUNTING, *MODELS})
+SERVED = frozenset({*GENERATING, *COUNTING, *MODELS, *EMBEDDING})
 """The endpoints that the gateway has."""
 
 

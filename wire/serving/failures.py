@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wire.core.errors import (
+    AccessDeniedError,
     APIError,
     AuthError,
     ClockError,
@@ -32,15 +33,21 @@ _STATUSES: tuple[tuple[type[WireError], int], ...] = (
 )
 
 
+def refuses_key(error: WireError) -> bool:
+    """Return whether the key is wrong; a valid one may be denied something, too."""
+    return isinstance(error, AuthError) and not isinstance(error, AccessDeniedError)
+
+
 def status_of(error: WireError) -> int:
     """Return the status that a client gets for an error.
 
     >>> status_of(RuleError("top_p: 5")), status_of(RateLimitError(status=429))
     (400, 429)
 
-    A key that the backend refuses is the gateway's and not the client's: the status is 502.
+    A key that the backend refuses is the gateway's and not the client's: the status is 502. What a
+    valid key may not do, such as read a file of another one, keeps its status.
     """
-    if isinstance(error, AuthError):
+    if refuses_key(error):
         return 502
     if isinstance(error, ContextLengthError):
         return 400
@@ -56,7 +63,7 @@ def status_of(error: WireError) -> int:
 
 def words_of(error: WireError) -> str:
     """Return the message that a client gets for an error."""
-    if isinstance(error, AuthError):
+    if refuses_key(error):
         return f"The backend refused the key of the gateway: {error.message}"
     if isinstance(error, ConfigurationError):
         return f"The gateway is not set up: {error.message}"

@@ -44,8 +44,10 @@ from wire.neutral.serving import (
     passed_on,
 )
 from wire.serving.backends import Backends, facts_of
+from wire.serving.embeddings import embedded
 from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
 from wire.serving.failures import failure_of
+from wire.serving.forwarding import FORWARDED, Forwarding
 from wire.serving.state import ClientIds, Remembered, packed, restored
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
@@ -54,6 +56,7 @@ from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Failure, Settings, Vendor, vendor_of
 from wire.testing.emulator.vendors import VENDORS
 from wire.wires.contract import WIRES
+from wire.wires.served import EMBEDDING
 
 _MAX_CALLS, _MAX_CALL_BYTES = 20_000, 64 << 20
 _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES = 2_000, 64 << 20
@@ -134,6 +137,7 @@ class Gateway:
             raise ConfigurationError(f"limits: {problem}")
         self._key = Secret(key, "key") if isinstance(key, str) else key
         self.limits = limits
+        self._forwarding = Forwarding(self.backends)
         self._vendors: list[Vendor] = [vendor(Settings()) for vendor in VENDORS]
         self._calls: Remembered[str] = Remembered(_MAX_CALLS, _MAX_CALL_BYTES)
         self._conversations: Remembered[_Conversation] = Remembered(
@@ -172,12 +176,14 @@ class Gateway:
             return vendor.no_endpoint(request, route)
 
         failing = Failure(400, request.excess, request=request, route=route)
-        refusal = self._refusal(request)
+        forwards = route.endpoint.startswith(FORWARDED)
+        is_upload = forwards and self._forwarding.is_upload(request, route)
+        refusal = None if is_upload else self._refusal(request)
         if refusal is not None:
             return vendor.error_answer(replace(failing, status=refusal[0], message=refusal[1]))
-        if request.excess:
+        if request.excess and not forwards:
             return vendor.error_answer(failing)
-        if route.endpoint not in SERVED:
+        if route.endpoint not in SERVED and not forwards:
             words = f"The gateway does not serve {route.endpoint}."
             return vendor.error_answer(replace(failing, status=404, message=words))
         try:
@@ -228,9 +234,16 @@ class Gateway:
     async def _answer(self, request: Received, vendor: Vendor, route: Route) -> Answer | LiveAnswer:
         if route.endpoint in MODELS:
             return self._models(request, route)
+        if route.endpoint.startswith(FORWARDED):
+            return await self._forwarding.answer(request, route, vendor.wires)
         if route.endpoint in COUNTING:
             return await self._counted(request, route)
-        api, backend = GENERATING[route.endpoint](), self.backends.chosen(request, route)
+        backend = self.backends.chosen(request, route)
+        if route.endpoint in EMBEDDING:
+            endpoint = EMBEDDING[route.endpoint]
+            body, notes = await embedded(request.body, endpoint, backend, vendor.wires)
+            return _noted(json_answer(body), notes)
+        api = GENERATING[route.endpoint]()
         parsed = self._parsed(api, backend, request.body)
         notes = list(parsed.notes)
         neutral, ids = self._continued(parsed, backend, notes)
@@ -413,8 +426,11 @@ class Gateway:
         else:
             call = passed_on(call, parsed, notes, _features(counting.api(), request))
             tokens = (await backend.client.send(call)).total
-        answer = json_answer(encoded(counting.body(tokens)))
-        return replace(answer, headers=(*answer.headers, *note_headers(notes)))
+        return _noted(json_answer(encoded(counting.body(tokens))), notes)
+
+
+def _noted(answer: Answer, notes: Iterable[Note]) -> Answer:
+    return replace(answer, headers=(*answer.headers, *note_headers(notes)))
 
 
 def _features(api: Api, request: Received) -> dict[str, str]:
