@@ -1,5 +1,6 @@
 """What each public entry loads: counted, since a time would depend on the machine."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,26 @@ for rows, named in found:
     assert all(value is found[0][1][name] for name, value in named.items())
 print(len(found[0][1]) > 400)
 """
+
+
+def test_modules_of_a_package_that_imports_them_are_imported_by_the_package() -> None:
+    """`import a.b` locks `a.b`, then `a`; if `a` imports `a.b`, another thread that imports `a` has
+    locked them in the other order, and one of both gets a `_DeadlockError`.
+    """
+    sources = {path: path.read_text() for path in (ROOT / "wire").rglob("*.py")}
+    wrong = []
+    for path in sources:
+        package = ".".join(path.parent.relative_to(ROOT).parts)
+        imports = re.compile(rf"^from {re.escape(package)}\.\w+ import", re.MULTILINE)
+        if path.name != "__init__.py" or not imports.search(sources[path]):
+            continue
+        inside = re.compile(rf"^ *(from|import) {re.escape(package)}\.", re.MULTILINE)
+        wrong += [
+            f"{each.relative_to(ROOT)} imports a module of {package}"
+            for each, source in sources.items()
+            if path.parent not in each.parents and inside.search(source)
+        ]
+    assert wrong == []
 
 
 def test_names_load_from_eight_threads_at_once() -> None:

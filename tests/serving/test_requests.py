@@ -159,7 +159,7 @@ def test_schemas_of_answers_come_through(client: str) -> None:
             "high",
             False,
         ),
-        ("anthropic", {"thinking": {"type": "disabled"}}, None, False),
+        ("anthropic", {"thinking": {"type": "disabled"}}, "none", False),
         ("anthropic", {}, None, False),
         ("gemini", {"thinkingConfig": {"thinkingLevel": "LOW"}}, "low", False),
         ("gemini", {"thinkingConfig": {"includeThoughts": True}}, None, True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import anyio
@@ -63,7 +64,7 @@ ASKED: list[tuple[str, dict[str, Any], ServerTool, list[str], dict[str, Any]]] =
         {"type": "web_fetch_20250910", "name": "web_fetch", "max_content_tokens": 5},
         ServerTool(kind="url_context"),
         ["tools[0].max_content_tokens"],
-        {"max_content_tokens": 5},
+        {"max_content_tokens": 5, "citations": None},
     ),
     ("anthropic", {"type": "code_execution_20260521", "name": "code_execution"}, CODE, [], {}),
     (
@@ -92,7 +93,6 @@ ASKED: list[tuple[str, dict[str, Any], ServerTool, list[str], dict[str, Any]]] =
         [],
         {},
     ),
-    ("chat", {"type": "browser_search"}, search(), [], {}),
 ]
 
 
@@ -109,6 +109,15 @@ def test_a_server_tool_becomes_a_neutral_one(
     assert [getattr(each, "extra", None) for each in own.request.tools] == [
         {OWN: extra} if extra else {}
     ]
+
+
+def test_a_server_tool_of_chat_completions_goes_to_its_own_api_as_it_came() -> None:
+    body = full("chat", {"tools": [{"type": "browser_search"}]})
+    assert PARSERS["chat"](body).request.tools == (search(),)
+    own = PARSERS["chat"](body, provider=OWN)
+    assert (own.request.tools, own.notes) == ((), ())
+    assert own.unread is not None
+    assert json.loads(own.unread.passed(b"{}")[0]) == {"tools": [{"type": "browser_search"}]}
 
 
 def test_the_search_of_a_body_becomes_a_neutral_one() -> None:

@@ -13,7 +13,7 @@ import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 
 from wire.core.errors import ConfigurationError
-from wire.tools.signature import is_async
+from wire.tools import is_async
 
 MAX_WAIT_SECONDS = 0.5
 """Maximum time of one wait. A Ctrl-C just before a wait begins does not wake the thread, so a long

@@ -10,7 +10,7 @@ import msgspec
 from wire.catalogue.usage import Usage
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
-from wire.history.order import unanswered
+from wire.history import unanswered
 from wire.neutral.messages import Message, Reply, ToolCall
 from wire.tools import ToolRun
 

@@ -35,8 +35,7 @@ from wire.core.exchange import Pause
 from wire.core.memory import answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
-from wire.history import check
-from wire.history.order import last_calls, listed, with_results
+from wire.history import check, last_calls, listed, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun
 

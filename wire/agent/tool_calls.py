@@ -30,8 +30,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, ToolError, ungrouped
 from wire.core.logs import logger
 from wire.neutral.messages import Message, ToolCall, ToolResult
-from wire.tools import Ready, Toolbox, ToolContext, ToolRun
-from wire.tools.signature import is_async
+from wire.tools import Ready, Toolbox, ToolContext, ToolRun, is_async
 
 Approve: TypeAlias = Callable[[ToolCall], Verdict | Awaitable[Verdict]]
 """Called before each tool call: `True` approves it, `False` or a reason refuses it. Anything else,

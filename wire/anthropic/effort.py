@@ -11,7 +11,7 @@ from wire.anthropic.families import (
     takes_adaptive,
     takes_budget,
 )
-from wire.anthropic.rules.settings import MIN_THINKING_BUDGET_TOKENS
+from wire.anthropic.rules import MIN_THINKING_BUDGET_TOKENS
 from wire.anthropic.types import Thinking
 from wire.catalogue.facts import nearest
 from wire.core.memory import Note
@@ -52,9 +52,8 @@ def thinking_for(
         or is_new_model
         or dialect.adaptive_only
     ):
-        # Models since 4.7 omit the text of their thinking unless it is requested. Without it the
-        # reply to a request with an effort would have empty thoughts.
-        display = "summarized" if family.since(4, 7) else None
+        # Without it the reply to a request with an effort would have empty thoughts.
+        display = "summarized" if omits_thoughts(family) else None
         return Thinking(
             type="adaptive", display=display
         ), None if dialect.adaptive_only else _effort_level(level, family, notes)
@@ -64,6 +63,16 @@ def thinking_for(
     return (
         Thinking(type="enabled", budget_tokens=budget) if budget is not None else None
     ), effort_level
+
+
+def omits_thoughts(family: Family) -> bool:
+    """Return whether the text of thinking has to be requested, as since 4.7."""
+    return family.since(4, 7)
+
+
+def default_effort(family: Family) -> str:
+    """Return the effort of a request without one; `high` if the model is not known."""
+    return family.known.default_effort or "high"
 
 
 def _effort_level(level: str, family: Family, notes: list[Note]) -> str:

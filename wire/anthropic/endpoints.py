@@ -17,8 +17,7 @@ import msgspec
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.fold import TextEvent, fold
 from wire.anthropic.reader import ChunkReader, parse_message, parse_plain
-from wire.anthropic.rules import check_body
-from wire.anthropic.rules.rule_input import Body
+from wire.anthropic.rules import Body, check_body
 from wire.anthropic.types import (
     ContentBlock,
     CountTokensRequest,

@@ -17,7 +17,7 @@ import msgspec
 
 from wire.anthropic.fold import keep_bytes
 from wire.anthropic.parse import WIRE, parse_reply
-from wire.anthropic.rules.turns import CALL_ID, TOOL_NAME
+from wire.anthropic.rules import CALL_ID, TOOL_NAME
 from wire.anthropic.types import CacheControl, ContentBlock, MessageResponse, Source
 from wire.anthropic.types import Message as WireMessage
 from wire.core.arguments import checked_arguments

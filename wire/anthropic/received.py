@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from wire.anthropic.effort import default_effort, omits_thoughts
+from wire.anthropic.families import family
 from wire.anthropic.parse import WIRE, parse_reply
 from wire.anthropic.types import (
     ContentBlock,
@@ -36,7 +38,7 @@ from wire.neutral.serving import (
     tool_names,
 )
 from wire.neutral.settings import effort_and_settings, effort_of
-from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
+from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys, without_key
 
 _CACHE = keys("type")
 _SOURCE = keys("type data media_type url")
@@ -86,11 +88,16 @@ _READ = keys(
     tools=Kinds("type", {"": _FUNCTION, "custom": _FUNCTION}, Tool),
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
-_READ_OF_OWN = {
-    **_READ,
-    "messages": Kinds("role", {"assistant": keys("role", content=ContentBlock)}, _USER),
-}
-"""As `_READ`, for a model whose blocks those of the assistant are: it gets their bytes."""
+_READ_OF_OWN = without_key(
+    {
+        **_READ,
+        "messages": Kinds("role", {"assistant": keys("role", content=ContentBlock)}, _USER),
+    },
+    "cache_control",
+)
+"""As `_READ`, for a model of the client's own API: it gets the bytes of the assistant's blocks, and
+each mark of the cache at its place.
+"""
 _CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
@@ -116,13 +123,14 @@ def parse_request(
         violations = [Violation("thread", problem)]
         raise RuleError(violations=violations, code="thread_unsupported_request")
     given = find_unread(body, _READ_OF_OWN if provider else _READ, own=bool(provider))
-    messages = [*_system(sent.system), *_Reader(provider, model, given).messages(sent.messages)]
+    reader = _Reader(provider, model, given)
+    messages = [*_system(sent.system, given), *reader.messages(sent.messages)]
     display = sent.thinking.display if sent.thinking is not None else None
     kind = sent.thinking.type if sent.thinking is not None else None
     thinks = kind not in (None, "disabled")
     if not thinks and sent.output_config is not None and sent.output_config.effort:
         given.tell("output_config.effort", "left out: it would turn thinking on")
-    cached = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
+    marked = sent.cache_control is not None or any(tool.cache_control for tool in sent.tools or ())
     request = Request(
         **_tools_and_choice(sent, provider, given),  # first: it finds the names
         messages=renamed(messages, given),
@@ -132,10 +140,10 @@ def parse_request(
         stop=() if counts else tuple(sent.stop_sequences or ()),
         tier=None if counts else sent.service_tier,
         metadata=_metadata(sent),
-        **effort_and_settings(given, WIRE, _effort(sent) if thinks else None),
-        thoughts=display and display != "omitted",
+        **effort_and_settings(given, WIRE, _effort(sent, kind, model or sent.model)),
+        thoughts=_shows_thoughts(kind, display, model),
         output=_output(sent),
-        caching=_caching(given, cached=cached),
+        caching=_caching(given, marked=marked),
     )
     return ReceivedRequest(
         request=request,
@@ -154,13 +162,11 @@ def _output(sent: MessageRequest | CountTokensRequest) -> Output | None:
     return None if form is None else Output(form.schema or {}, strict=True)
 
 
-def _caching(given: Unread, *, cached: bool) -> str | None:
-    """Return the setting `caching`. A mark's lifetime is that of all: a model of the client's own
-    API gets each as it came.
-    """
-    if not given.own and "1h" in given.taken("ttl"):
-        return "long"
-    return "auto" if cached else None
+def _caching(given: Unread, *, marked: bool) -> str | None:
+    """Return the setting `caching`. A mark's lifetime is that of all."""
+    if given.own:
+        return None
+    return "long" if "1h" in given.taken("ttl") else "auto" if marked else None
 
 
 def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | None:
@@ -168,26 +174,43 @@ def _metadata(sent: MessageRequest | CountTokensRequest) -> dict[str, str] | Non
     return {"user_id": user_id} if user_id else None
 
 
-def _effort(sent: MessageRequest | CountTokensRequest) -> str:
-    """Return the effort of a request that enables thinking; without a level it is that of its
-    budget, and without a budget `high`, as at Anthropic.
+def _effort(sent: MessageRequest | CountTokensRequest, kind: str | None, model: str) -> str | None:
+    """Return the effort of a request; `None` if it says nothing of thinking.
+
+    If thinking is enabled without a level, it is that of its budget, else the model's default.
     """
+    if kind in (None, "disabled"):
+        return kind and "none"
     level = sent.output_config and sent.output_config.effort
     budget = sent.thinking and sent.thinking.budget_tokens
-    return level or (effort_of(budget) if budget else "high")
+    if level or budget:
+        return level or effort_of(budget or 0)
+    return default_effort(family(model))
+
+
+def _shows_thoughts(kind: str | None, display: str | None, model: str) -> bool | None:
+    """Return whether the reply has thoughts; `None` for what the model does unasked."""
+    if display is None and kind == "adaptive" and omits_thoughts(family(model)):
+        return False
+    return None if display is None else display != "omitted"
 
 
 # --- messages -------------------------------------------------------------------------------------
 
 
-def _system(system: str | list[ContentBlock] | None) -> Iterator[Message]:
+def _is_marked(blocks: Sequence[ContentBlock], given: Unread) -> bool:
+    """Return whether a block has a mark of the cache, which the neutral request has to have."""
+    return not given.own and any(block.cache_control is not None for block in blocks)
+
+
+def _system(system: str | list[ContentBlock] | None, given: Unread) -> Iterator[Message]:
     if isinstance(system, str):
         if system:
             yield Message.system(system)
         return
     for block in system or ():
         if block.text:
-            yield Message.system(block.text, cache=block.cache_control is not None)
+            yield Message.system(block.text, cache=_is_marked([block], given))
 
 
 class _Reader:
@@ -208,7 +231,7 @@ class _Reader:
             blocks = (
                 [ContentBlock(type="text", text=content)] if isinstance(content, str) else content
             )
-            cache = any(block.cache_control is not None for block in blocks or ())
+            cache = _is_marked(blocks or [], self._given)
             if each.role == "assistant":
                 yield self._assistant(blocks or [], path, cache)
                 continue
@@ -317,7 +340,8 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
                 given.add("tools", index, why=why)
                 continue
             fields = msgspec.to_builtins(tool)
-            fields.pop("cache_control", None)
+            if fields.pop("cache_control", None) and given.own:
+                given.add("tools", index, "cache_control")
             yield received_tool(fields, form, path, provider, given.told)
             continue
         schema = {"type": "object", **(tool.input_schema or {})}

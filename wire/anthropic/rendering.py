@@ -29,8 +29,7 @@ from wire.anthropic.parse import EventReader, parse_reply
 from wire.anthropic.parts import system_of, wire_messages
 from wire.anthropic.reader import parse_message
 from wire.anthropic.rows import provider_row
-from wire.anthropic.rules import check, check_body
-from wire.anthropic.rules.rule_input import Body
+from wire.anthropic.rules import Body, check, check_body
 from wire.anthropic.schemas import closed, schema_problem
 from wire.anthropic.types import (
     CacheControl,
@@ -49,7 +48,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.history.hand_over import sendable_request
+from wire.history import sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,

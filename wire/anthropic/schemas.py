@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wire.anthropic.rules.rule_input import as_object
-from wire.anthropic.rules.settings import nodes, reference_cycle
+from wire.anthropic.rules import as_object, nodes, reference_cycle
 from wire.core.memory import Note
 
 _UNSUPPORTED_KEYWORDS = (

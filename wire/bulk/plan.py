@@ -14,7 +14,7 @@ from wire.catalogue.usage import Usage
 from wire.chat.models import cost
 from wire.core.arguments import whole_number
 from wire.core.errors import WireError
-from wire.history.tokens import estimate_request
+from wire.history import estimate_request
 from wire.neutral.request import Request
 
 

@@ -493,7 +493,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         request = _with_output(request, parameters["output"])
         call = WIRES[self.row.wire].count_call(request, self.model, self.row)
         if call is None:
-            from wire.history.tokens import estimate_request
+            from wire.history import estimate_request
 
             WIRES[self.row.wire].call(request, self.model, self.row)  # raises as for `ask`
             return TokenCount(estimate_request(request), exact=False, source="estimate")

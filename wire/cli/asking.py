@@ -230,7 +230,7 @@ def _count_options(command: argparse.ArgumentParser) -> None:
 
 def _count(chosen: argparse.Namespace) -> int:
     from wire.core.errors import ConfigurationError
-    from wire.history.tokens import estimate_request
+    from wire.history import estimate_request
 
     with _chat(chosen) as chat:
         if chosen.estimate:

@@ -27,8 +27,7 @@ from wire.gemini.error_body import parse_error
 from wire.gemini.fold import TextChunk, fold
 from wire.gemini.paths import JSON, not_on_vertex, page, plain, resource
 from wire.gemini.reader import ChunkReader, parse_response
-from wire.gemini.rules import check_encoded
-from wire.gemini.rules.turns import Conversation, Kinds, kinds_of, read
+from wire.gemini.rules import Conversation, Kinds, check_encoded, kinds_of, read
 from wire.gemini.types import (
     Content,
     CountTokensRequest,

@@ -81,30 +81,35 @@ _CONFIG = keys(
     responseFormat=keys("", text=keys("mimeType schema")),
     thinkingConfig=keys("includeThoughts thinkingLevel"),
 )
+_OF_FUNCTION = "name description parameters parametersJsonSchema"
+_TOOLS = keys(
+    "",
+    codeExecution=CodeExecution,
+    fileSearch=FileSearch,
+    googleSearch=GoogleSearch,
+    urlContext=UrlContext,
+    functionDeclarations=keys(f"{_OF_FUNCTION} response responseJsonSchema"),
+)
 _READ = keys(
     "cachedContent labels model serviceTier store",
     contents=Kinds("role", {"model": keys("role", parts=_OF_MODEL)}, _USER),
     systemInstruction=keys("role", parts=keys("text")),
     generationConfig=_CONFIG,
     toolConfig=keys("", functionCallingConfig=keys("mode allowedFunctionNames")),
-    tools=keys(
-        "",
-        codeExecution=CodeExecution,
-        fileSearch=FileSearch,
-        googleSearch=GoogleSearch,
-        urlContext=UrlContext,
-        functionDeclarations=keys(
-            "name description parameters parametersJsonSchema response responseJsonSchema"
-        ),
-    ),
+    tools=_TOOLS,
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
 _READ_OF_OWN = {
     **_READ,
     "contents": Kinds("role", {"model": keys("role", parts=Part)}, _USER),
+    "tools": {**_TOOLS, "functionDeclarations": keys(_OF_FUNCTION)},
 }
-"""As `_READ`, for a model whose parts those of the model are: it gets their bytes."""
+"""As `_READ`, for a model of the client's own API: it gets the bytes of the model's parts, and the
+schemas of what functions return, as they came.
+"""
 _TEXT_KEYS = {"error", "output", "result"}
+_SENT_KEYS = {"error", "result"}
+"""Those that the library itself writes."""
 _MODES = {"AUTO": "auto", "NONE": "none", "ANY": "required", "VALIDATED": "auto"}
 
 
@@ -132,6 +137,7 @@ def parse_request(
     _leave_out(sent, given)
     system = sent.system_instruction.parts or () if sent.system_instruction is not None else ()
     thinking = config.thinking_config or ThinkingConfig()
+    settings = effort_and_settings(given, WIRE, _effort(thinking))
     request = Request(
         **_tools_and_choice(sent, provider, given),  # first: it finds the names
         messages=renamed(_Reader(provider, model, given).messages(sent.contents or ()), given),
@@ -140,8 +146,8 @@ def parse_request(
         temperature=config.temperature,
         top_p=config.top_p,
         stop=tuple(config.stop_sequences or ()),
-        **effort_and_settings(given, WIRE, _effort(thinking)),
-        thoughts=thinking.include_thoughts,
+        **settings,
+        thoughts=_wants_thoughts(thinking, given, by_effort=bool(settings.get("effort"))),
         seed=config.seed,
         tier=None if sent.service_tier is None else str(sent.service_tier),
         store=sent.store,
@@ -182,6 +188,14 @@ def _effort(thinking: ThinkingConfig) -> str | None:
     return None if level in ("", "thinking_level_unspecified") else level
 
 
+def _wants_thoughts(thinking: ThinkingConfig, given: Unread, *, by_effort: bool) -> bool | None:
+    """Return the setting `thoughts`. An effort alone asks for thoughts, which a client of this API
+    does not.
+    """
+    wanted = thinking.include_thoughts
+    return bool(wanted) if given.own and by_effort else wanted
+
+
 def _output(config: GenerationConfig, given: Unread) -> Output | None:
     """Return the requested form of the answer."""
     kind, schema = config.response_mime_type or "text/plain", config.response_json_schema
@@ -190,7 +204,7 @@ def _output(config: GenerationConfig, given: Unread) -> Output | None:
         kind = _JSON if str(text.mime_type or "").upper() in ("APPLICATION_JSON", "1") else kind
         schema = schema if text.schema is UNSET else text.schema
     if schema is UNSET and config.response_schema is not None:
-        schema = json_schema(config.response_schema)
+        schema = json_schema(config.response_schema, ordered=given.own)
     if kind == "text/plain":
         return None
     if kind != _JSON:
@@ -276,7 +290,10 @@ class _Reader:
         content: Any = response.response or {}
         error = set(content) == {"error"}
         # A text stands under one of these keys, because a response is an object.
-        [text] = content.values() if set(content) <= _TEXT_KEYS and len(content) == 1 else [None]
+        is_text = len(content) == 1 and set(content) <= (
+            _SENT_KEYS if self._given.own else _TEXT_KEYS
+        )
+        [text] = content.values() if is_text else [None]
         if isinstance(text, str):
             content = text
         return ToolResult(id, name, content, error, media)
@@ -337,10 +354,12 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             if each.parameters_json_schema is not UNSET:
                 schema = each.parameters_json_schema
             elif each.parameters is not None:
-                schema = json_schema(each.parameters)
+                schema = json_schema(each.parameters, ordered=given.own)
             parameters = {"type": "object", "properties": {}, **(schema or {})}
             response: Any = None
-            if each.response_json_schema is not UNSET:
+            if given.own:
+                pass
+            elif each.response_json_schema is not UNSET:
                 response = each.response_json_schema
             elif each.response is not None:
                 response = json_schema(each.response)
@@ -375,17 +394,19 @@ def _choice(
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 
 
-def json_schema(schema: Schema) -> dict[str, Any]:
+def json_schema(schema: Schema, *, ordered: bool = False) -> dict[str, Any]:
     """Convert a schema of Google's dialect to JSON Schema.
+
+    With `ordered` it keeps `propertyOrdering`, which no other vendor reads.
 
     >>> json_schema(Schema(type="STRING", nullable=True))
     {'type': ['string', 'null']}
     """
     plain: dict[str, Any] = msgspec.to_builtins(schema)
-    return _json_schema(plain)
+    return _json_schema(plain, ordered)
 
 
-def _json_schema(node: Mapping[str, Any]) -> dict[str, Any]:
+def _json_schema(node: Mapping[str, Any], ordered: bool) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for key, value in node.items():
         if key == "type":
@@ -396,18 +417,20 @@ def _json_schema(node: Mapping[str, Any]) -> dict[str, Any]:
             first = {
                 each: value[each] for each in node.get("propertyOrdering", ()) if each in value
             }
-            result[name] = {name: _json_schema(each) for name, each in {**first, **value}.items()}
+            result[name] = {
+                name: _json_schema(each, ordered) for name, each in {**first, **value}.items()
+            }
         elif key in ("items", "additionalProperties") and isinstance(value, Mapping):
-            result[key] = _json_schema(value)
+            result[key] = _json_schema(value, ordered)
         elif key == "anyOf":
-            result[key] = [_json_schema(each) for each in value]
+            result[key] = [_json_schema(each, ordered) for each in value]
         elif key in _COUNTS:
             result[key] = int(value)
         elif key == "ref":
             result["$ref"] = re.sub("^#/defs/", "#/$defs/", value)
         elif key == "example":
             result["examples"] = [value]
-        elif key not in ("nullable", "propertyOrdering"):
+        elif key != "nullable" and (ordered or key != "propertyOrdering"):
             result[key] = value
     if node.get("nullable"):
         if "type" in result:

@@ -29,8 +29,7 @@ from wire.gemini.parts import system_instruction, wire_turns
 from wire.gemini.paths import resource
 from wire.gemini.reader import parse_response
 from wire.gemini.rows import provider_row
-from wire.gemini.rules import check, check_encoded
-from wire.gemini.rules.turns import Conversation
+from wire.gemini.rules import Conversation, check, check_encoded
 from wire.gemini.turns import paired_contents
 from wire.gemini.types import (
     FunctionCallingConfig,
@@ -42,7 +41,7 @@ from wire.gemini.types import (
     Tool,
     ToolConfig,
 )
-from wire.history.hand_over import sendable_request
+from wire.history import sendable_request
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call, within_longest
 from wire.neutral.request import Output, Request, checked_request, sent_stops, texts_of

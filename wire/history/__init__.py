@@ -6,9 +6,15 @@ grows.
 """
 
 from wire.history.hand_over import hand_over, handed, sendable
+from wire.history.hand_over import sendable_request as sendable_request
 from wire.history.order import check
+from wire.history.order import last_calls as last_calls
+from wire.history.order import listed as listed
+from wire.history.order import unanswered as unanswered
+from wire.history.order import with_results as with_results
 from wire.history.prune import prune
 from wire.history.repair import repair
+from wire.history.tokens import estimate_request as estimate_request
 from wire.history.tokens import estimate_tokens
 from wire.history.window import HistoryManager
 

@@ -310,6 +310,8 @@ def received_tool(
         if value is not None and not _is_said(value, form.json.get(key))
     }
     if provider:
+        # What the neutral tool has unasked, the client's has not.
+        further |= dict.fromkeys(form.json.keys() - given.keys())
         extra = {provider: further} if further else {}
         return ServerTool(kind=form.kind, extra=extra, **options)
     notes += [

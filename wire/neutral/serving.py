@@ -271,12 +271,15 @@ def result_of(
 ) -> ToolResult:
     """Return the result of a tool with its texts and media; `steps` lead to its content.
 
-    Other parts are unread: a model of the client's own API gets the content as it came.
+    Other parts are unread: a model of the client's own API gets the content as it came, and also if
+    there are several texts, which are one here.
     """
     others = [at for at, part in enumerate(parts) if isinstance(part, Other)]
-    for path in [steps] if given.own and others else [(*steps, at) for at in others]:
+    texts = [part for part in parts if isinstance(part, Text)]
+    whole = given.own and (others or len(texts) > 1)
+    for path in [steps] if whole else [(*steps, at) for at in others]:
         given.add(*path)
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    text = "\n".join(part.text for part in texts)
     media = tuple(part for part in parts if isinstance(part, Media))
     return ToolResult(id, name, text, media=media)
 

@@ -57,6 +57,21 @@ def keys(names: str, **inside: Shape) -> dict[str, Shape]:
     return {**dict.fromkeys(names.split()), **inside}
 
 
+def without_key(shape: Mapping[str, Shape], key: str) -> dict[str, Shape]:
+    """Return a shape in which a key is read nowhere; the fields of structs stay as they are.
+
+    >>> without_key(keys("type text", cache_control=keys("type")), "cache_control")
+    {'type': None, 'text': None}
+    """
+    return {name: _without(each, key) for name, each in shape.items() if name != key}
+
+
+def _without(shape: Shape, key: str) -> Shape:
+    if isinstance(shape, Kinds):
+        return Kinds(shape.key, without_key(shape.shapes, key), _without(shape.other, key))
+    return without_key(shape, key) if isinstance(shape, Mapping) else shape
+
+
 class Unread:
     """The values of a body that are not in the shape of its reader.
 
@@ -80,6 +95,7 @@ class Unread:
         self.own, self.told, self.refused = own, list[Note](), list[Violation]()
         self.names: dict[str, str] = {}
         self._why: dict[Steps, str] = {}
+        self._absent: list[Steps] = []
         self._hidden: set[tuple[int, str | int]] = set()
         self._positions: dict[tuple[int, int], int | None] = {}
 
@@ -102,6 +118,17 @@ class Unread:
         self.count += 1 + len(inside) - len(self.values)
         self.values = [*inside, (path, value)]
         self._why[path] = why
+
+    def unsaid(self, *steps: str | int) -> None:
+        """Add a value that the body does not have, and that the neutral request always says.
+
+        >>> given = find_unread(b'{"a":[{"b":1}]}', keys("a"), own=True)
+        >>> given.unsaid("a", 0, "c")
+        >>> given.passed(b'{"a":[{"b":1,"c":false}]}')
+        (b'{"a":[{"b":1}]}', [])
+        """
+        if self.own:
+            self._absent.append(steps)
 
     def _steps(self) -> list[Steps]:
         return [steps for steps, _ in self.values]
@@ -153,8 +180,8 @@ class Unread:
         return notes
 
     def passed(self, sent: bytes) -> tuple[bytes, list[Note]]:
-        """Return the body of a request in the same API with these values, and a note for each value
-        whose place it lacks.
+        """Return the body of a request in the same API with these values and without those that are
+        unsaid, and a note for each value whose place it lacks.
 
         A place in a list is that of the item that says the same as the client's.
 
@@ -163,25 +190,26 @@ class Unread:
         >>> given.passed(b'{"a":[{"b":1}],"f":4}')
         (b'{"a":[{"b":1,"c":2}],"f":4,"d":{"e":3}}', [])
         """
-        if not self.values or not self.own:
+        if not self.own or not (self.values or self._absent):
             return sent, []
         rendered = decoder(Any).decode(sent)
         self._hidden = set(map(self._container, self._steps()))
         changes: dict[_Step, Any] = {}
         left: list[Steps] = []
-        for steps, value in self.values:
+        unsaid = [(steps, _UNSAID) for steps in self._absent]
+        for steps, value in [*self.values, *unsaid]:
             try:
                 found = self._place(rendered, steps, value)
             except RecursionError:
                 found = None
             if found is None:
-                left.append(steps)
+                left += () if value is _UNSAID else (steps,)
                 continue
             [*above, last], placed = found
             inside = changes
             for step in above:
                 inside = inside.setdefault(step, {})
-            inside[last] = _New(placed)
+            inside[last] = placed if placed is _UNSAID else _New(placed)
         return bytes(_changed(msgspec.Raw(sent), changes)), self._left(left)
 
     def _container(self, steps: Steps) -> tuple[int, str | int]:
@@ -217,7 +245,8 @@ class Unread:
         if not isinstance(sent, dict):
             return None
         before = sent.get(last)
-        if isinstance(before, list) and isinstance(value, list):
+        # The request may have more than the client's, as `include`; what `add` has is the whole.
+        if isinstance(before, list) and isinstance(value, list) and steps not in self._why:
             value = [*before, *(each for each in value if each not in before)]
         return (*place, last), value
 
@@ -225,7 +254,7 @@ class Unread:
         self, given: Any, at: int, sent: Any, place: _Place, last: str | int, value: Any
     ) -> tuple[_Place, Any] | None:
         """Return the place in a list for an item of which nothing is read."""
-        if self._is_read(given[at]) or isinstance(last, int):
+        if self._is_read(given[at]) or isinstance(last, int) or value is _UNSAID:
             return None
         if isinstance(sent, list) or not sent:
             return (*place, _Slot(at)), {last: value}
@@ -254,7 +283,9 @@ class Unread:
             names = [
                 (key, self._spelled(key))
                 for key in given
-                if not key.lower().endswith("id") and (id(given), key) not in self._hidden
+                if not key.lower().endswith("id")
+                and (id(given), key) not in self._hidden
+                and given[key] is not None
             ]
             common = [(given[key], sent[name]) for key, name in names if name in sent]
             return (bool(common) or not names) and all(self._agree(*each) for each in common)
@@ -273,6 +304,7 @@ class _Slot(NamedTuple):
     at: int
 
 
+_UNSAID: Any = object()
 _Step: TypeAlias = "str | int | _Slot"
 _Place: TypeAlias = tuple[_Step, ...]
 
@@ -289,7 +321,11 @@ def _changed(raw: msgspec.Raw | None, changes: Mapping[Any, Any] | _New) -> msgs
         return msgspec.Raw(msgspec.json.encode(portable(changes.value)))
     if isinstance(next(iter(changes), ""), str):
         fields = decoder(dict[str, msgspec.Raw]).decode(raw or b"{}")
-        fields |= {key: _changed(fields.get(key), each) for key, each in changes.items()}
+        for key, each in changes.items():
+            if each is _UNSAID:
+                fields.pop(key, None)
+            else:
+                fields[key] = _changed(fields.get(key), each)
         return msgspec.Raw(msgspec.json.encode(fields))
     items = decoder(list[msgspec.Raw]).decode(raw or b"[]")
     for at, each in changes.items():
@@ -336,7 +372,7 @@ def find_unread(
             kind = value.get(read.key) or ""
             read = read.shapes.get(kind, read.other) if isinstance(kind, str) else read.other
         if isinstance(read, type):
-            read = _fields_of(read)
+            read = fields_of(read)
         if read is None:
             continue
         inside: list[tuple[Steps, Any, Shape]] = []
@@ -353,7 +389,7 @@ def find_unread(
 
 
 @functools.cache
-def _fields_of(kind: type[msgspec.Struct]) -> Mapping[str, Shape]:
+def fields_of(kind: type[msgspec.Struct]) -> Mapping[str, Shape]:
     """Return the shape of a struct: its fields, and those of the structs in them."""
     return {each.encode_name: struct_in(each.type) for each in msgspec.structs.fields(kind)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wire.core.memory import Note, Noted
-from wire.history.order import listed
+from wire.history import listed
 from wire.neutral.messages import Message
 
 MAX_MESSAGES, TAIL_MESSAGES = 17, 10

@@ -12,8 +12,7 @@ from wire.core.errors import ToolError, one_line
 from wire.core.secret import quoted
 from wire.pipeline.command import raise_if_cancelled, run_shell
 from wire.pipeline.workspace import Workspace
-from wire.tools import tool
-from wire.tools.definition import FunctionTool
+from wire.tools import FunctionTool, tool
 
 MAX_FOUND_LINES = 200
 """The most lines that a search returns."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from wire.chat.chat import AsyncChat
 from wire.core.errors import ConfigurationError, NotFoundError, RuleError
 from wire.core.memory import Note
-from wire.history.tokens import estimate_tokens
+from wire.history import estimate_tokens
 from wire.neutral.messages import Message
 from wire.wires.contract import WIRES
 from wire.wires.served import Embedding

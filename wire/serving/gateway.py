@@ -419,7 +419,7 @@ class Gateway:
         neutral, _ = self._continued(parsed, backend, notes)
         call = self._call("count_call", backend, neutral, notes)
         if call is None:
-            from wire.history.tokens import estimate_request
+            from wire.history import estimate_request
 
             tokens = estimate_request(neutral) + _FRAME_TOKENS * (len(neutral.messages) + 1)
             notes.append(Note("tokens", "estimated: the backend does not count them"))

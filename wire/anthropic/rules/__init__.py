@@ -19,7 +19,14 @@ from typing import Any
 
 from wire.anthropic.rows import provider_row
 from wire.anthropic.rules import media, settings, turns
-from wire.anthropic.rules.rule_input import BLOCKS, Body, RuleInput, violation
+from wire.anthropic.rules.rule_input import BLOCKS, RuleInput, violation
+from wire.anthropic.rules.rule_input import Body as Body
+from wire.anthropic.rules.rule_input import as_object as as_object
+from wire.anthropic.rules.settings import MIN_THINKING_BUDGET_TOKENS as MIN_THINKING_BUDGET_TOKENS
+from wire.anthropic.rules.settings import nodes as nodes
+from wire.anthropic.rules.settings import reference_cycle as reference_cycle
+from wire.anthropic.rules.turns import CALL_ID as CALL_ID
+from wire.anthropic.rules.turns import TOOL_NAME as TOOL_NAME
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments

@@ -37,7 +37,10 @@ from wire.gemini.rules import contents, generation, known, schemas, tools
 from wire.gemini.rules.parser import is_plain, parsed
 from wire.gemini.rules.refusals import error_response as error_response
 from wire.gemini.rules.rule_input import Plain, RuleInput
-from wire.gemini.rules.turns import Conversation
+from wire.gemini.rules.turns import Conversation as Conversation
+from wire.gemini.rules.turns import Kinds as Kinds
+from wire.gemini.rules.turns import kinds_of as kinds_of
+from wire.gemini.rules.turns import read as read
 from wire.gemini.rules.words import STATE as STATE
 from wire.gemini.rules.words import WORDS as WORDS
 from wire.gemini.rules.words import server_text as server_text

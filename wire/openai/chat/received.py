@@ -25,7 +25,7 @@ from wire.neutral.serving import (
     tool_names,
 )
 from wire.neutral.settings import effort_and_settings
-from wire.neutral.unread import Kinds, Steps, Unread, find_unread, keys
+from wire.neutral.unread import Kinds, Steps, Unread, fields_of, find_unread, keys, without_key
 from wire.openai.chat.parse import WIRE, parse_reply
 from wire.openai.chat.types import (
     ChatCompletion,
@@ -85,11 +85,25 @@ _READ = keys(
     web_search_options=WebSearchOptions,
 )
 """What is read of a body; the tools of hosts report for themselves what they do not have."""
+_OWN_RESULT = without_key(_OF_TOOL, "name")
 _READ_OF_OWN = {
     **_READ,
-    "messages": Kinds("role", {"assistant": WireMessage, **_RESULTS}, _OF_USER),
+    "messages": Kinds(
+        "role",
+        {
+            "assistant": {
+                **without_key(fields_of(WireMessage), "name"),
+                "tool_calls": without_key(fields_of(ToolCall), "cache_control"),
+            },
+            "tool": _OWN_RESULT,
+            "function": _OWN_RESULT,
+        },
+        _OF_USER,
+    ),
 }
-"""As `_READ`, for a model whose messages those of the assistant are: it gets their bytes."""
+"""As `_READ`, for a model of the client's own API: it gets the bytes of the assistant's messages,
+and what has no meaning in them.
+"""
 
 
 @checked_arguments()
@@ -311,7 +325,7 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
             from wire.openai.chat.server_tools import form_of
 
             form = form_of(tool.type or "")
-            if form is None:
+            if form is None or given.own:
                 given.add("tools", index, why=f"left out: only its own host has {tool.type}")
             else:
                 path, fields = f"tools[{index}]", msgspec.to_builtins(tool)

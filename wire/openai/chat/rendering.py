@@ -20,7 +20,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import StreamInvalid, Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.history.hand_over import sendable_request
+from wire.history import sendable_request
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,

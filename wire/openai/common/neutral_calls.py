@@ -12,7 +12,7 @@ from wire.core.errors import ConfigurationError
 from wire.core.flow import Flow
 from wire.core.memory import Note
 from wire.core.provider import Provider
-from wire.history.tokens import estimate_tokens
+from wire.history import estimate_tokens
 from wire.neutral.conversion import converted
 from wire.neutral.embeddings import (
     Embeddings,

@@ -25,8 +25,7 @@ from wire.openai.responses.fold import TextEvent, fold
 from wire.openai.responses.parse import WIRE
 from wire.openai.responses.reader import ChunkReader, parse_response
 from wire.openai.responses.rows import provider_row
-from wire.openai.responses.rules import check_body
-from wire.openai.responses.rules.rule_input import Body
+from wire.openai.responses.rules import Body, check_body
 from wire.openai.responses.types import ContentPart, Item, Response, ResponseRequest, StreamEvent
 
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])

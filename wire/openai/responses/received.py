@@ -228,18 +228,22 @@ def _parts(
         return [Text(content)]
     parts: list[Part] = []
     for index, each in enumerate(content or ()):
-        part, at = _part(each), f"{path}[{index}].type"
+        part, at = _part(each, given), f"{path}[{index}].type"
         if part is None:
             part = own_part(each, each.type, Origin(provider, model, WIRE, each), given, at)
         parts.append(part)
     return parts
 
 
-def _part(part: ContentPart) -> Part | None:
-    """Return the part in its neutral form; `None` if it has none."""
+def _part(part: ContentPart, given: Unread) -> Part | None:
+    """Return the part in its neutral form; `None` if it has none.
+
+    The id of a file alone does not say that it is an image: a model of the client's own API gets
+    the part.
+    """
     if part.type in ("input_text", "output_text", "text"):
         return Text(part.text or "")
-    if part.type == "input_image":
+    if part.type == "input_image" and not (part.file_id and given.own):
         detail: Any = part.detail if part.detail in ("low", "high", "auto") else ""
         return Media(url=part.image_url or part.file_id or "", detail=detail)
     if part.type == "input_file":
@@ -267,6 +271,8 @@ def _tools(tools: Sequence[Tool], provider: str, given: Unread) -> Iterator[Func
         if tool.type == "function":
             schema = {"type": "object", "properties": {}, **(tool.parameters or {})}
             strict = bool(tool.strict)
+            if tool.strict is None:  # the server then makes a schema strict where it can
+                given.unsaid("tools", index, "strict")
             name, output = given.name_of(name), tool.output_schema
             make = functools.partial(Function, name, description, schema, output, strict)
             yield from function_of(given, make)

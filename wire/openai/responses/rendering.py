@@ -20,7 +20,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation, WireError
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.history.hand_over import sendable_request
+from wire.history import sendable_request
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -46,8 +46,7 @@ from wire.openai.responses.parts import (
 )
 from wire.openai.responses.reader import parse_response
 from wire.openai.responses.rows import provider_row
-from wire.openai.responses.rules import check, check_body
-from wire.openai.responses.rules.rule_input import Body
+from wire.openai.responses.rules import Body, check, check_body
 from wire.openai.responses.types import (
     ContentPart,
     CustomFormat,

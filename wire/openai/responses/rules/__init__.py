@@ -23,7 +23,10 @@ from wire.core.json_values import expands, too_large
 from wire.core.provider import Provider
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.rules import items, pairs, parts, settings
-from wire.openai.responses.rules.rule_input import Body, RuleInput, violation
+from wire.openai.responses.rules.rule_input import CALL_NAMES as CALL_NAMES
+from wire.openai.responses.rules.rule_input import OUTPUT_OF as OUTPUT_OF
+from wire.openai.responses.rules.rule_input import Body as Body
+from wire.openai.responses.rules.rule_input import RuleInput, violation
 from wire.openai.responses.types import ResponseRequest
 
 Rule = Callable[[RuleInput], Iterator[Violation]]

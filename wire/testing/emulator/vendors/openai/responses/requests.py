@@ -15,8 +15,7 @@ from wire.core.facts import facts_of
 from wire.core.memory import WireStruct
 from wire.core.provider import Provider
 from wire.openai.responses.received import parse_request
-from wire.openai.responses.rules import check
-from wire.openai.responses.rules.rule_input import CALL_NAMES, OUTPUT_OF
+from wire.openai.responses.rules import CALL_NAMES, OUTPUT_OF, check
 from wire.openai.responses.types import ResponseRequest
 from wire.testing.emulator.hosts import serves
 from wire.testing.emulator.model import Prompt
