@@ -62,9 +62,9 @@ def test_no_stream_that_others_wrote_down_is_missing() -> None:
 
 
 def test_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wrong = {**CASES["done-alone"], "id": "wrong", "expect": {"text": "x"}}
+    wrong = {**CASES["empty-answer"], "id": "wrong", "expect": {"text": "x"}}
     file = tmp_path / "cases.jsonl"
-    file.write_text(f"{json.dumps(CASES['done-alone'])}\n{json.dumps(wrong)}\n", "utf-8")
+    file.write_text(f"{json.dumps(CASES['empty-answer'])}\n{json.dumps(wrong)}\n", "utf-8")
     assert main(["quirks", str(file)]) == 1
     *told, last = capsys.readouterr().out.splitlines()
     assert json.loads(last) == {"records": 2, "passed": 1, "out_of_scope": 0, "failed": ["wrong"]}
@@ -85,7 +85,7 @@ def test_every_case_says_what_it_expects() -> None:
 @joined(
     ("name", "wrong"),
     [
-        ("done-alone", {"text": "x"}),
+        ("empty-answer", {"text": "x"}),
         ("snowflake-empty-finish", {"reasoning": "Hmm"}),
         ("snowflake-empty-finish", {"reasoning_details": []}),
         ("unknown-finish", {"finish_reason": "stop"}),
@@ -97,12 +97,13 @@ def test_every_case_says_what_it_expects() -> None:
             {"usage": {"prompt_tokens": 3, "completion_tokens": 3, "cached_tokens": 1}},
         ),
         ("cut-off", {"complete": True}),
-        ("done-alone", {"complete": False}),
+        ("done-alone", {"complete": True}),
+        ("empty-answer", {"complete": False}),
         ("error-bare", {"complete": True}),
         ("error-bare", {"error": {"message": "Too many"}}),
         ("error-listed", {"error": {"code": "429"}}),
         ("error-beside-choice", {"error": {"upstream_message": None}}),
-        ("done-alone", {"error": {}}),
+        ("empty-answer", {"error": {}}),
         ("two-choices", {"choices": [{"text": "Ebb."}, {"text": "Flo"}]}),
         ("index-minus-one", {"tool_calls": []}),
         ("index-minus-one", {"tool_calls": [{"id": "c2", "name": "f", "arguments": {"a": 1}}]}),
@@ -118,8 +119,8 @@ def test_every_case_says_what_it_expects() -> None:
         ),
         ("two-in-one", {"warnings": ["bad_chunk", "other"]}),
         ("perplexity-message-beside-delta", {"citations": []}),
-        ("done-alone", {"refusal": "No"}),
-        ("done-alone", {"annotations": [{}]}),
+        ("empty-answer", {"refusal": "No"}),
+        ("empty-answer", {"annotations": [{}]}),
     ],
 )
 def test_a_wrong_expectation_fails(name: str, wrong: Case) -> None:  # Q17 to Q20
@@ -261,7 +262,7 @@ MUTANTS = {
         ChunkReader,
         "is_whole",
         finish_needed,
-        "done-alone",
+        "empty-answer",
         "done-with-blanks",
         "gpt-audio-call-without-finish",
     ),

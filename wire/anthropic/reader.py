@@ -104,6 +104,7 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Messages"
     ending = "message_stop"
+    answer_name = "content"
     chunk_type = MessageStreamEvent
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
@@ -134,11 +135,11 @@ class ChunkReader(FramedReader[MessageStreamEvent]):
         """Record the stop reason, and `message_stop`, which ends the reading."""
         if chunk.type == "message_start" and self._begun:
             self.note(f"event {self.count}", "restarted: the earlier events are not part of it")
-        self._begun = self._begun or chunk.type in (
-            "message_start",
-            "content_block_start",
-            "content_block_delta",
-        )
+        if chunk.type == "message_start":
+            self._begun = True
+            self.answers = chunk.message is not None and chunk.message.content is not None
+        elif not self.answers and chunk.type in ("content_block_start", "content_block_delta"):
+            self._begun = self.answers = True
         if chunk.type == "message_delta" and chunk.delta is not None:
             self._stop = chunk.delta.stop_reason or self._stop
         self.done = self.finished = chunk.type == "message_stop"

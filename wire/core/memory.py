@@ -41,6 +41,8 @@ S = TypeVar("S", bound="WireStruct")
 RAW, ACCOUNT, NOTES, FINDINGS = "_raw", "_account", "_notes", "_findings"
 TIER = "_tier"
 """Metadata key of a reply whose tier of service the response does not say."""
+WHOLE = "_whole"
+"""Metadata key of a chunk that is a complete response, sent in place of a stream."""
 COMPLETE = "_complete"
 """Metadata key of a received struct whose fields hold all of its JSON: it has no unknown keys and
 no nulls.

@@ -89,6 +89,7 @@ class FramedReader(Generic[C]):
         "_unchecked",
         "_unused",
         "_window",
+        "answers",
         "count",
         "cut",
         "done",
@@ -102,6 +103,8 @@ class FramedReader(Generic[C]):
     """Name of one value in error messages, such as `an event of Messages`."""
     ending: ClassVar[str]
     """Name of the end of a complete stream, such as `message_stop`, for error messages."""
+    answer_name: ClassVar[str]
+    """Name of the key of what a reply is made of, such as `choices`, for error messages."""
     chunk_type: ClassVar[type[Any]]
     """The struct of a chunk, `C`."""
     own_keys: ClassVar[frozenset[str]] = frozenset()
@@ -121,6 +124,7 @@ class FramedReader(Generic[C]):
         self._form = event_form("message", b"")
         self._most_held = min(_SLOW_BYTES, limits.event, limits.line)
         self._window = _SLOW_BYTES
+        self.answers = False  # a chunk can be part of a reply; without one there is no response
         self.reopen()
 
     def reopen(self) -> None:
@@ -247,8 +251,11 @@ class FramedReader(Generic[C]):
             try:
                 if not self.done:
                     self._last()
-                if not self.is_whole() or (self.as_json and self._uncut and not self.done):
+                whole = self.is_whole() and not (self.as_json and self._uncut and not self.done)
+                if not whole or not self.count:
                     self.error = self.incomplete()
+                elif not self.answers:
+                    self.error = StreamInvalid(f"the response has no {self.answer_name}")
             except WireError as error:
                 self.error = error
         return out

@@ -127,6 +127,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = _VALUE
     ending = "a finish reason"
+    answer_name = "candidates"
     chunk_type = GenerateContentResponse
     own_keys: ClassVar[frozenset[str]] = frozenset(
         {"candidates", "promptFeedback", "usageMetadata"}
@@ -171,9 +172,11 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
             self._empty = chunk.raw or b""
         finished, self._begun = False, True
         if (usage := chunk.usage_metadata) is not None:
+            self.answers = True
             made = usage.candidates_token_count or usage.thoughts_token_count
             self._produced = self._produced or bool(made)
         for candidate in chunk.candidates or ():
+            self.answers = True
             index, ends = candidate.index or 0, candidate.finish_reason is not None
             finished = finished or ends
             self._open[index] = not ends and self._open.get(index, True)
@@ -187,7 +190,7 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
             elif has_output:
                 self._covered = False
         if chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason is not None:
-            finished = self._blocked = True
+            finished = self._blocked = self.answers = True
         self.finished = finished
 
     @property
@@ -210,8 +213,12 @@ class ChunkReader(FramedReader[GenerateContentResponse]):
         )
 
     def incomplete(self) -> StreamError:
-        """Return `StreamInvalid` if no chunk has a field of a response, else the base's error."""
+        """Return `StreamInvalid` if no chunk has a field of a response, or a document has no
+        candidates, else the base's error.
+        """
         if not self._empty:
+            if self.as_json and self.count and not self.answers and not self.rest:
+                return StreamInvalid(f"the response has no {self.answer_name}")
             return super().incomplete()
         return StreamInvalid(
             f"not {_VALUE} (no candidates, no prompt feedback, no usage): {shown(self._empty)}",

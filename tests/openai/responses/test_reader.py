@@ -114,11 +114,14 @@ def test_what_is_no_response(body: bytes, kind: type[Exception], words: str) -> 
     assert words in str(error)
 
 
-def test_a_complete_response_in_place_of_events_is_its_last_event() -> None:
+def test_a_complete_response_in_place_of_events_is_its_texts_and_its_last_event() -> None:
     for status, kind in (("completed", "completed"), ("incomplete", "incomplete")):
         body = json.dumps(response(message("Hi"), status=status)).encode()
         outcome = read(body[:40], body[40:])
-        assert [event.type for event in outcome.events] == [f"response.{kind}"]
+        assert [(event.type, event.delta) for event in outcome.events] == [
+            ("response.output_text.delta", "Hi"),
+            (f"response.{kind}", None),
+        ]
         assert (outcome.reply.text, outcome.error) == ("Hi", None)
         assert [getattr(each, "text", "") for each in outcome.neutral] == ["Hi"]
 

@@ -15,6 +15,7 @@ from wire.core.error_words import ErrorReader
 from wire.core.errors import StreamError, StreamIncomplete, StreamInvalid
 from wire.core.lenient import decoded
 from wire.core.limits import Limits
+from wire.core.memory import WHOLE
 from wire.core.reading import FramedReader, parse_whole, shown
 from wire.openai.chat.finish import finish_of, meaning_of
 from wire.openai.chat.fold import fold, keep_bytes
@@ -69,6 +70,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "a response of chat completions"
     ending = "a finish reason and without [DONE]"
+    answer_name = "choices"
     chunk_type = ChatCompletionChunk
 
     def __init__(
@@ -108,6 +110,8 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
                 raise StreamInvalid(f"not {self.value_name} (no choices): {shown(data)}", raw=data)
             error = ERRORS.without_words(data)
         if error is None or chunk.choices or chunk.usage is not None:
+            if self.as_json and not self.count:
+                vars(chunk)[WHOLE] = True
             self.emit(chunk)
         if error is not None:
             raise error
@@ -118,6 +122,7 @@ class ChunkReader(FramedReader[ChatCompletionChunk]):
             index, delta = choice.index or 0, choice.delta
             finish = finish_of(choice)
             if index not in self._finishes:
+                self.answers = True
                 self._unfinished += not finish
                 self._finishes[index] = finish
             elif finish:

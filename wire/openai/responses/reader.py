@@ -9,11 +9,13 @@
 - Only the `type` in the JSON counts. Some hosts send no `event:` line.
 - An event of an unknown type is handed out and changes nothing (R-09). An event that is not JSON is
   an error, because the response would lack its content.
-- A complete response in place of events is converted to its last event.
+- A complete response in place of events is converted to the deltas of its texts and its last
+  event.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import msgspec
@@ -72,13 +74,21 @@ class ChunkReader(FramedReader[StreamEvent]):
     """Decodes the body of one stream into events."""
 
     done: bool
-    __slots__ = ("_failure", "_in_background", "_whole", "_worded", "last_number", "response_id")
+    __slots__ = (
+        "_failure",
+        "_in_background",
+        "_whole",
+        "_worded",
+        "last_number",
+        "response_id",
+    )
 
     finished: bool
 
     errors: ClassVar[ErrorReader[Any]] = ERRORS
     value_name = "an event of Responses"
     ending = "response.completed"
+    answer_name = "output"
     chunk_type = StreamEvent
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
@@ -100,7 +110,8 @@ class ChunkReader(FramedReader[StreamEvent]):
             self._failure = self._worded or ERRORS.without_words(data)
         elif event.type is None:
             self._raise_failure()
-            self.emit(_last_event(data))
+            for each in _events_of(data):
+                self.emit(each)
         elif event.type == _FAILED:
             self.emit(event)
         else:
@@ -111,7 +122,10 @@ class ChunkReader(FramedReader[StreamEvent]):
         """Record the last event, which ends the reading; raise the error of a failed response."""
         if chunk.sequence_number is not None:
             self.last_number = chunk.sequence_number
+        if not self.answers and (chunk.item is not None or chunk.delta is not None):
+            self.answers = True
         if chunk.response is not None:
+            self.answers = self.answers or _is_response(chunk.response)
             self.response_id = chunk.response.id or self.response_id
             self._in_background = bool(chunk.response.background)
         if chunk.type == _FAILED:
@@ -167,8 +181,8 @@ def _failure_of(event: StreamEvent, before: APIError | None) -> WireError:
     return own or ERRORS.without_words(bytes(event.raw or b""))
 
 
-def _last_event(data: bytes) -> StreamEvent:
-    """Return the event that a complete response would have ended with if it had been streamed.
+def _events_of(data: bytes) -> Iterator[StreamEvent]:
+    """Yield the texts of a complete response as the deltas of a stream, and its last event.
 
     Raises the provider's error, or `StreamInvalid` if `data` is not a response.
     """
@@ -176,6 +190,13 @@ def _last_event(data: bytes) -> StreamEvent:
     if not _is_response(response) and response.status != "failed":
         error = ERRORS.in_success(data, certain=True)
         raise error or StreamInvalid(f"not a response: {shown(data)}", raw=data)
+    for index, item in enumerate(response.output or ()):
+        content = item.content if item.type == "message" and isinstance(item.content, list) else ()
+        for at, part in enumerate(content):
+            if part.type == "output_text" and part.text:
+                place = {"output_index": index, "content_index": at, "delta": part.text}
+                delta = {"type": "response.output_text.delta", **place}
+                yield decoded(msgspec.json.encode(delta), StreamEvent)
     kind = _EVENT_OF_STATUS.get(response.status or "", "response.completed")
     event = b'{"type":"' + kind.encode() + b'","response":' + data + b"}"
-    return decoded(bytes(msgspec.Raw(event)), StreamEvent)
+    yield decoded(bytes(msgspec.Raw(event)), StreamEvent)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from wire.core.facts import DOCS, TRAFFIC, Facts
+from wire.core.memory import WHOLE
 from wire.openai.chat.types.message import Delta, Message, ToolCall
 from wire.openai.common.types.base import OpenAIStruct
 from wire.openai.common.types.errors import BaseResp, ErrorObject
@@ -128,11 +129,10 @@ class ChatCompletionChunk(_ResponseFields, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The text that this chunk adds to the first choice; `""` if none."""
-        return "".join(
-            choice.delta.text
-            for choice in self.choices or ()
-            if choice.delta is not None and not choice.index
-        )
+        # Beside deltas, a message repeats them.
+        sent = "message" if WHOLE in vars(self) else "delta"
+        found = (getattr(each, sent) for each in self.choices or () if not each.index)
+        return "".join(each.text for each in found if each is not None)
 
 
 class Choice(OpenAIStruct, frozen=True, kw_only=True):
