@@ -16,8 +16,11 @@ import pytest
 import wire
 from tests.joined import joined
 from tests.openai.responses.bodies import (
+    CREATED,
     Outcome,
+    completed,
     custom_call,
+    delta,
     function_call,
     message,
     read,
@@ -25,6 +28,7 @@ from tests.openai.responses.bodies import (
     reasoning_text,
     refusal,
     response,
+    sse,
     text,
 )
 from tests.property import sample
@@ -216,7 +220,8 @@ def texts(*pieces: str) -> list[Event]:
 TIDE_EVENTS = call(0, TIDE, {"a": 1})
 EVENTS: dict[str, list[Event]] = {
     "text": texts("High ", "tide: 潮", "🌊."),
-    "two-parts": texts("One", " Tw", ".", "o."),
+    # Parts that overlap are shown as they come, and the reply has one after the other.
+    "two-parts": [*texts("One", " Tw", ".", "o."), Restart(), *texts("One.", " Two.")],
     "two-messages": texts("Wait.", "High."),
     "rotating-ids": [*texts("Hel", "lo"), *TIDE_EVENTS],
     "overlap": texts("High ", "tide."),
@@ -405,6 +410,37 @@ def test_the_text_of_a_cut_stream_is_what_arrived(name: str):
         if name not in ("two-parts", "second-created", "again-from-the-middle"):
             assert whole.text.startswith(reply.text.rstrip("\ufffd"))
         assert whole.thought.startswith(reply.thought)
+
+
+def test_an_end_that_differs_from_the_deltas_starts_the_reply_anew():
+    """The final text is not spliced to what was shown, whether it is longer or shorter."""
+    said = [delta(0, "Ebb at "), delta(0, "nine.")]
+    for final in ("Ebb at ten, flood at four.", "Ebb", "Flood at nine."):
+        whole = message(final)
+        ended = {"type": "response.output_item.done", "output_index": 0, "item": whole}
+        for events in ([*said, ended, completed(whole)], [*said, completed(whole)]):
+            outcome = read(sse(CREATED, *events))
+            assert outcome.reply.text == final
+            assert outcome.neutral == [*texts("Ebb at ", "nine."), Restart(), *texts(final)]
+    longer = message("Ebb at nine. Flood at three.")
+    outcome = read(sse(CREATED, *said, completed(longer)))
+    assert outcome.neutral == texts("Ebb at ", "nine.", " Flood at three.")
+
+
+def test_arguments_that_differ_from_their_deltas_start_the_reply_anew():
+    made = function_call(0, "tide", '{"port":"Brest"}')
+    begins = {**made, "arguments": ""}
+    shown = [
+        {"type": "response.output_item.added", "output_index": 0, "item": begins},
+        delta(0, '{"port":"Br', "function_call_arguments"),
+        delta(0, "est", "function_call_arguments"),
+    ]
+    other = {**made, "arguments": '{"port":"Dover"}'}
+    outcome = read(sse(CREATED, *shown, completed(other)))
+    begun = [ToolCallStart(0, "tide", made["call_id"]), ToolCallDelta(0, '{"port":"Br')]
+    anew = call(0, other, {"port": "Dover"})
+    assert [*outcome.neutral[:2], *outcome.neutral[-4:]] == [*begun, Restart(), *anew]
+    assert outcome.reply.tool_calls[0].arguments == {"port": "Dover"}
 
 
 @joined("name", STREAMS)

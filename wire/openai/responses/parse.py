@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
@@ -222,6 +222,10 @@ def _thought(item: Item) -> Thought:
     )
 
 
+def _message_text(item: Item) -> str:
+    return "".join(_texts_of(item).values())
+
+
 def _texts_of(item: Item) -> dict[tuple[str, int], str]:
     """Map the list and the position of each part of a message or of reasoning to its text.
 
@@ -339,6 +343,7 @@ class EventReader:
         self._positions = ItemPositions()
         self._ids = ReplyIds(self._body)
         self._calls = self._images = 0
+        self._texts: dict[type[Event], list[str]] = {TextDelta: [], ThoughtDelta: []}  # all of them
 
     def feed(self, event: StreamEvent) -> list[Event]:
         """Return the neutral events of one event."""
@@ -349,10 +354,14 @@ class EventReader:
         except Exception:
             check_inside("event", event, StreamEvent)
             raise
-        self._has_events = self._has_events or any(
-            not isinstance(each, ProviderEvent) for each in events
-        )
+        self._record(events)
         return events
+
+    def _record(self, events: Sequence[Event]) -> None:
+        for each in events:
+            if isinstance(each, TextDelta | ThoughtDelta):
+                self._texts[type(each)].append(each.text)
+            self._has_events = self._has_events or not isinstance(each, ProviderEvent)
 
     @checked_arguments()
     def feed_texts(self, texts: Sequence[str]) -> list[Event]:
@@ -363,9 +372,10 @@ class EventReader:
             return []
         opened, place, kind = self._latest
         texts = [text for text in texts if text]
-        opened.count(place, sum(map(len, texts)))
+        opened.add(place, texts)
         if kind is None:
             return [ToolCallDelta(opened.position or 0, text) for text in texts]
+        self._texts[kind] += texts
         return list(map(kind, texts))
 
     @checked_arguments()
@@ -373,14 +383,34 @@ class EventReader:
         """Return the last events: the ends of the items that are still open, and `Done` with the
         reply.
 
-        Raises `BlockedError` if filters removed the complete reply.
+        Some hosts end an item with another text than that of its deltas. What was emitted would
+        then not be the begin of the reply: it starts anew. Raises `BlockedError` if filters removed
+        the complete reply.
         """
         answer = reply.answer
         output = answer.output if isinstance(answer, Response) else None
         events: list[Event] = []
         for index, item in zip(sorted(self._items), output or (), strict=False):
             events += self._end(index, item)
-        return [*events, Done(checked(reply))]
+        self._record(events)
+        if self._says(checked(reply)):
+            return [*events, Done(reply)]
+        from wire.neutral.events import events_of  # few hosts do it
+
+        return [Restart(), *events_of(reply)]
+
+    def _says(self, reply: Reply) -> bool:
+        """Return whether the texts, thoughts and calls of the events are those of the reply, which
+        may have been cut at a stop sequence.
+        """
+        if any(opened.differs for opened in self._items.values()):
+            return False
+        for event, kind in ((TextDelta, Text), (ThoughtDelta, Thought)):
+            emitted = "".join(self._texts[event])
+            whole = "".join(part.text for part in reply.message.parts if isinstance(part, kind))
+            if not (whole.startswith(emitted) or emitted.startswith(whole)):
+                return False
+        return True
 
     def _events_of(self, event: StreamEvent) -> Iterator[Event]:
         kind = event.type or ""
@@ -443,12 +473,16 @@ class EventReader:
             yield media_event(image, self._images)
             self._images += 1
         if item.type not in CALLS:
-            yield from opened.rest_of_texts(item)
+            if item.type == "reasoning" and (rest := opened.rest(_thought(item).text)):
+                yield ThoughtDelta(rest)
+            elif item.type in ("message", None) and (rest := opened.rest(_message_text(item))):
+                yield TextDelta(rest)
             return
         yield from self._start(opened)
         position = opened.position or 0
         call = _call(item, opened.id, self._ids.response, False)
-        yield from opened.rest_of_arguments(call.text)
+        if rest := opened.rest(call.text):
+            yield ToolCallDelta(position, rest)
         yield ToolCallEnd(
             position, with_origin(call, Origin(self._provider, self._model, WIRE, item))
         )
@@ -488,43 +522,32 @@ class _OpenItem:
         self.position: int | None = None  # among the calls
         self.id = ""  # of a call
         self.ended = False
+        self.differs = False  # its final text does not begin with the emitted one
         self._halves: dict[_Place, Halves] = {}
-        self._emitted: dict[_Place, int] = {}  # characters, by list and position
+        self._places: set[_Place] = set()  # of which a text was emitted
+        self._emitted: list[str] = []
 
     def text(self, kind: _TextEvent, place: _Place, text: str) -> Iterator[Event]:
         """Yield the event of a delta of text; yield nothing if it completes no character."""
-        if text := self._added(place, text):
-            is_next = place[0] == "summary" and self._emitted.keys() - {place}
-            begins = self._emitted[place] == len(text)
-            yield kind(_SEPARATOR + text if is_next and begins else text)
+        if text := self._halves.setdefault(place, Halves()).feed(text):
+            if place[0] == "summary" and self._places and place not in self._places:
+                text = _SEPARATOR + text
+            self.add(place, (text,))
+            yield kind(text)
 
     def arguments(self, text: str) -> Iterator[Event]:
         """Yield the event of a delta of arguments."""
-        if text := self._added(_ARGUMENTS, text):
+        if text := self._halves.setdefault(_ARGUMENTS, Halves()).feed(text):
+            self.add(_ARGUMENTS, (text,))
             yield ToolCallDelta(self.position or 0, text)
 
-    def count(self, place: _Place, characters: int) -> None:
-        """Record that text was emitted."""
-        self._emitted[place] = self._emitted.get(place, 0) + characters
+    def add(self, place: _Place, texts: Iterable[str]) -> None:
+        """Record that texts were emitted."""
+        self._places.add(place)
+        self._emitted += texts
 
-    def _added(self, place: _Place, text: str) -> str:
-        text = self._halves.setdefault(place, Halves()).feed(text)
-        if text:
-            self.count(place, len(text))
-        return text
-
-    def rest_of_arguments(self, text: str) -> Iterator[Event]:
-        """Yield the arguments behind those of the deltas."""
-        yield from self.arguments(text[self._emitted.get(_ARGUMENTS, 0) :])
-
-    def rest_of_texts(self, item: Item) -> Iterator[Event]:
-        """Yield the texts behind those of the deltas."""
-        if item.type not in ("message", "reasoning", None):
-            return
-        kind: _TextEvent
-        kind = ThoughtDelta if item.type == "reasoning" else TextDelta
-        texts = _texts_of(item)
-        # vLLM counts the position up with each delta, so that the positions do not match.
-        if sum(self._emitted.values()) < sum(map(len, texts.values())):
-            for place, text in texts.items():
-                yield from self.text(kind, place, text[self._emitted.get(place, 0) :])
+    def rest(self, text: str) -> str:
+        """Return what of the final text was not emitted."""
+        emitted = "".join(self._emitted)
+        self.differs = not text.startswith(emitted)
+        return "" if self.differs else text[len(emitted) :]
