@@ -129,7 +129,7 @@ def event_stream(events: Iterable[Any], host: Host) -> Answer:
     """Build a response of server-sent events as a host frames them."""
     framed = [frame(each, host) for each in events]
     if framed:
-        framed[0] = host.comment + framed[0]
+        framed[0] = host.comment.encode() + framed[0]
     if host.done_marker:
         framed.append(b"data: [DONE]\n\n")
     return Answer(200, (("content-type", "text/event-stream; charset=utf-8"),), tuple(framed))

@@ -1,4 +1,4 @@
-"""How each host of Responses differs from OpenAI, as data.
+"""How each host of Responses differs from OpenAI, as data: the rows of `hosts.json`.
 
 Facts: recorded traffic up to November 2026, and public issues of the clients.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from wire.catalogue.facts import is_in
 from wire.core.provider import Provider
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.tables import table
 
 CREATED = 1795262400
 """Seconds since 1970 at which everything was created."""
@@ -50,7 +51,7 @@ class Host:
     """Whether each event has a line with its name."""
     done_marker: bool = False
     """Whether `[DONE]` ends a stream."""
-    comment: bytes = b""
+    comment: str = ""
     """Sent before the first event."""
     overlaps: bool = False
     """Whether a reasoning item is closed only after the item that follows it."""
@@ -61,9 +62,9 @@ class Host:
     error_form: str = "openai"
     """The body of an error: `openai`, `xai` (`code` and `error`), `detail`, `typed` (the code is
     the type)."""
-    only: frozenset[str] = frozenset()
+    only: Collection[str] = ()
     """The keys of a response, if it has not all of OpenAI's."""
-    without: frozenset[str] = frozenset()
+    without: Collection[str] = ()
     """Keys of OpenAI's responses that it does not send."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Keys of a response beyond OpenAI's."""
@@ -77,101 +78,7 @@ class Host:
         return bool(self.phases) and is_in(self.phases, model)
 
 
-_TINY = frozenset(
-    {"id", "object", "created_at", "completed_at", "status", "model", "output", "usage"}
-)
-HOSTS: Mapping[str, Host] = {
-    each.name: each
-    for each in (
-        Host(phases="openai.phases"),
-        Host("azure", phases="openai.phases", more={"content_filters": None}),
-        Host(
-            "chatgpt",
-            phases="openai.phases",
-            terminal_output=False,
-            error_form="detail",
-        ),
-        Host(
-            "github-copilot",
-            phases="openai.phases",
-            ids_change="always",
-            stores=False,
-            chains=False,
-            without=frozenset({"metadata", "error"}),
-            beside={"copilot_usage": {"token_details": [], "total_nano_aiu": 0}},
-        ),
-        Host(
-            "xai",
-            response_id="{uuid}",
-            item_id="{prefix}_{uuid}",
-            call_id="call-{uuid}-0",
-            reasoning="summary",
-            seals_each_event=False,
-            obfuscates=False,
-            comment=b": keepalive\n\n",
-            error_form="xai",
-            without=frozenset({"billing", "tool_usage", "moderation", "prompt_cache_retention"}),
-            more_usage={
-                "num_sources_used": 0,
-                "num_server_side_tools_used": 0,
-                "cost_in_usd_ticks": 1_000,
-            },
-        ),
-        Host(
-            "openrouter",
-            response_id="gen-1795262400-{short}",
-            item_id="{prefix}_tmp_{short}",
-            ids_change="at_end",
-            seals_each_event=False,
-            obfuscates=False,
-            phases="openai.phases",
-            event_names=False,
-            done_marker=True,
-            comment=b": OPENROUTER PROCESSING\n\n",
-            overlaps=True,
-            without=frozenset({"billing", "tool_usage", "moderation", "prompt_cache_retention"}),
-            more_usage={"cost": 0.00001, "is_byok": False, "cost_details": {}},
-        ),
-        Host(
-            "deepseek",
-            response_id="{uuid}",
-            item_id="{uuid}",
-            call_id="call_00_{short}",
-            reasoning="content",
-            seals=False,
-            obfuscates=False,
-            phases="deepseek.responses",
-            error_form="typed",
-            without=frozenset({"billing", "tool_usage"}),
-            more={"content_filters": None},
-        ),
-        Host(
-            "vllm",
-            item_id="{uuid}",
-            ids_change="at_end",
-            reasoning="content",
-            seals=False,
-            obfuscates=False,
-            reasoning_parts=True,
-            without=frozenset({"billing", "tool_usage", "moderation"}),
-        ),
-        Host(
-            "llama.cpp",
-            reasoning="content",
-            seals=False,
-            obfuscates=False,
-            only=_TINY,
-        ),
-        Host(
-            "ollama",
-            reasoning="plain",
-            seals=False,
-            obfuscates=False,
-            without=frozenset({"billing", "tool_usage", "moderation"}),
-        ),
-        Host("lmstudio", reasoning="content", seals=False, obfuscates=False),
-    )
-}
+HOSTS: Mapping[str, Host] = {row["name"]: Host(**row) for row in table(__file__, "hosts")}
 
 
 def host_of(request: Received, row: Provider | None) -> Host:

@@ -17,6 +17,7 @@ from wire.openai.responses.replies import body_of
 from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import numbered, thinking, thinking_of, written
 from wire.testing.emulator.sources import sources_of
+from wire.testing.emulator.tables import table
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import token_entry
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
@@ -34,30 +35,12 @@ SERVER_ERROR = {
     "code": "server_error",
     "message": "The server had an error while processing your request. Sorry about that!",
 }
-PREFIXES = {
-    "message": "msg",
-    "reasoning": "rs",
-    "function_call": "fc",
-    "function_call_output": "fco",
-    "custom_tool_call": "ctc",
-    "custom_tool_call_output": "ctco",
-    "web_search_call": "ws",
-    "file_search_call": "fs",
-    "code_interpreter_call": "ci",
-    "image_generation_call": "ig",
-    "mcp_call": "mcp",
-    "mcp_list_tools": "mcpl",
-    "mcp_approval_request": "mcpr",
-    "compaction": "cmp",
-    "tool_search_call": "tsc",
-    "tool_search_output": "tso",
-    "shell_call": "sh",
-    "shell_call_output": "sho",
-    "local_shell_call": "lsh",
-    "apply_patch_call": "apc",
-    "program": "cm",
-    "program_output": "cmo",
-}
+_RESPONSE = table(__file__, "response")
+_FIELDS: Mapping[str, Any] = _RESPONSE["fields"]
+"""The fields of a response that do not depend on its output, of a request that says none."""
+_ECHOED: Sequence[str] = _RESPONSE["echoed"]
+"""Those that repeat the request's."""
+PREFIXES: Mapping[str, str] = table(__file__, "item_ids")
 """The prefix of the ids of each type of item."""
 
 
@@ -131,54 +114,26 @@ class ResponseWriter:
     def with_echo(self, fields: Mapping[str, Any], id: str) -> dict[str, Any]:
         """Return the fields of a response and those that repeat the request; items get ids."""
         request, host = self.request, self.host
-        tier = request.get("service_tier")
+        conversation, tier = request.get("conversation"), request.get("service_tier")
+        named = conversation if not isinstance(conversation, Mapping) else conversation.get("id")
         response: dict[str, Any] = {
             "id": self.id(id),
             "object": "response",
             "created_at": CREATED,
             "status": "completed",
+            **_FIELDS,
+            **{key: _given(request, key, _FIELDS[key]) for key in _ECHOED},
             "background": bool(request.get("background")) and host.stores,
-            "billing": {"payer": "developer"},
-            "completed_at": None,
-            "error": None,
-            "frequency_penalty": 0.0,
-            "incomplete_details": None,
-            "instructions": request.get("instructions"),
-            "max_output_tokens": request.get("max_output_tokens"),
-            "max_tool_calls": request.get("max_tool_calls"),
-            "model": request.get("model"),
-            "moderation": None,
-            "output": [],
             "parallel_tool_calls": request.get("parallel_tool_calls") is not False,
-            "presence_penalty": 0.0,
             "previous_response_id": request.get("previous_response_id") if host.stores else None,
-            "prompt_cache_key": request.get("prompt_cache_key"),
-            "prompt_cache_retention": request.get("prompt_cache_retention") or "in_memory",
             "reasoning": self._reasoning(),
-            "safety_identifier": request.get("safety_identifier"),
             "service_tier": tier if tier not in (None, "auto") else "default",
             "store": self.stores,
-            "temperature": _given(request, "temperature", 1.0),
-            "text": {
-                "format": {"type": "text"},
-                "verbosity": "medium",
-                **_without_nulls(request.get("text") or {}),
-            },
-            "tool_choice": request.get("tool_choice") or "auto",
-            "tool_usage": _TOOL_USAGE,
+            "text": {**_FIELDS["text"], **_without_nulls(request.get("text") or {})},
             "tools": [_declared(each) for each in request.get("tools") or ()],
-            "top_logprobs": _given(request, "top_logprobs", 0),
-            "top_p": _given(request, "top_p", 1.0),
-            "truncation": request.get("truncation") or "disabled",
-            "usage": None,
-            "user": request.get("user"),
-            "metadata": request.get("metadata") or {},
             **host.more,
+            **({} if conversation is None else {"conversation": {"id": named}}),
         }
-        conversation = request.get("conversation")
-        if conversation is not None:
-            named = conversation if isinstance(conversation, str) else conversation.get("id")
-            response["conversation"] = {"id": named}
         response |= fields
         response["output"] = [
             self._with_id(item, position, response["id"])
@@ -296,18 +251,6 @@ class ResponseWriter:
         }
 
 
-_TOOL_USAGE = {
-    "image_gen": {
-        "input_tokens": 0,
-        "input_tokens_details": {"image_tokens": 0, "text_tokens": 0},
-        "output_tokens": 0,
-        "output_tokens_details": {"image_tokens": 0, "text_tokens": 0},
-        "total_tokens": 0,
-    },
-    "web_search": {"num_requests": 0},
-}
-
-
 def tools_of(request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the tools, those that items of the input add, and those in namespaces."""
     sent = request.get("input")
@@ -335,8 +278,9 @@ def _listed(output: Any) -> Sequence[Any]:
 
 
 def _given(request: Mapping[str, Any], key: str, default: Any) -> Any:
+    """Return what a request says, else the default; an empty word says nothing."""
     value = request.get(key)
-    return default if value is None else value
+    return default if value is None or (isinstance(default, str) and not value) else value
 
 
 def _without_nulls(value: Mapping[str, Any]) -> dict[str, Any]:
