@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -59,6 +60,11 @@ class Received:
         """The token of `Authorization: Bearer`, or an empty string."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else ""
+
+    @property
+    def digest(self) -> str:
+        """Sixty-four hexadecimal digits, for the ids of the response."""
+        return hashlib.sha256(f"{self.number} ".encode() + self.body).hexdigest()
 
     def report(self) -> dict[str, Any]:
         """Return the request for `GET /_wire/requests`, without keys.

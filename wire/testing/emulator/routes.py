@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
 
 
@@ -48,9 +50,17 @@ class Path:
     endpoints: Mapping[str, str]
 
 
-def paths(*rows: tuple[str, str, Mapping[str, str]]) -> tuple[Path, ...]:
-    """Compile a table of paths: host, regular expression, endpoint of each method."""
-    return tuple(Path(host, re.compile(pattern), endpoints) for host, pattern, endpoints in rows)
+def paths(*rows: Sequence[Any], **groups: str) -> tuple[Path, ...]:
+    """Compile a table of paths: host, regular expression, endpoint of each method.
+
+    In an expression, `{name}` stands for the expression `name` of `groups`.
+    """
+    found: list[Path] = []
+    for host, pattern, endpoints in rows:
+        for name, group in groups.items():
+            pattern = pattern.replace(f"{{{name}}}", group)
+        found.append(Path(host, re.compile(pattern), endpoints))
+    return tuple(found)
 
 
 def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -> Route | None:
@@ -76,3 +86,16 @@ def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -
             generates=endpoint in generating,
         )
     return None
+
+
+def served(resources: Mapping[str, Any], request: Received, route: Route) -> Answer:
+    """Answer with the method of a resource that has the endpoint's name.
+
+    `files.get` is `get` of the resource `files`, `countTokens` is `count_tokens` of the one without
+    a name; `list` is `listed`.
+    """
+    resource, _, action = route.endpoint.rpartition(".")
+    method = re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", action)
+    handler = getattr(resources[resource], "listed" if method == "list" else method)
+    answer: Answer = handler(request, route)
+    return answer

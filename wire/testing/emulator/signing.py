@@ -1,4 +1,4 @@
-"""Signatures computed from what they sign and a seed, so that none has to be stored."""
+"""Signatures and ids computed from what they are for, so that none has to be stored."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def decoded(signature: str) -> bytes | None:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):
         return None
+
+
+def digest(words: str) -> str:
+    """Return 64 hexadecimal digits that depend on the words alone, for ids.
+
+    >>> digest("file 1")[:8]
+    '83bf7fcd'
+    """
+    return hashlib.sha256(words.encode()).hexdigest()

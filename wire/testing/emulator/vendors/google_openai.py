@@ -17,11 +17,10 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.gemini import refusals
-from wire.testing.emulator.vendors.gemini.catalog import Traits, listed, traits
+from wire.testing.emulator.vendors.gemini.catalog import listed
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 from wire.testing.emulator.vendors.gemini.vendor import VERSION
 from wire.testing.emulator.vendors.openai.chat import Generation, decoded, generation_of
-from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
 from wire.wires.providers import PROVIDERS
 
@@ -58,7 +57,9 @@ class GoogleOpenAI(OpenAI):
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion; the turn's calls must be signed (G24, G25)."""
         body = decoded(request.body, PROVIDERS["gemini@openai"], self._settings)
-        model = self._model((body.model or "").removeprefix("models/"), route)
+        name = (body.model or "").removeprefix("models/")
+        of = replace(route, endpoint="generateContent", host="gemini", name=name)
+        model = refusals.model_of(of, self._settings)
         turn = _steps(body)
         if not self._settings.lenient:
             refusals.check_signatures(turn, model, "gemini", self._signatures)
@@ -74,21 +75,8 @@ class GoogleOpenAI(OpenAI):
         more = {"model": model.name, "call_extra": signature}
         return generation_of(request, body, host, self._cache, thinking, **more)
 
-    def _model(self, name: str, route: Route) -> Traits:
-        """Return the model of a name.
-
-        Raises `Refusal` if it is unknown or cannot generate (G72).
-        """
-        lenient = self._settings.lenient
-        model = traits(name, lenient=lenient, date=self._settings.date)
-        if model is None or not (lenient or "generateContent" in model.methods):
-            raise refusals.unknown_model(name, "", "gemini", route.version, "generateContent")
-        return model
-
-    def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for embeddings and models."""
-        if route.endpoint == "chat.embeddings":
-            return embed(request)
+    def models(self, request: Received, route: Route) -> Answer:
+        """Return one model, or the list of all."""
         names = [each.name for each in listed(self._settings.date)]
         return models_answer(route.name, names, "google")
 

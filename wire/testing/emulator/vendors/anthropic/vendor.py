@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -16,10 +14,12 @@ from wire.core.provider import Provider
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
+from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.prefixes import Prefixes
 from wire.testing.emulator.quota import limit_states
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.routes import Route, match, paths
+from wire.testing.emulator.routes import Route, match, paths, served
+from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors
 from wire.testing.emulator.vendors.anthropic.batches import Batches
@@ -37,38 +37,8 @@ from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_
 from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, frame
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
-_PREFIX = prefix_pattern("anthropic")
 _PATHS = paths(
-    ("anthropic", rf"{_PREFIX}/messages", {"POST": "messages"}),
-    ("anthropic", rf"{_PREFIX}/messages/count_tokens", {"POST": "messages.count_tokens"}),
-    (
-        "anthropic",
-        rf"{_PREFIX}/messages/batches",
-        {"GET": "messages.batches.list", "POST": "messages.batches.create"},
-    ),
-    (
-        "anthropic",
-        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)",
-        {"GET": "messages.batches.get", "DELETE": "messages.batches.delete"},
-    ),
-    (
-        "anthropic",
-        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)/cancel",
-        {"POST": "messages.batches.cancel"},
-    ),
-    (
-        "anthropic",
-        rf"{_PREFIX}/messages/batches/(?P<name>[^/]+)/results",
-        {"GET": "messages.batches.results"},
-    ),
-    ("anthropic", rf"{_PREFIX}/files", {"GET": "files.list", "POST": "files.upload"}),
-    (
-        "anthropic",
-        rf"{_PREFIX}/files/(?P<name>[^/]+)",
-        {"GET": "files.get", "DELETE": "files.delete"},
-    ),
-    ("anthropic", rf"{_PREFIX}/files/(?P<name>[^/]+)/content", {"GET": "files.content"}),
-    ("anthropic", rf"{_PREFIX}/models(?:/(?P<name>[^/:]+))?", {"GET": "messages.models"}),
+    *table(__file__, "routes"), prefix=prefix_pattern("anthropic"), name="(?P<name>[^/]+)"
 )
 _LIMITS = (
     ("requests", 4_000),
@@ -76,8 +46,6 @@ _LIMITS = (
     ("input_tokens", 2_000_000),
     ("output_tokens", 400_000),
 )
-_NOW = 1_795_262_400.0
-"""2026-11-21T12:00:00Z. Without a quota, no clock is read."""
 # Any day is accepted as a version, since Anthropic lists none.
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 
@@ -86,15 +54,18 @@ class Anthropic:
     """The server of Messages."""
 
     wires = ("anthropic",)
+    error = staticmethod(errors.error)
+    error_answer = staticmethod(errors.error_answer)
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._cache = PromptCache(Prefixes(settings.clock))
         self._signatures = ThoughtSignatures(settings.seed)
-        self._batches, self._files = (
-            Batches(settings.respond, settings.storage),
-            Files(settings.storage),
-        )
+        self._resources = {
+            "messages": self,
+            "messages.batches": Batches(settings),
+            "files": Files(settings),
+        }
 
     # --- routes and keys --------------------------------------------------------------------------
 
@@ -150,13 +121,15 @@ class Anthropic:
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for token counts, models, batches and files."""
-        return _ENDPOINTS[route.endpoint](self, request, route)
+        return served(self._resources, request, route)
 
-    def _count(self, request: Received, route: Route) -> Answer:
+    def count_tokens(self, request: Received, route: Route) -> Answer:
+        """Count the tokens of a prompt."""
         decoded(request.body, CountTokensRequest, self._host(request, route), self._settings)
         return self.body_answer({"input_tokens": prompt_tokens(json.loads(request.body))}, 200)
 
-    def _models(self, request: Received, route: Route) -> Answer:
+    def models(self, request: Received, route: Route) -> Answer:
+        """Return one model, or a page of all."""
         if not route.name:
             return self.body_answer(catalog.listed(request.query, self._settings.date), 200)
         if self._settings.lenient or catalog.is_known(route.name):
@@ -168,14 +141,6 @@ class Anthropic:
     def body_answer(self, value: Any, status: int) -> Answer:
         """Return a response with a script's JSON value."""
         return json_answer(json_bytes(value), status)
-
-    def error(self, failure: Failure) -> dict[str, Any]:
-        """Return the error object, in a stream as elsewhere."""
-        return errors.error(failure)
-
-    def error_answer(self, failure: Failure) -> Answer:
-        """Return the error response."""
-        return errors.error_answer(failure)
 
     def storage_full(self) -> Answer:
         """Return the error of an organization whose storage is full."""
@@ -191,11 +156,10 @@ class Anthropic:
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """Add the id of the request, also to the body of an error, and the rate limits."""
-        digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
-        id = f"req_01{digest[:22]}"
+        id = f"req_01{request.digest[:22]}"
         headers = [("request-id", id)]
         if route is not None and route.generates:
-            for each in limit_states(self._settings.meter, _LIMITS, answer.status, _NOW):
+            for each in limit_states(self._settings.meter, _LIMITS, answer.status, CREATED):
                 name = f"anthropic-ratelimit-{each.unit.replace('_', '-')}"
                 headers += [
                     (f"{name}-limit", str(each.limit)),
@@ -213,20 +177,3 @@ class Anthropic:
 
 def _rfc_3339(moment: float) -> str:
     return datetime.fromtimestamp(math.ceil(moment), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-_ENDPOINTS: Mapping[str, Callable[[Anthropic, Received, Route], Answer]] = {
-    "messages.count_tokens": Anthropic._count,
-    "messages.models": Anthropic._models,
-    "messages.batches.create": lambda own, request, route: own._batches.create(request),
-    "messages.batches.list": lambda own, request, route: own._batches.listed(request),
-    "messages.batches.get": lambda own, request, route: own._batches.get(request, route.name),
-    "messages.batches.cancel": lambda own, request, route: own._batches.cancel(request, route.name),
-    "messages.batches.delete": lambda own, request, route: own._batches.delete(route.name),
-    "messages.batches.results": lambda own, request, route: own._batches.results(route.name),
-    "files.upload": lambda own, request, route: own._files.upload(request),
-    "files.list": lambda own, request, route: own._files.listed(request),
-    "files.get": lambda own, request, route: own._files.get(route.name),
-    "files.content": lambda own, request, route: own._files.content(route.name),
-    "files.delete": lambda own, request, route: own._files.delete(route.name),
-}

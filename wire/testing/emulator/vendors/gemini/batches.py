@@ -7,23 +7,23 @@ second. Each of its requests is answered as if it had been sent alone, scripts i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from wire.gemini.types import AsyncBatchEmbedContentRequest, BatchGenerateContentRequest
-from wire.testing.emulator.answer import Answer, json_bytes
-from wire.testing.emulator.json_sizes import json_excess
-from wire.testing.emulator.limits import EmulatorLimits
+from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.jobs import MAX_LINES, alone, line_of, lines
+from wire.testing.emulator.moments import timestamp
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
-from wire.testing.emulator.storage import Storage
+from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.files import Files
-from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
-from wire.testing.emulator.vendors.gemini.state import page, timestamp
+from wire.testing.emulator.vendors.gemini.refusals import decoded, model_of, refusal
+from wire.testing.emulator.vendors.gemini.state import GeminiShelf
 from wire.testing.emulator.vendors.gemini.uploads import made_id
 
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main."
@@ -31,8 +31,6 @@ _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main."
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14, 504: 4}
 
 _ENDED = frozenset({f"BATCH_STATE_{end}" for end in ("SUCCEEDED", "CANCELLED", "EXPIRED")})
-_MAX_LINES = 50_000
-_LINE_LIMITS = EmulatorLimits(max_json_values=10_000)
 
 
 @dataclass(slots=True)
@@ -45,8 +43,6 @@ class _Batch:
     requests: list[dict[str, Any]]
     in_file: bool
     gets: int = 0
-    size: int = 0
-    """Bytes of its requests; those in a file count as the file."""
 
     @property
     def name(self) -> str:
@@ -78,18 +74,22 @@ class _Batch:
         return value
 
 
-@dataclass(slots=True)
-class Batches:
-    """The batches of one emulator; `respond` answers one request as the emulator would."""
+class Batches(GeminiShelf[_Batch]):
+    """The batches of one emulator."""
 
-    files: Files
-    respond: Callable[[Received], Answer]
-    storage: Storage
-    _batches: dict[str, _Batch] = field(default_factory=dict)
-    _stored: int = 0
+    key = "operations"
+
+    def __init__(self, settings: Settings, files: Files) -> None:
+        super().__init__(settings)
+        self.files = files
+
+    def describe(self, thing: _Batch, request: Received) -> Any:
+        """Return a batch as an operation."""
+        return thing.operation
 
     def create(self, request: Received, route: Route) -> Answer:
         """Make a batch. Raises `Refusal` for one without requests."""
+        model_of(route, self.settings)
         embeds = route.endpoint == "asyncBatchEmbedContent"
         batch = (
             decoded(request.body, AsyncBatchEmbedContentRequest).batch
@@ -106,33 +106,25 @@ class Batches:
         )
         if not requests:
             raise refusal(400, "* batch.input_config.requests: requests is not specified\n")
-        size = len(request.body)
-        self.storage.add(size)
-        self._stored += 1
-        id = made_id(f"batch {self._stored}")
+        number, total = self.take(len(request.body)), str(len(requests))
+        id = made_id(f"batch {number}")
         metadata: dict[str, Any] = {
             "model": f"models/{route.name}",
             **({"displayName": batch.display_name} if batch.display_name else {}),
             **({"priority": str(batch.priority)} if batch.priority is not None else {}),
-            "createTime": timestamp(self._stored),
-            "updateTime": timestamp(self._stored),
-            "batchStats": {"requestCount": str(len(requests))},
+            "createTime": timestamp(number),
+            "updateTime": timestamp(number),
+            "batchStats": {"requestCount": total, "pendingRequestCount": total},
             "state": "BATCH_STATE_PENDING",
             "name": f"batches/{id}",
         }
-        metadata["batchStats"]["pendingRequestCount"] = str(len(requests))
-        path = request.path.rpartition(":")[0]
         item = "embedContent" if embeds else "generateContent"
-        # A fault of the header was for the batch, not for each of its requests.
-        headers = {key: value for key, value in request.headers.items() if key != "x-wire-fault"}
-        one = replace(request, path=f"{path}:{item}", query={}, headers=headers)
-        made = _Batch(metadata, item, one, requests, in_file=bool(config.file_name), size=size)
-        self._batches[id] = made
-        return whole(made.operation)
+        made = _Batch(metadata, item, request, requests, in_file=bool(config.file_name))
+        return whole(self.put(id, made, len(request.body)).operation)
 
-    def get(self, name: str) -> Answer:
+    def get(self, request: Received, route: Route) -> Answer:
         """Return a batch; its second get has the results."""
-        batch = self._lookup(name)
+        batch = self[route.name]
         batch.gets += 1
         if not batch.ended:
             batch.metadata["state"] = "BATCH_STATE_RUNNING"
@@ -140,32 +132,22 @@ class Batches:
                 self._end(batch)
         return whole(batch.operation)
 
-    def listed(self, request: Received) -> Answer:
-        """Return one page of the batches, the newest first."""
-        operations = [batch.operation for batch in self._batches.values()][::-1]
-        return whole(page("operations", operations, request, 10, 100))
-
-    def cancel(self, name: str) -> Answer:
+    def cancel(self, request: Received, route: Route) -> Answer:
         """Stop a batch, unless it has ended."""
-        batch = self._lookup(name)
+        batch = self[route.name]
         if not batch.ended:
             batch.metadata["state"] = "BATCH_STATE_CANCELLED"
         return whole({})
 
-    def delete(self, name: str) -> Answer:
-        """Forget a batch that has ended."""
-        batch = self._lookup(name)
-        if not batch.ended:
-            raise refusal(
-                400, "Only batches that have ended can be deleted.", code="FAILED_PRECONDITION"
-            )
-        self.storage.remove(batch.size)
-        del self._batches[name]
-        return whole({})
+    def before_delete(self, thing: _Batch, request: Received) -> None:
+        """Raise `Refusal` for a batch that has not ended."""
+        if not thing.ended:
+            message = "Only batches that have ended can be deleted."
+            raise refusal(400, message, code="FAILED_PRECONDITION")
 
-    def update(self, name: str, request: Received) -> Answer:
+    def update(self, request: Received, route: Route) -> Answer:
         """Change the fields that the mask names: the name that is shown, and the priority."""
-        batch = self._lookup(name)
+        batch = self[route.name]
         try:
             sent: Any = json.loads(request.body)
         except ValueError:
@@ -179,21 +161,15 @@ class Batches:
             batch.metadata[key] = sent.get(key)
         return whole(batch.metadata)
 
-    def _lookup(self, name: str) -> _Batch:
-        batch = self._batches.get(name)
-        if batch is None:
-            raise refusal(404, "Requested entity was not found.")
-        return batch
-
     def _lines(self, name: str) -> list[dict[str, Any]]:
-        data = self.files.data(name)
-        if data.count(b"\n") > _MAX_LINES:
-            raise refusal(400, f"The file {name} has more than {_MAX_LINES} lines.")
+        data = self.files.named(name).data
+        if data.count(b"\n") > MAX_LINES:
+            raise refusal(400, f"The file {name} has more than {MAX_LINES} lines.")
         try:
-            lines = [_line(line) for line in data.splitlines() if line]
+            found = [line_of(line) for line in data.splitlines() if line]
         except ValueError:
             raise refusal(400, f"The file {name} has a line that is no JSON.") from None
-        return [line for line in lines if isinstance(line, dict)]
+        return [line for line in found if isinstance(line, dict)]
 
     def _end(self, batch: _Batch) -> None:
         results = []
@@ -205,10 +181,8 @@ class Batches:
             results.append(result)
         failed = sum("error" in each for each in results)
         if batch.in_file:
-            data = b"".join(json_bytes(each) + b"\n" for each in results)
-            output: dict[str, Any] = {
-                "responsesFile": self.files.generate(data, "application/json")
-            }
+            name = self.files.generate(lines(results), "application/json")
+            output: dict[str, Any] = {"responsesFile": name}
         else:
             output = {"inlinedResponses": {"inlinedResponses": results}}
         done, total = len(results) - failed, len(results)
@@ -231,7 +205,8 @@ class Batches:
             for key, value in (requested if isinstance(requested, dict) else {}).items()
             if key != "model" or batch.item == "embedContent"
         }
-        answer = self.respond(replace(batch.request, body=json_bytes(request)))
+        path = f"{batch.request.path.rpartition(':')[0]}:{batch.item}"
+        answer = self.settings.respond(alone(batch.request, path, request, query={}))
         if answer.expires:
             return None
         kept = {key: item[key] for key in ("key", "metadata") if key in item}
@@ -240,11 +215,3 @@ class Batches:
         error = json.loads(answer.body)["error"]
         code = _CODES.get(answer.status, 2)
         return {**kept, "error": {"code": code, "message": error["message"]}}
-
-
-def _line(data: bytes) -> Any:
-    """Parse one line of a file. Raises `ValueError`."""
-    excess = json_excess(data, _LINE_LIMITS)
-    if excess:
-        raise ValueError(excess)
-    return json.loads(data)

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from wire.gemini.types import CachedContent, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.moments import timestamp
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.storage import Storage
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits
 from wire.testing.emulator.vendors.gemini.prompt_tokens import prompt_tokens
-from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal, rule_refusal
-from wire.testing.emulator.vendors.gemini.state import page, timestamp
+from wire.testing.emulator.vendors.gemini.refusals import (
+    decoded,
+    model_of,
+    refusal,
+    rule_refusal,
+)
+from wire.testing.emulator.vendors.gemini.state import GeminiShelf
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
 _HOUR = 3600.0
@@ -30,99 +35,81 @@ _HOUR = 3600.0
 class Cached:
     """One cached content: its metadata and the request that it stands for."""
 
+    id: str
     metadata: dict[str, Any]
     request: GenerateContentRequest
     tokens: int
-    size: int
-    """Bytes of the request that created it."""
     until: float
     """The time at which it expires, in seconds of the emulator's clock."""
 
 
-@dataclass(slots=True)
-class Caches:
+class Caches(GeminiShelf[Cached]):
     """The cached contents of one emulator."""
 
-    storage: Storage
-    clock: Callable[[], float]
-    _caches: dict[str, Cached] = field(default_factory=dict)
-    _stored: int = 0
+    key = "cachedContents"
+    sizes = (50, 1000)
 
-    def create(self, request: Received, model: Traits, parent: str = "") -> Answer:
+    def missing(self, name: str) -> Exception:
+        """Build the refusal of an unknown name (G84)."""
+        return refusal(403, "CachedContent not found (or permission denied)", "G84")
+
+    def describe(self, thing: Cached, request: Received) -> Any:
+        """Return the metadata of a cached content."""
+        return thing.metadata
+
+    def create(self, request: Received, route: Route) -> Answer:
         """Store contents. Raises `Refusal` for too few tokens (G63) and for two expiry fields."""
-        sent, held = (
-            decoded(request.body, CachedContent),
-            decoded(request.body, GenerateContentRequest),
-        )
+        sent = decoded(request.body, CachedContent)
+        of = replace(route, name=(sent.model or "").rpartition("models/")[2])
+        model, held = model_of(of, self.settings), decoded(request.body, GenerateContentRequest)
         tokens = sum(prompt_tokens(held.contents or (), held).values())
         if tokens < model.min_cached_tokens:
             raise rule_refusal("G63", count=tokens, least=model.min_cached_tokens)
-        self._stored += 1
+        self.number += 1
         expires, size = self._expires(sent), len(request.body)
         self.storage.add(size)
-        name = hashlib.sha256(f"cache {self._stored}".encode()).hexdigest()[:40]
+        id = digest(f"cache {self.number}")[:40]
         metadata = {
-            "name": f"{parent}cachedContents/{name}",
+            "name": f"{route.parent}cachedContents/{id}",
             "model": sent.model or f"models/{model.name}",
-            "createTime": timestamp(self._stored),
-            "updateTime": timestamp(self._stored),
+            "createTime": timestamp(self.number),
+            "updateTime": timestamp(self.number),
             "expireTime": expires,
             "displayName": sent.display_name or "",
             "usageMetadata": {"totalTokenCount": tokens},
         }
-        self._caches[name] = Cached(metadata, held, tokens, size, self._until(sent))
+        self.put(id, Cached(id, metadata, held, tokens, self._until(sent)), size)
         return whole(metadata)
 
-    def get(self, name: str) -> Answer:
-        """Return the metadata of one cached content."""
-        return whole(self.lookup(name).metadata)
-
-    def patch(self, name: str, request: Received) -> Answer:
+    def patch(self, request: Received, route: Route) -> Answer:
         """Change the expiry, the only field that can be changed."""
-        cached, sent = self.lookup(name), decoded(request.body, CachedContent)
-        mask = [
-            each.strip() for each in request.query.get("updateMask", "").split(",") if each.strip()
-        ]
+        cached, sent = self[route.name], decoded(request.body, CachedContent)
+        mask = [each.strip() for each in request.query.get("updateMask", "").split(",")]
         given = {"ttl": sent.ttl, "expireTime": sent.expire_time}
-        requested = [_camel_case(each) for each in mask] or [
+        requested = [_camel_case(each) for each in mask if each] or [
             name for name, value in given.items() if value
         ]
         if not requested or any(each not in ("ttl", "expireTime") for each in requested):
             raise refusal(400, "Only ttl and expire_time can be updated.")
-        self._stored += 1
+        self.number += 1
         cached.metadata |= {
-            "updateTime": timestamp(self._stored),
+            "updateTime": timestamp(self.number),
             "expireTime": self._expires(sent),
         }
         cached.until = self._until(sent)
         return whole(cached.metadata)
 
-    def delete(self, name: str) -> Answer:
-        """Delete one."""
-        self.storage.remove(self.lookup(name).size)
-        del self._caches[name]
-        return whole({})
+    def __getitem__(self, name: str) -> Cached:
+        self.newest()
+        return super().__getitem__(name.rpartition("cachedContents/")[2])
 
-    def listed(self, request: Received) -> Answer:
-        """Return one page, the newest first."""
-        self._forget_expired()
-        return whole(
-            page(
-                "cachedContents",
-                [each.metadata for each in self._caches.values()][::-1],
-                request,
-                50,
-                1000,
-            )
-        )
-
-    def lookup(self, name: str) -> Cached:
-        """Return the cached content of a name. Raises `Refusal` if there is none (G84)."""
-        self._forget_expired()
-        cached = self._caches.get(name.rpartition("cachedContents/")[2])
-        if cached is None:
-            raise refusal(403, "CachedContent not found (or permission denied)", "G84")
-        return cached
+    def newest(self) -> list[Cached]:
+        """Return all that have not expired, the newest first."""
+        now = self.settings.clock()
+        for each in super().newest():
+            if now >= each.until:
+                self.remove(each.id)
+        return super().newest()
 
     def apply(
         self, request: GenerateContentRequest, model: Traits
@@ -133,17 +120,12 @@ class Caches:
         """
         if not request.cached_content:
             return request, 0
-        cached = self.lookup(request.cached_content)
+        cached = self[request.cached_content]
         if cached.metadata["model"].rpartition("/")[2] != model.name:
             raise rule_refusal("G84")
         return msgspec.structs.replace(
             request, tools=cached.request.tools, tool_config=cached.request.tool_config
         ), cached.tokens
-
-    def _forget_expired(self) -> None:
-        now = self.clock()
-        for name in [name for name, each in self._caches.items() if now >= each.until]:
-            self.storage.remove(self._caches.pop(name).size)
 
     def _until(self, sent: CachedContent) -> float:
         """Return the time at which a cached content expires; `_expires` has checked the expiry.
@@ -152,7 +134,7 @@ class Caches:
         """
         if sent.expire_time is not None:
             return math.inf
-        return self.clock() + (float(sent.ttl.removesuffix("s")) if sent.ttl else _HOUR)
+        return self.settings.clock() + (float(sent.ttl.removesuffix("s")) if sent.ttl else _HOUR)
 
     def _expires(self, sent: CachedContent) -> str:
         if sent.ttl is not None and sent.expire_time is not None:
@@ -162,12 +144,9 @@ class Caches:
         duration = _DURATION.fullmatch(sent.ttl) if sent.ttl is not None else None
         if sent.ttl is not None and duration is None:
             kind = "type.googleapis.com/google.protobuf.Duration"
-            raise refusal(
-                400,
-                f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(sent.ttl)}",
-                "G1",
-            )
-        return timestamp(self._stored, seconds=float(duration[1]) if duration else _HOUR)
+            message = f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(sent.ttl)}"
+            raise refusal(400, message, "G1")
+        return timestamp(self.number + (float(duration[1]) if duration else _HOUR))
 
 
 def _camel_case(name: str) -> str:

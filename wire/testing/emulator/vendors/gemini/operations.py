@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
 from wire.testing.emulator.storage import Remembered
 from wire.testing.emulator.vendors.gemini.bodies import whole
-from wire.testing.emulator.vendors.gemini.refusals import refusal
+from wire.testing.emulator.vendors.gemini.refusals import not_found
 
 _MAX_JOBS = 10_000
 
@@ -29,9 +31,10 @@ class Operations:
         self._results[name] = job
         return job
 
-    def get(self, name: str) -> Answer:
+    def get(self, request: Received, route: Route) -> Answer:
         """Return a job; its second get has the result."""
+        name = request.path.partition(f"/{route.version}/")[2]
         job = self._results.get(name)
         if job is None:
-            raise refusal(404, "Requested entity was not found.")
+            raise not_found()
         return whole(job if self._gets.counted(name) > 1 else {"name": name})

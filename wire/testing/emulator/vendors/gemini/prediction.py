@@ -15,6 +15,7 @@ from wire.gemini.types import ComputeTokensRequest, PredictRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.embeddings import vector
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
 from wire.testing.emulator.tokens import count, tokens
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits
@@ -75,7 +76,7 @@ def predict_long_running(
     return whole({"name": operation["name"]})
 
 
-def compute_tokens(request: Received) -> Answer:
+def compute_tokens(request: Received, route: Route) -> Answer:
     """Return the tokens of each Content. Vertex only."""
     infos = []
     for content in decoded(request.body, ComputeTokensRequest).contents or ():

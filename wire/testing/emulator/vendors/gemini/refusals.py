@@ -23,9 +23,9 @@ from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.quota import LimitState
 from wire.testing.emulator.routes import Route
-from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
+from wire.testing.emulator.vendor import Failure, Refusal, Settings, retry_after_header
 from wire.testing.emulator.vendors.gemini.bodies import whole
-from wire.testing.emulator.vendors.gemini.catalog import Traits
+from wire.testing.emulator.vendors.gemini.catalog import Traits, traits
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 
 S = TypeVar("S", bound=WireStruct)
@@ -173,18 +173,38 @@ def check_signatures(
                 raise rule_refusal("G25", host)
 
 
-def unknown_model(name: str, parent: str, host: str, version: str, action: str) -> Refusal:
-    """Build the refusal of an unknown model (G72), or of an impossible name (G81)."""
+_ANY_MODEL = ("get", "countTokens", "cachedContents.create")
+
+
+def model_of(route: Route, settings: Settings) -> Traits:
+    """Return the model of a route.
+
+    Raises `Refusal` if it is unknown or lacks the method (G72), or has an impossible name (G81).
+    """
+    name, host, action = route.name, route.host, route.endpoint
+    model = traits(name, host=host, lenient=settings.lenient, date=settings.date)
+    needs_method = action not in _ANY_MODEL and not settings.lenient
+    if model is not None and (not needs_method or action in model.methods):
+        return model
     if host == "vertex":
-        return rule_refusal("G72", host, model=f"{parent}publishers/google/models/{name}")
+        model_name = f"{route.parent}publishers/google/models/{name}"
+        raise rule_refusal("G72", host, model=model_name)
     if not re.fullmatch(r"[\w.\-/@]+", name):
-        return rule_refusal("G81")
-    method = {"streamGenerateContent": "generateContent", "batchEmbedContents": "embedContent"}.get(
-        action, action
-    )
-    return rule_refusal(
-        "G72", model=name, version=version, method="getModel" if action == "get" else method
-    )
+        raise rule_refusal("G81")
+    method = _SHOWN_METHODS.get(action, action)
+    raise rule_refusal("G72", model=name, version=route.version, method=method)
+
+
+_SHOWN_METHODS = {
+    "get": "getModel",
+    "streamGenerateContent": "generateContent",
+    "batchEmbedContents": "embedContent",
+}
+
+
+def not_found() -> Refusal:
+    """Build the refusal of a thing that is not stored."""
+    return refusal(404, "Requested entity was not found.")
 
 
 def no_key(host: str) -> Refusal:

@@ -1,25 +1,17 @@
-"""Timestamps without a clock, and pages of a list, for endpoints that store things."""
+"""What Google's server stores, and pages of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
+from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.vendors.gemini.refusals import refusal
+from wire.testing.emulator.shelves import Shelf
+from wire.testing.emulator.vendors.gemini.bodies import whole
+from wire.testing.emulator.vendors.gemini.refusals import not_found, refusal
 
-_FIRST = datetime(2026, 11, 21, 12, tzinfo=UTC)
-
-
-def timestamp(number: int, *, days: float = 0, seconds: float = 0) -> str:
-    """Return the time of storing item `number`: each is a second later than the one before.
-
-    >>> timestamp(1), timestamp(1, days=2)
-    ('2026-11-21T12:00:01.000000Z', '2026-11-23T12:00:01.000000Z')
-    """
-    when = _FIRST + timedelta(days=days, seconds=seconds + number)
-    return when.isoformat(timespec="microseconds").replace("+00:00", "Z")
+T = TypeVar("T")
 
 
 def page(
@@ -35,3 +27,30 @@ def page(
     shown = list(items[begin : begin + count])
     token_of_next = {"nextPageToken": str(begin + count)} if begin + count < len(items) else {}
     return {**({key: shown} if shown else {}), **token_of_next}
+
+
+class GeminiShelf(Shelf[T]):
+    """The things of one kind that the server stores."""
+
+    key: ClassVar[str]
+    """The key of the items of a page."""
+    sizes: ClassVar[tuple[int, int]] = (10, 100)
+    """Usual and greatest number of them."""
+
+    def missing(self, name: str) -> Exception:
+        """Build the refusal of an id that no thing has."""
+        return not_found()
+
+    def answer(self, value: Any) -> Answer:
+        """Return a response."""
+        return whole(value)
+
+    def page(self, items: Sequence[Mapping[str, Any]], request: Received) -> Any:
+        """Return the page of a list that a request asks for."""
+        return page(self.key, items, request, *self.sizes)
+
+    def force(self, request: Received, what: str) -> None:
+        """Raise `Refusal` for a request that deletes what is not empty without `force`."""
+        if request.query.get("force", "").lower() != "true":
+            message = f"Cannot delete non-empty {what}."
+            raise refusal(400, message, code="FAILED_PRECONDITION")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,8 +29,10 @@ from wire.testing.emulator.model import (
     thoughts_on,
     written,
 )
+from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
@@ -43,7 +44,6 @@ from wire.testing.emulator.vendors.openai.prompt_cache import (
     prompt_piece,
 )
 
-CREATED = 1795262400
 _MAX_CHOICES = 128
 """The maximum of `n`, which multiplies the response."""
 
@@ -187,8 +187,7 @@ class Generation:
 
     def _calls(self, reply: Reply, id: str) -> Iterator[ToolCall]:
         def id_of(position: int, name: str) -> str:
-            seed = f"chatcmpl-{id} {position} {name}"
-            return f"call_{hashlib.sha256(seed.encode()).hexdigest()[:24]}"
+            return f"call_{digest(f'chatcmpl-{id} {position} {name}')[:24]}"
 
         for position, call in enumerate(numbered(reply, id_of)):
             extra = self.call_extra(call.name, position)

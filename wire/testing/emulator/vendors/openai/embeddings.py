@@ -12,6 +12,7 @@ from wire.openai.chat.types import EmbeddingRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.embeddings import vector
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
@@ -21,7 +22,7 @@ _MAX_DIMENSIONS = 3072
 _MAX_TEXTS = 2048
 
 
-def embed(request: Received) -> Answer:
+def embed(request: Received, route: Route) -> Answer:
     """Return a vector for each text of `input`, in base64 if the request wants that."""
     try:
         requested: EmbeddingRequest = decoder(EmbeddingRequest).decode(request.body)

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.moments import CREATED, DAY
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.storage import Storage
-from wire.testing.emulator.vendors.openai.chat import CREATED, body_answer
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.lists import OpenAIShelf
 
-_THIRTY_DAYS = 30 * 86_400
+_THIRTY_DAYS = 30 * DAY
 _PURPOSES = ("assistants", "batch", "evals", "fine-tune", "user_data", "vision")
 
 
-@dataclass(slots=True)
-class Files:
-    """The files of one emulator, shared by all keys."""
+@dataclass(frozen=True, slots=True)
+class _File:
+    fields: dict[str, Any]
+    data: bytes
 
-    storage: Storage
-    _files: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _data: dict[str, bytes] = field(default_factory=dict)
-    _stored: int = 0
 
-    def upload(self, request: Received) -> Answer:
+class Files(OpenAIShelf[_File]):
+    """The files of one emulator."""
+
+    unknown = "No such File object: {}"
+    kind = "file"
+    limit = "10000"
+
+    def describe(self, thing: _File, request: Received) -> Any:
+        """Describe a file as the server does."""
+        return thing.fields
+
+    def upload(self, request: Received, route: Route) -> Answer:
         """Store the file of a form. Raises `Refusal` for a form without a file or a purpose."""
         sent = {part.name: part for part in parts(request)}
         for name in ("file", "purpose"):
@@ -42,92 +50,41 @@ class Files:
             message = f"'expires_after.seconds' must be between 3600 and {_THIRTY_DAYS}."
             raise refusal(400, message, param="expires_after")
         kept = int(seconds) if seconds else _THIRTY_DAYS if purpose == "batch" else None
-        file = self._store(sent["file"].data, sent["file"].filename, purpose, kept)
-        return body_answer(file, 200)
+        return self.answer(self.store(sent["file"].data, sent["file"].filename, purpose, kept))
 
-    def _store(
+    def store(
         self, data: bytes, filename: str, purpose: str, seconds: int | None = _THIRTY_DAYS
     ) -> dict[str, Any]:
-        self.storage.add(len(data))
-        self._stored += 1
-        id = f"file-{hashlib.sha256(f'file {self._stored}'.encode()).hexdigest()[:22]}"
-        created = CREATED + self._stored
-        self._data[id] = data
-        self._files[id] = {
+        """Store a file that expires after so many seconds; return its metadata."""
+        number = self.take(len(data))
+        fields = {
             "object": "file",
-            "id": id,
+            "id": f"file-{digest(f'file {number}')[:22]}",
             "purpose": purpose,
             "filename": filename,
             "bytes": len(data),
-            "created_at": created,
-            "expires_at": None if seconds is None else created + seconds,
+            "created_at": CREATED + number,
+            "expires_at": None if seconds is None else CREATED + number + seconds,
             "status": "processed",
             "status_details": None,
         }
-        return self._files[id]
+        return self.put(str(fields["id"]), _File(fields, data), len(data)).fields
 
-    def get(self, name: str) -> Answer:
-        """Return the metadata of one file."""
-        return body_answer(self._lookup(name), 200)
-
-    def listed(self, request: Received) -> Answer:
+    def listed(self, request: Received, route: Route) -> Answer:
         """Return a page of the files, the newest first.
 
-        The query may have `limit`, `after`, `purpose`.
+        The query may have `limit`, `after`, `purpose`, `order`.
         """
         purpose = request.query.get("purpose")
-        found = [file for file in self._files.values() if purpose in (None, file["purpose"])]
-        newest = found if request.query.get("order") == "asc" else found[::-1]
-        return body_answer(listed(newest, request.query, "10000"), 200)
+        files = [each.fields for each in self.newest()]
+        found = [each for each in files if purpose in (None, each["purpose"])]
+        ordered = found[::-1] if request.query.get("order") == "asc" else found
+        return self.answer(self.page(ordered, request))
 
-    def data(self, name: str) -> bytes:
-        """Return the bytes of a file. Raises `Refusal` for an unknown one."""
-        self._lookup(name)
-        return self._data[name]
-
-    def generate(self, data: bytes, filename: str) -> str:
-        """Store the results of a batch; return the id of the file."""
-        return str(self._store(data, filename, "batch_output")["id"])
-
-    def content(self, name: str) -> Answer:
+    def content(self, request: Received, route: Route) -> Answer:
         """Return the bytes of a file; OpenAI returns none for some purposes."""
-        purpose = self._lookup(name)["purpose"]
-        if purpose in ("assistants", "user_data", "vision"):
-            raise refusal(400, f"Not allowed to download files of purpose: {purpose}")
-        content_type = ("content-type", "application/octet-stream")
-        return Answer(200, (content_type,), (self._data[name],))
-
-    def delete(self, name: str) -> Answer:
-        """Delete a file."""
-        self._lookup(name)
-        del self._files[name]
-        self.storage.remove(len(self._data.pop(name)))
-        return body_answer({"object": "file", "deleted": True, "id": name}, 200)
-
-    def _lookup(self, name: str) -> dict[str, Any]:
-        file = self._files.get(name)
-        if file is None:
-            raise refusal(404, f"No such File object: {name}", param="id")
-        return file
-
-
-def listed(
-    items: Sequence[Mapping[str, Any]], query: Mapping[str, str], most: str
-) -> dict[str, Any]:
-    """Return a page of items that have an `id`; the query may have `limit` and `after`.
-
-    Raises `Refusal` for a wrong one.
-    """
-    limit, after = query.get("limit") or most, query.get("after")
-    ids = [each["id"] for each in items]
-    if not limit.isdecimal() or (after is not None and after not in ids):
-        raise refusal(400, "Invalid value of 'limit' or 'after'.")
-    begin = ids.index(after) + 1 if after else 0
-    shown = items[begin : begin + int(limit)]
-    return {
-        "object": "list",
-        "data": list(shown),
-        "first_id": shown[0]["id"] if shown else None,
-        "last_id": shown[-1]["id"] if shown else None,
-        "has_more": begin + len(shown) < len(items),
-    }
+        file = self[route.name]
+        if file.fields["purpose"] in ("assistants", "user_data", "vision"):
+            message = f"Not allowed to download files of purpose: {file.fields['purpose']}"
+            raise refusal(400, message)
+        return Answer(200, (("content-type", "application/octet-stream"),), (file.data,))

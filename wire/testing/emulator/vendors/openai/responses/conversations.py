@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from wire.openai.responses.types import ConversationRequest, ItemsRequest
 from wire.testing.emulator.answer import Answer, json_bytes
+from wire.testing.emulator.moments import CREATED
+from wire.testing.emulator.pages import Page
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.storage import Storage
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
-from wire.testing.emulator.vendors.openai.responses.hosts import CREATED
-from wire.testing.emulator.vendors.openai.responses.lists import list_of, page
+from wire.testing.emulator.vendors.openai.lists import OpenAIShelf, items_page, list_of
 from wire.testing.emulator.vendors.openai.responses.requests import decoded, stored_form
 from wire.testing.emulator.vendors.openai.responses.stored import Item
 
@@ -31,105 +32,84 @@ class _Conversation:
         return sum(len(json_bytes(item)) for item in self.items)
 
 
-@dataclass(slots=True)
-class Conversations:
-    """The conversations of one emulator, shared by all keys."""
+class Conversations(OpenAIShelf[_Conversation]):
+    """The conversations of one emulator."""
 
-    storage: Storage
-    _conversations: dict[str, _Conversation] = field(default_factory=dict)
-    _made: int = 0
+    unknown = "Conversation with id '{}' not found."
+    param = None
+    kind = "conversation.deleted"
 
-    # --- conversations ----------------------------------------------------------------------------
+    def describe(self, thing: _Conversation, request: Received) -> Any:
+        """Describe a conversation, without its items."""
+        return thing.described
 
-    def create(self, request: Received) -> Answer:
+    def before_delete(self, thing: _Conversation, request: Received) -> None:
+        """Delete the items."""
+        self.storage.remove(thing.size, len(thing.items))
+
+    def create(self, request: Received, route: Route) -> Answer:
         """Store a conversation with its first items. Raises `Refusal`, `StorageFull`."""
         sent = decoded(request.body or b"{}", ConversationRequest)
         items = _checked(sent.get("items") or ())
-        self.storage.add(0)
-        self._made += 1
-        digest = hashlib.sha256(f"conversation {self._made}".encode()).hexdigest()
-        id = f"conv_{digest[:48]}"
-        self._conversations[id] = _Conversation(
-            {
-                "id": id,
-                "object": "conversation",
-                "created_at": CREATED,
-                "metadata": sent.get("metadata") or {},
-            }
-        )
-        self._add(id, [stored_form(item, f"{id} {n}") for n, item in enumerate(items)])
-        return self.get(id)
+        id = f"conv_{digest(f'conversation {self.take(0)}')[:48]}"
+        described = {
+            "id": id,
+            "object": "conversation",
+            "created_at": CREATED,
+            "metadata": sent.get("metadata") or {},
+        }
+        self.put(id, _Conversation(described), 0)
+        self.extend(id, [stored_form(item, f"{id} {n}") for n, item in enumerate(items)])
+        return self.answer(described)
 
-    def get(self, id: str) -> Answer:
-        """Return a conversation without its items."""
-        return body_answer(self._lookup(id).described, 200)
-
-    def update(self, request: Received, id: str) -> Answer:
+    def update(self, request: Received, route: Route) -> Answer:
         """Replace the metadata."""
-        sent, found = decoded(request.body, ConversationRequest), self._lookup(id)
-        found.described["metadata"] = sent.get("metadata") or {}
-        return body_answer(found.described, 200)
-
-    def delete(self, id: str) -> Answer:
-        """Forget a conversation with its items."""
-        found = self._lookup(id)
-        self.storage.remove(found.size, 1 + len(found.items))
-        del self._conversations[id]
-        return body_answer({"object": "conversation.deleted", "deleted": True, "id": id}, 200)
-
-    # --- items ------------------------------------------------------------------------------------
-
-    def items(self, id: str) -> list[Item]:
-        """Return the items of a conversation, the oldest first.
-
-        Raises `Refusal` if it is unknown.
-        """
-        return list(self._lookup(id).items)
+        sent = decoded(request.body, ConversationRequest)
+        self[route.name].described["metadata"] = sent.get("metadata") or {}
+        return self.get(request, route)
 
     def extend(self, id: str, items: Iterable[Item]) -> None:
-        """Add the items of a response, if the conversation is there. Raises `StorageFull`."""
-        if id in self._conversations:
-            self._add(id, items)
-
-    def list_items(self, request: Received, id: str) -> Answer:
-        """Return a page of the items."""
-        return page(self._lookup(id).items, request)
-
-    def add_items(self, request: Received, id: str) -> Answer:
-        """Add items. Raises `Refusal`, `StorageFull`."""
-        items, found = decoded(request.body, ItemsRequest)["items"], self._lookup(id)
-        begin = len(found.items)
-        added = [stored_form(i, f"{id} {begin + n}") for n, i in enumerate(_checked(items))]
-        self._add(id, added)
-        return list_of(added)
-
-    def get_item(self, id: str, item_id: str) -> Answer:
-        """Return one item."""
-        return body_answer(self._item(id, item_id), 200)
-
-    def delete_item(self, id: str, item_id: str) -> Answer:
-        """Remove an item; the response is the conversation."""
-        item = self._item(id, item_id)
-        self._lookup(id).items.remove(item)
-        self.storage.remove(len(json_bytes(item)))
-        return self.get(id)
-
-    def _add(self, id: str, items: Iterable[Item]) -> None:
-        for item in items:
+        """Add items to a conversation, if it is there. Raises `StorageFull`."""
+        for item in items if id in self else ():
             self.storage.add(len(json_bytes(item)))
-            self._conversations[id].items.append(item)
+            self[id].items.append(item)
 
-    def _lookup(self, id: str) -> _Conversation:
-        found = self._conversations.get(id)
-        if found is None:
-            raise refusal(404, f"Conversation with id '{id}' not found.")
-        return found
 
-    def _item(self, id: str, item_id: str) -> Item:
-        for item in self._lookup(id).items:
-            if item.get("id") == item_id:
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of the conversations."""
+
+    conversations: Conversations
+
+    def listed(self, request: Received, route: Route) -> Answer:
+        """Return a page of the items."""
+        return items_page(self.conversations[route.parent].items, request)
+
+    def create(self, request: Received, route: Route) -> Answer:
+        """Add items. Raises `Refusal`, `StorageFull`."""
+        items, id = decoded(request.body, ItemsRequest)["items"], route.parent
+        begin = len(self.conversations[id].items)
+        added = [stored_form(i, f"{id} {begin + n}") for n, i in enumerate(_checked(items))]
+        self.conversations.extend(id, added)
+        return list_of(Page(added))
+
+    def get(self, request: Received, route: Route) -> Answer:
+        """Return one item."""
+        return body_answer(self._item(route), 200)
+
+    def delete(self, request: Received, route: Route) -> Answer:
+        """Remove an item; the response is the conversation."""
+        item, found = self._item(route), self.conversations[route.parent]
+        found.items.remove(item)
+        self.conversations.storage.remove(len(json_bytes(item)))
+        return body_answer(found.described, 200)
+
+    def _item(self, route: Route) -> Item:
+        for item in self.conversations[route.parent].items:
+            if item.get("id") == route.name:
                 return item
-        raise refusal(404, f"Item with id '{item_id}' not found in conversation '{id}'.")
+        message = f"Item with id '{route.name}' not found in conversation '{route.parent}'."
+        raise refusal(404, message)
 
 
 def conversation_id(body: Mapping[str, Any]) -> str:

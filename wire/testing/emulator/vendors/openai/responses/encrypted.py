@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.signing import decoded, mac
 from wire.testing.emulator.storage import Remembered
-from wire.testing.emulator.vendors.openai.responses.hosts import CREATED
 
 # A version byte and a time of eight bytes: all of OpenAI's contents begin with gAAAAA.
 _HEAD = b"\x80" + CREATED.to_bytes(8, "big")

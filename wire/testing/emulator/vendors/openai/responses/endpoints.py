@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
@@ -13,14 +13,18 @@ from wire.core.provider import Provider
 from wire.openai.responses.rows import provider_row
 from wire.openai.responses.types import CompactRequest, InputTokensRequest, ResponseRequest
 from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.hosts import row_of
+from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.lists import items_page, not_an_integer
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.responses.conversations import (
     Conversations,
+    Items,
     conversation_id,
 )
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
@@ -30,8 +34,7 @@ from wire.testing.emulator.vendors.openai.responses.generation import (
     Generation,
     stream_of,
 )
-from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
-from wire.testing.emulator.vendors.openai.responses.lists import not_an_integer, page
+from wire.testing.emulator.vendors.openai.responses.hosts import Host, host_of, new_id
 from wire.testing.emulator.vendors.openai.responses.models import PROMPT_MODEL
 from wire.testing.emulator.vendors.openai.responses.requests import (
     Conversed,
@@ -58,12 +61,26 @@ class Responses:
         self._settings, self._cache = settings, cache
         self._contents = EncryptedContents(settings.seed)
         self._stored = StoredResponses(settings.storage)
-        self._conversations = Conversations(settings.storage)
+        self._conversations = Conversations(settings)
+        self.resources = {
+            "responses": self,
+            "conversations": self._conversations,
+            "conversations.items": Items(self._conversations),
+        }
 
     # --- responses --------------------------------------------------------------------------------
 
-    def read(self, request: Received, host: Host, row: Provider | None) -> Generation:
+    def row(self, request: Received, route: Route) -> Provider | None:
+        """Return the provider that a request means, or `None` for an unknown host."""
+        return row_of(request, route, "openai.responses", self._settings.provider)
+
+    def host(self, request: Received, route: Route) -> Host:
+        """Return how the host of a request differs from OpenAI."""
+        return host_of(request, self.row(request, route))
+
+    def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a response. Raises `Refusal`."""
+        row, host = self.row(request, route), self.host(request, route)
         if not self._settings.lenient:
             # Copilot gives out ids that OpenAI refuses, and takes them back.
             known = None if host.name == "github-copilot" else row
@@ -105,7 +122,7 @@ class Responses:
         """Return a request with the turns that it continues. Raises `Refusal`."""
         seed = f"{request.number} {hashlib.sha256(request.body).hexdigest()}"
         previous, conversation = body.get("previous_response_id"), conversation_id(body)
-        context = self._conversations.items(conversation) if conversation else []
+        context = list(self._conversations[conversation].items) if conversation else []
         if previous and host.chains:
             stored = self._stored.get(previous)
             if stored is None or not stored.continues:
@@ -122,17 +139,14 @@ class Responses:
             check_state(asked, self._stored, self._contents, host, _owner(request, host))
         return asked
 
-    def serve(self, request: Received, route: Route, host: Host) -> Answer:
-        """Answer for what is stored, token counts and compactions. Raises `Refusal`."""
-        return _ENDPOINTS[route.endpoint](self, request, route, host)
-
-    def _get(self, request: Received, route: Route, host: Host) -> Answer:
+    def get(self, request: Received, route: Route) -> Answer:
+        """Return a response; a background one is in progress at first."""
         stored = self._lookup(route.name)
         if ENCRYPTED in unquote(request.target):
             message = "Encrypted content cannot be requested for persisted responses"
             raise refusal(400, message, param="include")
         if request.query.get("stream") == "true":
-            return self._again(request, stored, host)
+            return self._again(request, stored, self.host(request, route))
         response = stored.response
         if stored.left:
             stored.left -= 1
@@ -157,12 +171,14 @@ class Responses:
         events = stream_of(stored.response, host, _owner(request, host), self._contents)
         return event_stream([e for e in events if e["sequence_number"] > int(after)], host)
 
-    def _delete(self, request: Received, route: Route, host: Host) -> Answer:
+    def delete(self, request: Received, route: Route) -> Answer:
+        """Forget a response."""
         self._lookup(route.name)
         self._stored.remove(route.name)
         return body_answer({"id": route.name, "object": "response", "deleted": True}, 200)
 
-    def _cancel(self, request: Received, route: Route, host: Host) -> Answer:
+    def cancel(self, request: Received, route: Route) -> Answer:
+        """Cancel a background response."""
         stored = self._lookup(route.name)
         if not stored.background:
             message = "Cannot cancel a synchronous response."
@@ -170,30 +186,32 @@ class Responses:
         stored.cancel()
         return body_answer(stored.response, 200)
 
-    def _input_items(self, request: Received, route: Route, host: Host) -> Answer:
-        return page(list(self._stored.input_of(self._lookup(route.name))), request)
+    def input_items(self, request: Received, route: Route) -> Answer:
+        """Return a page of the items that a response answered."""
+        return items_page(list(self._stored.input_of(self._lookup(route.name))), request)
 
-    def _input_tokens(self, request: Received, route: Route, host: Host) -> Answer:
-        body = decoded(request.body, InputTokensRequest)
+    def input_tokens(self, request: Received, route: Route) -> Answer:
+        """Count the tokens of a request."""
+        body, host = decoded(request.body, InputTokensRequest), self.host(request, route)
         tokens = prompt_tokens(self._conversed(request, body, host))
         return body_answer({"object": "response.input_tokens", "input_tokens": tokens}, 200)
 
-    def _compact(self, request: Received, route: Route, host: Host) -> Answer:
-        body = decoded(request.body, CompactRequest)
+    def compact(self, request: Received, route: Route) -> Answer:
+        """Return a compaction of the items, beside the messages of the user."""
+        body, host = decoded(request.body, CompactRequest), self.host(request, route)
         if not body.get("model"):
             raise missing("model")
         asked = self._conversed(request, body, host)
-        digest = hashlib.sha256(f"{request.number} ".encode() + request.body).hexdigest()
         kept = [
             item
             for item in asked.items
             if item.get("type") == "message" and item.get("role") == "user"
         ]
-        id = new_id(host.item_id, "cmp", digest)
+        id = new_id(host.item_id, "cmp", request.digest)
         content = self._contents.of(_owner(request, host), id)
         tokens, written = prompt_tokens(asked), _COMPACTION_TOKENS
         response = {
-            "id": new_id(host.response_id, "resp", digest),
+            "id": new_id(host.response_id, "resp", request.digest),
             "object": "response.compaction",
             "created_at": CREATED,
             "output": [*kept, {"id": id, "type": "compaction", "encrypted_content": content}],
@@ -227,32 +245,3 @@ def _plain(item: Any) -> Any:
     if not isinstance(item, dict) or item.get("type") != "reasoning":
         return item
     return {key: value for key, value in item.items() if key != "encrypted_content"}
-
-
-_ENDPOINTS: Mapping[str, Callable[[Responses, Received, Route, Host], Answer]] = {
-    "responses.get": Responses._get,
-    "responses.delete": Responses._delete,
-    "responses.cancel": Responses._cancel,
-    "responses.input_items": Responses._input_items,
-    "responses.input_tokens": Responses._input_tokens,
-    "responses.compact": Responses._compact,
-    "conversations.create": lambda own, request, route, host: own._conversations.create(request),
-    "conversations.get": lambda own, request, route, host: own._conversations.get(route.name),
-    "conversations.update": lambda own, request, route, host: own._conversations.update(
-        request, route.name
-    ),
-    "conversations.delete": lambda own, request, route, host: own._conversations.delete(route.name),
-    "conversations.items.list": lambda own, request, route, host: own._conversations.list_items(
-        request, route.parent
-    ),
-    "conversations.items.create": lambda own, request, route, host: own._conversations.add_items(
-        request, route.parent
-    ),
-    "conversations.items.get": lambda own, request, route, host: own._conversations.get_item(
-        route.parent, route.name
-    ),
-    "conversations.items.delete": lambda own, request, route, host: own._conversations.delete_item(
-        route.parent, route.name
-    ),
-}
-ENDPOINTS = frozenset({"responses", *_ENDPOINTS})

@@ -5,7 +5,6 @@ Facts: recorded traffic up to November 2026, and public issues of the clients.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,10 +14,9 @@ from urllib.parse import urlsplit
 from wire.catalogue.facts import is_in
 from wire.core.provider import Provider
 from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.tables import table
-
-CREATED = 1795262400
-"""Seconds since 1970 at which everything was created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,11 @@ class Host:
 HOSTS: Mapping[str, Host] = {row["name"]: Host(**row) for row in table(__file__, "hosts")}
 
 
+def is_responses(route: Route) -> bool:
+    """Return whether an endpoint is one of Responses or of conversations."""
+    return route.endpoint.startswith(("responses", "conversations"))
+
+
 def host_of(request: Received, row: Provider | None) -> Host:
     """Return the host that a request means.
 
@@ -105,8 +108,6 @@ def new_id(form: str, prefix: str, seed: str) -> str:
     >>> new_id("{uuid}", "msg", "1")
     '6b86b273-ff34-fce1-9d6b-804eff5a3f57'
     """
-    digest = hashlib.sha256(seed.encode()).hexdigest()
+    made = digest(seed)
     # OpenAI's ids have 50 hex digits after their prefix.
-    return form.format(
-        prefix=prefix, hex=digest[:50], short=digest[:24], uuid=uuid.UUID(hex=digest[:32])
-    )
+    return form.format(prefix=prefix, hex=made[:50], short=made[:24], uuid=uuid.UUID(hex=made[:32]))

@@ -16,13 +16,14 @@ from wire.openai.responses.parse import CALLS
 from wire.openai.responses.replies import body_of
 from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import numbered, thinking, thinking_of, written
+from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tables import table
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import token_entry
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
-from wire.testing.emulator.vendors.openai.responses.hosts import CREATED, Host, new_id
+from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import default_effort, encrypts_unasked
 
 ENCRYPTED = "reasoning.encrypted_content"
