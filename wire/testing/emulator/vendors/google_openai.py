@@ -15,7 +15,7 @@ from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
-from wire.testing.emulator.vendor import Failure, Settings
+from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import listed
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
@@ -34,6 +34,9 @@ _PATHS = paths(
 class GoogleOpenAI(OpenAI):
     """Google's server of chat completions."""
 
+    no_endpoint = staticmethod(refusals.no_endpoint)
+    error_answer = staticmethod(refusals.error_answer)
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self._signatures = Signatures(settings.seed)
@@ -42,17 +45,13 @@ class GoogleOpenAI(OpenAI):
         """Return the endpoint of a request, if its path is below `/openai/`."""
         return match(_PATHS, request, GENERATING)
 
-    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """Return 405 as a page; Gemini answers 404."""
-        return refusals.unknown_method(request.method, request.path)
-
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key (G73)."""
         key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
         if not (request.bearer or key):
-            raise refusals.no_key("gemini")
+            raise refusals.stated("no_key gemini")
         if is_wrong(request.bearer or key):
-            raise refusals.bad_key()
+            raise refusals.stated("bad_key")
 
     def read(self, request: Received, route: Route) -> Generation:
         """Read a request for a chat completion; the turn's calls must be signed (G24, G25)."""
@@ -79,10 +78,6 @@ class GoogleOpenAI(OpenAI):
         """Return one model, or the list of all."""
         names = [each.name for each in listed(self._settings.date)]
         return models_answer(route.name, names, "google")
-
-    def error_answer(self, failure: Failure) -> Answer:
-        """Return the error response in Google's form; an error within a stream is OpenAI's."""
-        return refusals.error_answer(failure)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """Wrap an error object in a list."""

@@ -14,56 +14,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wire.testing.emulator.tables import table
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_PROMPT = _names(
-    "betas billing_policy cache_control compaction context_management mcp_servers messages model "
-    "output_config output_format speed system thinking thread tool_choice tools user_profile_id "
-    "workspace_id"
-)
-_REQUEST = _PROMPT | _names(
-    "container diagnostics fallback_credit_token fallbacks inference_geo max_tokens metadata "
-    "service_tier stop_sequences stream temperature top_k top_p"
-)
+_KEYS: Mapping[str, Any] = table(__file__, "keys")
+_PROMPT, _REQUEST, _TOOL = (frozenset(_KEYS[of]) for of in ("prompt", "request", "tool"))
 _MESSAGE = frozenset({"role", "content"})
 _SYSTEM_MESSAGE = _MESSAGE | {"clear_at", "output_config"}
 _CACHE_CONTROL = frozenset({"type", "ttl"})
-_TOOL = _names(
-    "allowed_callers cache_control defer_loading description eager_input_streaming input_examples "
-    "input_schema name strict type"
-)
-_RESULT = "cache_control content tool_use_id type"
 _BLOCKS: Mapping[str, frozenset[str]] = {
-    kind: _names(names)
-    for kind, names in {
-        "text": "cache_control citations text type",
-        "image": "cache_control source transformations type",
-        "document": "cache_control citations context source title type",
-        "search_result": "cache_control citations content source title type",
-        "thinking": "signature thinking type",
-        "redacted_thinking": "data type",
-        "tool_use": "cache_control caller id input name toolset_name type",
-        "server_tool_use": "cache_control caller id input name type",
-        "mcp_tool_use": "cache_control id input name server_name type",
-        "tool_result": f"{_RESULT} is_error toolset_name",
-        "mcp_tool_result": f"{_RESULT} is_error",
-        "web_search_tool_result": f"{_RESULT} caller",
-        "web_fetch_tool_result": f"{_RESULT} caller",
-        "code_execution_tool_result": _RESULT,
-        "bash_code_execution_tool_result": _RESULT,
-        "text_editor_code_execution_tool_result": _RESULT,
-        "tool_search_tool_result": _RESULT,
-        "advisor_tool_result": _RESULT,
-        "tool_reference": "cache_control tool_name type",
-        "tool_addition": "cache_control tool type",
-        "tool_removal": "cache_control tool type",
-        "container_upload": "cache_control file_id type",
-        "mid_conv_system": "cache_control content type",
-        "compaction": "cache_control content encrypted_content signature tool_changes type",
-    }.items()
+    kind: frozenset(names) for kind, names in _KEYS["blocks"].items()
 }
 
 
@@ -77,7 +36,7 @@ def unknown_keys(request: Mapping[str, Any], endpoint: str) -> Iterator[str]:
     >>> list(unknown_keys({"messages": [{"role": "user", "content": [block]}]}, "messages"))
     ['messages.0.content.0.text.id']
     """
-    known = _PROMPT if endpoint == "count_tokens" else _REQUEST
+    known = _PROMPT if endpoint == "count_tokens" else _PROMPT | _REQUEST
     yield from (key for key in request if key not in known)
     yield from _cache_control(request, "")
     for path, block in _objects(request.get("system"), "system"):

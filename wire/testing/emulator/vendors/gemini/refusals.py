@@ -7,8 +7,9 @@ here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,7 +23,9 @@ from wire.gemini.rules import WORDS, check, error_response, server_text
 from wire.gemini.types import Content, GenerateContentRequest
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.quota import LimitState
+from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
+from wire.testing.emulator.tables import filled, table
 from wire.testing.emulator.vendor import Failure, Refusal, Settings, retry_after_header
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits, traits
@@ -30,15 +33,10 @@ from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
 
 S = TypeVar("S", bound=WireStruct)
 
-_TYPE = "type.googleapis.com/google.rpc."
-
-
-_MESSAGES = {
-    500: "An internal error has occurred. Please retry or report in "
-    "https://developers.generativeai.google/guide/troubleshooting",
-    503: WORDS["G75"].text,
-    504: "Deadline expired before operation could complete.",
-}
+_WORDS: Mapping[str, Any] = table(__file__, "words")
+"""Refusals beyond those of rules. Of the quotas, that of requests is recorded, the others are
+inferred."""
+_STATUSES = {**_WORDS["statuses"], "503": WORDS["G75"].text}
 
 
 def refusal(
@@ -62,7 +60,8 @@ def error(failure: Failure) -> dict[str, Any]:
     """Build the error object of a failure."""
     if failure.status == 429 and not failure.message:
         return quota(failure.model, failure.retry_after, failure.limit)
-    message = failure.message or _MESSAGES.get(failure.status, f"scripted {failure.status}")
+    message = failure.message or _STATUSES.get(str(failure.status))
+    message = message or f"scripted {failure.status}"
     details = retry_info(failure.retry_after)
     return render_error(failure.status, message, failure.code, details=details)
 
@@ -125,17 +124,7 @@ def _undecodable(error: RuleError) -> Refusal:
         return refusal(400, f"Invalid JSON payload received. {violation.message}", "G1")
     path = re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", violation.path)
     message = f"Invalid value at '{path}', {violation.message}"
-    return refusal(
-        400,
-        message,
-        "G1",
-        details=[
-            {
-                "@type": f"{_TYPE}BadRequest",
-                "fieldViolations": [{"field": path, "description": message}],
-            }
-        ],
-    )
+    return stated("undecodable", "G1", path=path, message=message)
 
 
 def decoded(body: bytes, kind: type[S]) -> S:
@@ -207,155 +196,41 @@ def not_found() -> Refusal:
     return refusal(404, "Requested entity was not found.")
 
 
-def no_key(host: str) -> Refusal:
-    """Build the refusal of a request without a key (G73)."""
-    if host == "vertex":
-        return refusal(
-            401,
-            "Request is missing required authentication credential. Expected OAuth 2 "
-            "access token, login cookie or other valid "
-            "authentication credential. See "
-            "https://developers.google.com/identity/sign-in/web/devconsole-project.",
-            "G73",
-        )
-    return refusal(
-        403,
-        "Method doesn't allow unregistered callers (callers without established "
-        "identity). Please use API Key or other form of "
-        "API consumer identity to call this API.",
-        "G73",
-    )
-
-
-def bad_key() -> Refusal:
-    """Build the refusal of a wrong key (G73): its status is 400, not 401."""
-    message = server_text("G73")
-    service = {"service": "generativelanguage.googleapis.com"}
-    details: list[dict[str, Any]] = [
-        {
-            "@type": f"{_TYPE}ErrorInfo",
-            "reason": "API_KEY_INVALID",
-            "domain": "googleapis.com",
-            "metadata": service,
-        },
-        {"@type": f"{_TYPE}LocalizedMessage", "locale": "en-US", "message": message},
-    ]
-    return refusal(400, message, "G73", details=details)
-
-
-def bad_token() -> Refusal:
-    """Build the refusal of a wrong OAuth token (G73)."""
-    return refusal(
-        401,
-        "Request had invalid authentication credentials. Expected OAuth 2 access token, "
-        "login cookie or other valid authentication "
-        "credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
-        "G73",
-    )
-
-
-def key_for_vertex() -> Refusal:
-    """Build the refusal of an API key where Vertex needs an OAuth token (G73)."""
-    return refusal(
-        401,
-        "API keys are not supported by this API. Expected OAuth2 access token or other "
-        "authentication credentials that assert a "
-        "principal. See https://cloud.google.com/docs/authentication",
-        "G73",
-    )
-
-
-_QUOTAS = {
-    "requests": (
-        "generate_content_free_tier_requests",
-        "GenerateRequestsPerMinutePerProjectPerModel",
-    ),
-    "tokens": ("generate_content_free_tier_token_count", "GenerateContentTokensPerModelPerMinute"),
-    "input_tokens": (
-        "generate_content_free_tier_input_token_count",
-        "GenerateContentInputTokensPerModelPerMinute",
-    ),
-    "output_tokens": (
-        "generate_content_free_tier_output_token_count",
-        "GenerateContentOutputTokensPerModelPerMinute",
-    ),
-}
-"""Unit to the metric and the id of its quota. That of requests is recorded, the others are
-inferred."""
+def stated(name: str, rule: str = "G73", /, **words: object) -> Refusal:
+    """Build a refusal of the table `words.json`; without a rule's id, one of a key."""
+    row = filled(_WORDS[name], {"message": WORDS["G73"].text, **words})
+    return refusal(row["status"], row["message"], rule, details=row.get("details", ()))
 
 
 def quota(model: str, seconds: float | None, state: LimitState | None = None) -> dict[str, Any]:
     """Build an error object of status 429, with its details (G74)."""
     unit, value = ("requests", 10) if state is None else (state.unit, state.limit)
-    metric, id = _QUOTAS[unit]
-    limit = f"generativelanguage.googleapis.com/{metric}"
+    metric, id = _WORDS["quotas"][unit]
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
-    message = (
-        "You exceeded your current quota, please check your plan and billing details. "
-        "For more information on this error, head to: "
-        "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for "
-        f"metric: {limit}, limit: {value}, model: {model}{wait}"
-    )
-    violation = {
-        "quotaMetric": limit,
-        "quotaId": f"{id}-FreeTier",
-        "quotaDimensions": {"location": "global", "model": model},
-        "quotaValue": str(value),
-    }
-    links = [
-        {
-            "description": "Learn more about Gemini API quotas",
-            "url": "https://ai.google.dev/gemini-api/docs/rate-limits",
-        }
-    ]
-    details: list[dict[str, Any]] = [
-        {"@type": f"{_TYPE}Help", "links": links},
-        {"@type": f"{_TYPE}QuotaFailure", "violations": [violation]},
-        *retry_info(seconds),
-    ]
-    return render_error(429, message, details=details)
+    words = {"metric": metric, "id": id, "value": str(value), "model": model, "wait": wait}
+    row = filled(_WORDS["quota"], words)
+    details = [*row["details"], *retry_info(seconds)]
+    return render_error(429, row["message"], details=details)
 
 
 def storage_full() -> Answer:
     """Return the quota error of stores; without RetryInfo, since no wait helps."""
-    violation = {
-        "quotaMetric": "generativelanguage.googleapis.com/file_storage_bytes",
-        "quotaId": "FileStorageBytesPerProject",
-    }
-    message = "You exceeded your current quota, please check your plan and billing details."
-    details = [{"@type": f"{_TYPE}QuotaFailure", "violations": [violation]}]
-    return whole(render_error(429, message, details=details), 429)
+    return stated("storage_full", "").answer
 
 
 def retry_info(seconds: float | None) -> list[dict[str, Any]]:
     """Return RetryInfo as a detail of an error; empty without seconds."""
-    return (
-        [] if seconds is None else [{"@type": f"{_TYPE}RetryInfo", "retryDelay": _seconds(seconds)}]
-    )
+    kind = "type.googleapis.com/google.rpc.RetryInfo"
+    return [] if seconds is None else [{"@type": kind, "retryDelay": _seconds(seconds)}]
 
 
 def _seconds(value: float) -> str:
     return f"{value:g}s"
 
 
-def unknown_path(path: str) -> Answer:
-    """Return 404 for an unknown path: Google sends a page."""
-    page = (
-        "<!DOCTYPE html>\n<title>Error 404 (Not Found)!!1</title>\n"
-        f"<p>The requested URL <code>{_safe(path)}</code> was not found on this server.\n"
-    )
-    return Answer(404, (("content-type", "text/html; charset=UTF-8"),), (page.encode(),))
-
-
-def unknown_method(method: str, path: str) -> Answer:
-    """Return 405 for a known path without this method."""
-    page = (
-        "<!DOCTYPE html>\n<title>Error 405 (Method Not Allowed)!!1</title>\n"
-        f"<p>The request method <code>{_safe(method)}</code> is inappropriate for the URL "
-        f"<code>{_safe(path)}</code>.\n"
-    )
-    return Answer(405, (("content-type", "text/html; charset=UTF-8"),), (page.encode(),))
-
-
-def _safe(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def no_endpoint(request: Received, route: Route | None) -> Answer:
+    """Return 404 for an unknown path, and 405 for one without this method: Google sends a page."""
+    status = 404 if route is None else 405
+    method, path = escape(request.method, quote=False), escape(request.path, quote=False)
+    page: str = _WORDS["pages"][str(status)].format(method=method, path=path)
+    return Answer(status, (("content-type", "text/html; charset=UTF-8"),), (page.encode(),))

@@ -63,6 +63,7 @@ class Gemini:
     body_answer = staticmethod(bodies.whole)
     error = staticmethod(refusals.error)
     error_answer = staticmethod(refusals.error_answer)
+    no_endpoint = staticmethod(refusals.no_endpoint)
     storage_full = staticmethod(refusals.storage_full)
     frame = staticmethod(bodies.frame)
     compute_tokens = staticmethod(compute_tokens)
@@ -99,25 +100,19 @@ class Gemini:
             or _GOOGLE_PATH.fullmatch(request.path) is not None
         )
 
-    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """Return 404 or 405 as a page."""
-        if route is None:
-            return refusals.unknown_path(request.path)
-        return refusals.unknown_method(request.method, request.path)
-
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key (G73)."""
         if "upload_id" in request.query and route.endpoint.endswith(".upload"):
             return  # the URL of an upload is a secret itself: clients send no key with it
         key = request.headers.get("x-goog-api-key") or request.query.get("key") or ""
         if not (request.bearer or key):
-            raise refusals.no_key(route.host)
+            raise refusals.stated(f"no_key {route.host}")
         if route.host == "vertex" and route.parent and not request.bearer:
-            raise refusals.key_for_vertex()
+            raise refusals.stated("key_for_vertex")
         if is_wrong(key):
-            raise refusals.bad_key()
+            raise refusals.stated("bad_key")
         if is_wrong(request.bearer):
-            raise refusals.bad_token()
+            raise refusals.stated("bad_token")
 
     # --- generation -------------------------------------------------------------------------------
 
