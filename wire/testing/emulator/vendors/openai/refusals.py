@@ -18,10 +18,12 @@ from wire.openai.chat.types import ChatCompletionRequest, Message
 from wire.openai.common.dialect import matches_model
 from wire.testing.emulator.answer import json_answer, json_bytes
 from wire.testing.emulator.hosts import serves
+from wire.testing.emulator.tables import filled, table
 from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.openai import catalog
 from wire.testing.emulator.vendors.openai.errors import refusal
 
+_WORDS: Mapping[str, Any] = table(__file__, "words")
 _ALSO_KNOWN = {"groq": frozenset({"search_settings"})}
 """Recorded keys of a host that the structs lack."""
 _STRICT_MESSAGES = frozenset({"cerebras", "groq", "mistral"})
@@ -42,30 +44,8 @@ def check_model(model: str, host: Provider | None) -> None:
     if not known and not any(
         matches_model(each.models, model) for each in host.dialect.refuses_models
     ):
-        raise _unknown_model(model, host.family)
-
-
-def _unknown_model(model: str, family: str) -> Refusal:
-    if family == "deepseek":
-        names = "deepseek-v4-pro or deepseek-v4-flash"
-        return refusal(
-            400,
-            f"The supported API model names are {names}, but you passed {model}.",
-            code="invalid_request_error",
-        )
-    if family == "mistral":
-        return _bare(
-            400,
-            {
-                "object": "error",
-                "message": f"Invalid model: {model}",
-                "type": "invalid_model",
-                "param": None,
-                "code": "1500",
-            },
-        )
-    message = f"The model `{model}` does not exist or you do not have access to it."
-    return refusal(404, message, code="model_not_found")
+        rows = _WORDS["unknown model"]
+        raise _stated(rows.get(host.family, rows["others"]), model=model)
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -107,56 +87,27 @@ def _has(hosts: tuple[str, ...], family: str) -> bool:
 def _unknown_key(
     path: tuple[Any, ...], request: Mapping[str, Any], model: str, family: str
 ) -> Refusal:
-    key, value = path[-1], request
-    for step in path:
-        value = value[step]
+    rows, key, index = _WORDS["unknown key"], path[-1], path[1] if path[1:] else None
+    own = "of a model with efforts" if facts(model).efforts else "others"
+    row = rows.get(family, rows[own if index is None else "of a message"])
+    holder = request if index is None else request["messages"][index]
     # Mistral and Cerebras name the role of a message in the path.
-    tagged = [*path[:2], request["messages"][path[1]].get("role"), key] if path[1:] else [key]
-    match family:
-        case "groq":
-            shown = key if not path[1:] else f"{path[0]}.{path[1]}.{key}"
-            message = f"property '{shown}' is unsupported"
-            return _bare(400, {"error": {"message": message, "type": "invalid_request_error"}})
-        case "cerebras":
-            shown = ".".join(map(str, tagged))
-            return _bare(
-                400,
-                {
-                    "message": f"{shown}: property '{shown}' is unsupported",
-                    "type": "invalid_request_error",
-                    "param": "validation_error",
-                    "code": "wrong_api_format",
-                },
-            )
-        case "mistral":
-            detail = {
-                "type": "extra_forbidden",
-                "loc": ["body", *tagged],
-                "msg": "Extra inputs are not permitted",
-                "input": value,
-            }
-            return _bare(
-                422,
-                {
-                    "object": "error",
-                    "message": {"detail": [detail]},
-                    "type": "invalid_request_error",
-                    "param": None,
-                    "code": None,
-                },
-            )
-        case "gemini":
-            name = f'Unknown name "{key}": Cannot find field.'
-            return refusal(400, f"Invalid JSON payload received. {name}", param=key)
-    if path[1:]:
-        message = f"Additional properties are not allowed ('{key}' was unexpected)"
-        return refusal(400, f"{message} - 'messages.{path[1]}'")
-    if facts(model).efforts:
-        message = f"Unknown parameter: '{key}'."
-        return refusal(400, message, param=key, code="unknown_parameter")
-    return refusal(400, f"Unrecognized request argument supplied: {key}")
+    tagged = [key] if index is None else [*path[:2], holder.get("role"), key]
+    return _stated(
+        row,
+        key=key,
+        index=index,
+        path=".".join(map(str, path)),
+        tagged=".".join(map(str, tagged)),
+        loc=["body", *tagged],
+        value=holder[key],
+    )
 
 
-def _bare(status: int, body: Mapping[str, Any]) -> Refusal:
-    """Build a refusal in an envelope of the host's own."""
-    return Refusal(json_answer(json_bytes(body), status))
+def _stated(row: Mapping[str, Any], **words: object) -> Refusal:
+    """Build a refusal of the table `words.json`; `body` is an envelope of the host's own."""
+    stated = filled(row, words)
+    status = stated.pop("status", 400)
+    if "body" in stated:
+        return Refusal(json_answer(json_bytes(stated["body"]), status))
+    return refusal(status, **stated)
