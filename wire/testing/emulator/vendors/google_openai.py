@@ -5,11 +5,12 @@ Calls carry Gemini's signatures in `extra_content`, errors are Google's, in a li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from wire.openai.chat.types import ChatCompletionRequest, Message, ToolCall
+from wire.gemini.types import Content, FunctionCall, FunctionResponse, Part
+from wire.openai.chat.types import ChatCompletionRequest, Message
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
@@ -18,7 +19,7 @@ from wire.testing.emulator.routes import Route, match, paths
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import listed
-from wire.testing.emulator.vendors.gemini.signatures import Signatures, Step
+from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 from wire.testing.emulator.vendors.gemini.vendor import VERSION
 from wire.testing.emulator.vendors.openai.chat import Generation, decoded, generation_of
 from wire.testing.emulator.vendors.openai.vendor import GENERATING, OpenAI, models_answer
@@ -59,7 +60,7 @@ class GoogleOpenAI(OpenAI):
         name = (body.model or "").removeprefix("models/")
         of = replace(route, endpoint="generateContent", host="gemini", name=name)
         model = refusals.model_of(of, self._settings)
-        turn = _steps(body)
+        turn = steps([*_contents(body)])
         if not self._settings.lenient:
             refusals.check_signatures(turn, model, "gemini", self._signatures)
 
@@ -87,38 +88,27 @@ class GoogleOpenAI(OpenAI):
         return replace(answer, pieces=(b"[" + body + b"]\n",))
 
 
-def _steps(request: ChatCompletionRequest) -> list[Step]:
-    """List the steps of the current turn with the signatures of their calls.
+def _contents(request: ChatCompletionRequest) -> Iterator[Content]:
+    """Yield the messages as Gemini's Contents, as far as they say where a turn begins.
 
-    The turn begins after the last message of the user. As in Gemini's Contents, adjacent messages
-    of the assistant count as one, and so do adjacent results.
+    Adjacent results are one Content.
     """
-    groups: list[list[Message]] = []
+    last: str | None = ""
     for message in request.messages:
-        if message.role in ("system", "developer"):
+        if message.role in ("system", "developer") or message.role == last == "tool":
             continue
-        if groups and message.role == groups[-1][0].role and message.role in ("assistant", "tool"):
-            groups[-1].append(message)
+        last = message.role
+        if last == "assistant":
+            yield Content(role="model", parts=[*_calls(message)])
         else:
-            groups.append([message])
-    begin = max(
-        (i for i, group in enumerate(groups) if group[0].role not in ("assistant", "tool")),
-        default=-1,
-    )
-    turn: list[Step] = []
-    for index in range(begin + 1, len(groups)):
-        calls = tuple(_signed_call(each) for message in groups[index] for each in _calls(message))
-        if calls:
-            turn.append(Step(index, len(turn), calls))
-    return turn
+            result = FunctionResponse() if last == "tool" else None
+            yield Content(role="user", parts=[Part(function_response=result)])
 
 
-def _calls(message: Message) -> Sequence[ToolCall]:
-    calls = message.tool_calls or () if message.role == "assistant" else ()
-    return [call for call in calls if call.function is not None and call.function.name]
-
-
-def _signed_call(call: ToolCall) -> tuple[str, str | None]:
-    google = (call.extra_content or {}).get("google") or {}
-    name = (call.function and call.function.name) or ""
-    return name, google.get("thought_signature")
+def _calls(message: Message) -> Iterator[Part]:
+    for call in message.tool_calls or ():
+        if call.function is not None and call.function.name:
+            signature = ((call.extra_content or {}).get("google") or {}).get("thought_signature")
+            yield Part(
+                function_call=FunctionCall(name=call.function.name), thought_signature=signature
+            )

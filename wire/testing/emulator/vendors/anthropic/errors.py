@@ -8,6 +8,8 @@ from typing import Any
 
 from wire.anthropic.error_body import render_error
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 
 _MESSAGES = {
@@ -48,26 +50,11 @@ def refusal(
     return Refusal(replace(json_answer(json_bytes(body), status), rule=rule))
 
 
-def no_key() -> Refusal:
-    """Build the refusal of a request without a key."""
-    return refusal(401, "x-api-key header is required")
-
-
-def bad_key(bearer: bool) -> Refusal:
-    """Build the refusal of a wrong key or token."""
-    return refusal(401, "Invalid bearer token" if bearer else "invalid x-api-key")
-
-
-def bad_version(version: str) -> Refusal:
-    """Build the refusal of a missing `anthropic-version`, or of one that is not a date."""
-    if not version:
-        return refusal(400, "anthropic-version: header is required")
-    return refusal(400, f'anthropic-version: "{version}" is not a valid version')
-
-
-def unknown_model(model: str) -> Refusal:
-    """Build the refusal of an unknown model."""
-    return refusal(404, f"model: {model}")
+def bad_key(key: str, bearer: str) -> Refusal:
+    """Build the refusal of a request without a key, or with a wrong key or token."""
+    if not (key or bearer):
+        return refusal(401, "x-api-key header is required")
+    return refusal(401, "invalid x-api-key" if key else "Invalid bearer token")
 
 
 def no_threads() -> Refusal:
@@ -80,6 +67,8 @@ def no_threads() -> Refusal:
     return refusal(400, message, details={"error_code": code})
 
 
-def unknown_key(path: str) -> Refusal:
-    """Build the refusal of a request with a key that the server does not know."""
-    return refusal(400, f"{path}: Extra inputs are not permitted")
+def no_endpoint(request: Received, route: Route | None) -> Answer:
+    """Return 404 for an unknown path, and 405 for one without this method."""
+    if route is None:
+        return error_answer(Failure(404, "Not found"))
+    return error_answer(Failure(405, "Method Not Allowed"))

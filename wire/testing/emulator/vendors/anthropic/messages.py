@@ -24,10 +24,7 @@ from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors
 from wire.testing.emulator.vendors.anthropic.keys import unknown_keys
 from wire.testing.emulator.vendors.anthropic.prompts import prompt_tokens
-from wire.testing.emulator.vendors.anthropic.responses import (
-    MessageWriter,
-    event_stream,
-)
+from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, event_stream
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
 R = TypeVar("R", MessageRequest, CountTokensRequest)
@@ -119,9 +116,9 @@ def _check(
     if plain.get("thread") is not None:
         raise errors.no_threads()
     if official and not catalog.is_known(request.model):
-        raise errors.unknown_model(request.model)
+        raise errors.refusal(404, f"model: {request.model}")
     for path in unknown_keys(plain, endpoint) if official else ():
-        raise errors.unknown_key(path)
+        raise errors.refusal(400, f"{path}: Extra inputs are not permitted")
     for each in check(body, provider=host or "", endpoint=endpoint, version=version):
         # The catalog has judged the model itself (A41).
         if each.rule != "A41" and (warnings_too or each.severity == "error"):

@@ -21,18 +21,9 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths, served
 from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
-from wire.testing.emulator.vendors.anthropic import catalog, errors
+from wire.testing.emulator.vendors.anthropic import catalog, errors, messages
 from wire.testing.emulator.vendors.anthropic.batches import Batches
 from wire.testing.emulator.vendors.anthropic.files import Files
-from wire.testing.emulator.vendors.anthropic.messages import (
-    Generation,
-    check_thoughts,
-    decoded,
-    family_name,
-    is_official,
-    prompt_of,
-    thinks,
-)
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, frame
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
@@ -55,6 +46,7 @@ class Anthropic:
 
     wires = ("anthropic",)
     error = staticmethod(errors.error)
+    no_endpoint = staticmethod(errors.no_endpoint)
     error_answer = staticmethod(errors.error_answer)
 
     def __init__(self, settings: Settings) -> None:
@@ -77,47 +69,42 @@ class Anthropic:
         """Return whether a request has the headers `anthropic-version` or `x-api-key`."""
         return "anthropic-version" in request.headers or "x-api-key" in request.headers
 
-    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """Return 404 or 405 in the usual envelope."""
-        failure = Failure(404, "Not found") if route is None else Failure(405, "Method Not Allowed")
-        return errors.error_answer(failure)
-
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key or version."""
         host = self._host(request, route)
         key = request.headers.get("x-api-key") or ""
-        if not (key or request.bearer) and (host is None or host.key_required):
-            raise errors.no_key()
-        if is_wrong(key or request.bearer):
-            raise errors.bad_key(bearer=not key)
+        given = key or request.bearer
+        if is_wrong(given) or (not given and (host is None or host.key_required)):
+            raise errors.bad_key(key, request.bearer)
         version = request.headers.get("anthropic-version") or ""
         # Other hosts do not require the header.
-        if is_official(host) and not _VERSION.fullmatch(version):
-            raise errors.bad_version(version)
+        if messages.is_official(host) and not _VERSION.fullmatch(version):
+            problem = f'"{version}" is not a valid version' if version else "header is required"
+            raise errors.refusal(400, f"anthropic-version: {problem}")
 
     def _host(self, request: Received, route: Route) -> Provider | None:
         return row_of(request, route, "anthropic", self._settings.provider)
 
     # --- endpoints --------------------------------------------------------------------------------
 
-    def read(self, request: Received, route: Route) -> Generation:
+    def read(self, request: Received, route: Route) -> messages.Generation:
         """Read a request for a message. Raises `Refusal`."""
         host = self._host(request, route)
         version = request.headers.get("anthropic-version")
-        body = decoded(request.body, MessageRequest, host, self._settings, version)
+        body = messages.decoded(request.body, MessageRequest, host, self._settings, version)
         # Other hosts do not sign thoughts.
-        signatures = self._signatures if is_official(host) else None
+        signatures = self._signatures if messages.is_official(host) else None
         if signatures is not None and not self._settings.lenient:
-            check_thoughts(body, signatures)
+            messages.check_thoughts(body, signatures)
         writer = MessageWriter(
             body,
-            thinks(body),
-            family_name(body.model),
+            messages.thinks(body),
+            messages.family_name(body.model),
             json.loads(request.body),
             self._cache,
             signatures,
         )
-        return Generation(prompt_of(body, request.body), writer)
+        return messages.Generation(messages.prompt_of(body, request.body), writer)
 
     def serve(self, request: Received, route: Route) -> Answer:
         """Answer for token counts, models, batches and files."""
@@ -125,7 +112,9 @@ class Anthropic:
 
     def count_tokens(self, request: Received, route: Route) -> Answer:
         """Count the tokens of a prompt."""
-        decoded(request.body, CountTokensRequest, self._host(request, route), self._settings)
+        messages.decoded(
+            request.body, CountTokensRequest, self._host(request, route), self._settings
+        )
         return self.body_answer({"input_tokens": prompt_tokens(json.loads(request.body))}, 200)
 
     def models(self, request: Received, route: Route) -> Answer:
@@ -134,7 +123,7 @@ class Anthropic:
             return self.body_answer(catalog.listed(request.query, self._settings.date), 200)
         if self._settings.lenient or catalog.is_known(route.name):
             return self.body_answer(catalog.description(route.name), 200)
-        raise errors.unknown_model(route.name)
+        raise errors.refusal(404, f"model: {route.name}")
 
     # --- responses --------------------------------------------------------------------------------
 

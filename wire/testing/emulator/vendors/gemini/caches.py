@@ -19,12 +19,7 @@ from wire.testing.emulator.signing import digest
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.catalog import Traits
 from wire.testing.emulator.vendors.gemini.prompt_tokens import prompt_tokens
-from wire.testing.emulator.vendors.gemini.refusals import (
-    decoded,
-    model_of,
-    refusal,
-    rule_refusal,
-)
+from wire.testing.emulator.vendors.gemini.refusals import decoded, model_of, refusal, rule_refusal
 from wire.testing.emulator.vendors.gemini.state import GeminiShelf
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)s")
@@ -92,10 +87,7 @@ class Caches(GeminiShelf[Cached]):
         if not requested or any(each not in ("ttl", "expireTime") for each in requested):
             raise refusal(400, "Only ttl and expire_time can be updated.")
         self.number += 1
-        cached.metadata |= {
-            "updateTime": timestamp(self.number),
-            "expireTime": self._expires(sent),
-        }
+        cached.metadata |= {"updateTime": timestamp(self.number), "expireTime": self._expires(sent)}
         cached.until = self._until(sent)
         return whole(cached.metadata)
 

@@ -36,23 +36,17 @@ class Traits:
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods it supports."""
-        if self.predicts:
-            return (self.predicts,)
-        if self.embeds:
-            return (
-                "embedContent",
-                "batchEmbedContents",
-                "asyncBatchEmbedContent",
-                "countTokens",
-                "predict",
-            )
-        return (
-            "generateContent",
-            "streamGenerateContent",
-            "countTokens",
-            "createCachedContent",
-            "batchGenerateContent",
-        )
+        return (self.predicts,) if self.predicts else _EMBEDS if self.embeds else _GENERATES
+
+
+_EMBEDS = ("embedContent", "batchEmbedContents", "asyncBatchEmbedContent", "countTokens", "predict")
+_GENERATES = (
+    "generateContent",
+    "streamGenerateContent",
+    "countTokens",
+    "createCachedContent",
+    "batchGenerateContent",
+)
 
 
 def traits(

@@ -29,6 +29,10 @@ _MAX_INSTANCES = 250
 _MAX_DIMENSIONS = 3072
 _MAX_COMPUTED = 100_000
 """Characters of a Content whose tokens are listed; the rest is left out."""
+_PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
+)
+"""A PNG of one black pixel."""
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"
 
 
@@ -40,7 +44,7 @@ def predict(request: Received, model: Traits) -> Answer:
         number = parameters.get("sampleCount", 1)
         if not isinstance(number, int) or not 1 <= number <= _MAX_IMAGES:
             raise refusal(400, f"sampleCount must be between 1 and {_MAX_IMAGES}.")
-        image = {"mimeType": "image/png", "bytesBase64Encoded": _image()}
+        image = {"mimeType": "image/png", "bytesBase64Encoded": _PIXEL}
         return whole({"predictions": [image] * number * len(instances)})
     usual = _MAX_DIMENSIONS if is_in("gemini.embeds-3072", model.name) else 768
     size = parameters.get("outputDimensionality") or usual
@@ -98,9 +102,8 @@ def _decoded(request: Received) -> PredictRequest:
         raise refusal(400, "* PredictRequest.instances: instances is not specified\n")
     number = len(requested.instances)
     if number > _MAX_INSTANCES:
-        raise refusal(
-            400, f"{_MAX_INSTANCES} instance(s) is allowed per prediction. Actual: {number}"
-        )
+        message = f"{_MAX_INSTANCES} instance(s) is allowed per prediction. Actual: {number}"
+        raise refusal(400, message)
     return requested
 
 
@@ -110,17 +113,3 @@ def _object(value: Any) -> Mapping[str, Any]:
 
 def _uri(name: str) -> str:
     return f"https://generativelanguage.googleapis.com/v1beta/{name}:download?alt=media"
-
-
-def _image() -> str:
-    """Build a PNG of one black pixel."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        checksum = zlib.crc32(kind + data).to_bytes(4, "big")
-        return len(data).to_bytes(4, "big") + kind + data + checksum
-
-    size = (1).to_bytes(4, "big")
-    header = size + size + b"\x08\x00\x00\x00\x00"  # 8 bits of grey
-    pixels = zlib.compress(b"\x00\x00")
-    parts = chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + parts).decode()

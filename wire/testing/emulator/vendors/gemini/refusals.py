@@ -75,9 +75,12 @@ def error_answer(failure: Failure) -> Answer:
 
 
 def check_body(
-    body: bytes, model: str, route: Route, *, warnings_too: bool, signatures: Signatures
+    settings: Settings, signatures: Signatures, body: bytes, model: str, route: Route
 ) -> None:
     """Raise `Refusal` if the rules of an endpoint refuse a body."""
+    if settings.lenient:
+        return
+    warnings_too = settings.warnings_too
     row = provider_row("gemini@vertex" if route.host == "vertex" else "gemini")
     violations = check(
         body, model, msgspec.structs.replace(row, version=route.version), endpoint=route.endpoint

@@ -74,6 +74,8 @@ class Gemini:
         self._caches, self._prefixes = Caches(settings), Prefixes(settings.clock)
         self._batches = Batches(settings, self._files)
         stores = Stores(settings, self._files, self._operations)
+        self._signatures = Signatures(settings.seed)
+        self._check = functools.partial(refusals.check_body, settings, self._signatures)
         self._resources = {
             "": self,
             "files": self._files,
@@ -83,7 +85,6 @@ class Gemini:
             "documents": stores.documents,
             "operations": self._operations,
         }
-        self._signatures = Signatures(settings.seed)
         self._continuations = Continuations()
 
     # --- routes and keys --------------------------------------------------------------------------
@@ -119,8 +120,7 @@ class Gemini:
     def read(self, request: Received, route: Route) -> Generation:
         """Read a generateContent or streamGenerateContent request. Raises `Refusal`."""
         model, lenient = self._model(route), self._settings.lenient
-        if not lenient:
-            self._check(request, route, model)
+        self._check(request.body, model.name, route)
         body = refusals.decoded(request.body, GenerateContentRequest)
         contents = body.contents or []
         over = overflow(
@@ -152,15 +152,6 @@ class Gemini:
             continuations=self._continuations,
         )
 
-    def _check(self, request: Received, route: Route, model: Traits) -> None:
-        refusals.check_body(
-            request.body,
-            model.name,
-            route,
-            warnings_too=self._settings.warnings_too,
-            signatures=self._signatures,
-        )
-
     # --- other endpoints --------------------------------------------------------------------------
 
     def serve(self, request: Received, route: Route) -> Answer:
@@ -182,8 +173,7 @@ class Gemini:
     def count_tokens(self, request: Received, route: Route) -> Answer:
         """Count the tokens of a prompt."""
         model = self._model(route)
-        if not self._settings.lenient:
-            self._check(request, route, model)
+        self._check(request.body, model.name, route)
         requested = refusals.decoded(request.body, CountTokensRequest)
         # Vertex takes the fields of a whole request beside `contents`.
         whole_request = (

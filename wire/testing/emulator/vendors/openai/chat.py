@@ -21,14 +21,7 @@ from wire.openai.chat.types import Message as WireMessage
 from wire.openai.common.rows import provider_row
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.logprobs import TokenLogprob, logprobs
-from wire.testing.emulator.model import (
-    Prompt,
-    numbered,
-    pieces,
-    thinking,
-    thoughts_on,
-    written,
-)
+from wire.testing.emulator.model import Prompt, numbered, pieces, thinking, thoughts_on, written
 from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.received import Received
@@ -179,11 +172,7 @@ class Generation:
         """Return the log probabilities of a text, if the request asks for them."""
         if not self.request.logprobs or not text:
             return None
-        content = [
-            {**token_entry(chosen), "top_logprobs": [token_entry(each) for each in likeliest]}
-            for chosen, likeliest in logprobs(text, self.request.top_logprobs or 0)
-        ]
-        return {"content": content, "refusal": None}
+        return {"content": token_entries(text, self.request.top_logprobs or 0), "refusal": None}
 
     def _calls(self, reply: Reply, id: str) -> Iterator[ToolCall]:
         def id_of(position: int, name: str) -> str:
@@ -231,8 +220,15 @@ def generation_of(
     return Generation(body, prompt, tokens=tokens, **more)
 
 
-def token_entry(each: TokenLogprob) -> dict[str, Any]:
-    """Return a token in the format of OpenAI's log probabilities."""
+def token_entries(text: str, top: int) -> list[dict[str, Any]]:
+    """Return the tokens of a text in the format of OpenAI's log probabilities."""
+    return [
+        {**_token_entry(chosen), "top_logprobs": [_token_entry(each) for each in likeliest]}
+        for chosen, likeliest in logprobs(text, top)
+    ]
+
+
+def _token_entry(each: TokenLogprob) -> dict[str, Any]:
     return {"token": each.token, "logprob": each.logprob, "bytes": list(each.token.encode())}
 
 

@@ -15,7 +15,7 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import body_answer
-from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.errors import refusal, too_many
 
 _DEFAULT_DIMENSIONS = 1536
 _MAX_DIMENSIONS = 3072
@@ -33,11 +33,7 @@ def embed(request: Received, route: Route) -> Answer:
         message = "Invalid 'input': expected a string or an array of strings."
         raise refusal(400, message, param="input")
     if len(texts) > _MAX_TEXTS:
-        message = (
-            "Invalid 'input': array too long. Expected an array with maximum length "
-            f"{_MAX_TEXTS}, but got an array with length {len(texts)} instead."
-        )
-        raise refusal(400, message, param="input", code="array_above_max_length")
+        raise too_many("input", _MAX_TEXTS, len(texts))
     wanted = requested.dimensions or requested.output_dimension or _DEFAULT_DIMENSIONS
     size = max(1, min(wanted, _MAX_DIMENSIONS))
     vectors = [vector(str(text), size) for text in texts]

@@ -8,6 +8,8 @@ from typing import Any
 from wire.openai.common.error_body import render_error
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.quota import LimitState
+from wire.testing.emulator.received import Received
+from wire.testing.emulator.routes import Route
 from wire.testing.emulator.vendor import Failure, Refusal, retry_after_header
 
 _MESSAGES = {
@@ -73,26 +75,27 @@ def storage_full() -> Answer:
     return json_answer(json_bytes(value, indent=2), 429)
 
 
-def no_key() -> Refusal:
-    """Build the refusal of a request without a key."""
-    return refusal(
-        401,
-        "You didn't provide an API key. You need to provide your API key in an Authorization "
-        "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
-    )
+def bad_key(key: str) -> Refusal:
+    """Build the refusal of a request without a key, or with a wrong one."""
+    if key:
+        return refusal(401, "Incorrect API key provided: ***.", code="invalid_api_key")
+    message = "You didn't provide an API key. You need to provide your API key in an Authorization "
+    message += "header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY)."
+    return refusal(401, message)
 
 
-def bad_key() -> Refusal:
-    """Build the refusal of a wrong key."""
-    return refusal(401, "Incorrect API key provided: ***.", code="invalid_api_key")
-
-
-def unknown_path(method: str, path: str) -> Answer:
-    """Return 404 for an unknown path."""
-    return refusal(404, f"Invalid URL ({method} {path})").answer
-
-
-def unknown_method(method: str, path: str) -> Answer:
-    """Return 405 for a known path without this method."""
-    message = f"Not allowed to {method} on {path}."
+def no_endpoint(request: Received, route: Route | None) -> Answer:
+    """Return 404 for an unknown path, and 405 for one without this method."""
+    if route is None:
+        return refusal(404, f"Invalid URL ({request.method} {request.path})").answer
+    message = f"Not allowed to {request.method} on {request.path}."
     return refusal(405, message, code="method_not_supported").answer
+
+
+def too_many(name: str, most: int, number: int) -> Refusal:
+    """Build the refusal of a list that is too long."""
+    message = (
+        f"Invalid '{name}': array too long. Expected an array with maximum length {most}, but got "
+        f"an array with length {number} instead."
+    )
+    return refusal(400, message, param=name, code="array_above_max_length")

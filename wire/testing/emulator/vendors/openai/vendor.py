@@ -23,21 +23,12 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Generation, Settings
 from wire.testing.emulator.vendors.openai import catalog, errors
 from wire.testing.emulator.vendors.openai.batches import Batches
-from wire.testing.emulator.vendors.openai.chat import (
-    body_answer,
-    decoded,
-    frame,
-    generation_of,
-)
+from wire.testing.emulator.vendors.openai.chat import body_answer, decoded, frame, generation_of
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.responses.endpoints import Responses
-from wire.testing.emulator.vendors.openai.responses.errors import (
-    error_event,
-    refusals_of,
-    reshaped,
-)
+from wire.testing.emulator.vendors.openai.responses.errors import error_event, refusals_of, reshaped
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, is_responses
 
 _PATHS = paths(
@@ -57,6 +48,7 @@ class OpenAI:
     wires = ("openai", "openai.responses")
     body_answer = staticmethod(body_answer)
     error = staticmethod(errors.error)
+    no_endpoint = staticmethod(errors.no_endpoint)
     storage_full = staticmethod(errors.storage_full)
     frame = staticmethod(frame)
     embeddings = staticmethod(embed)
@@ -83,21 +75,13 @@ class OpenAI:
         """Return whether a request has the header `Authorization`, or Azure's `api-key`."""
         return not request.headers.keys().isdisjoint(("authorization", "api-key"))
 
-    def no_endpoint(self, request: Received, route: Route | None) -> Answer:
-        """Return 404 or 405 in the usual envelope."""
-        if route is None:
-            return errors.unknown_path(request.method, request.path)
-        return errors.unknown_method(request.method, request.path)
-
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key."""
         host = self._host(request, route)
         key = request.bearer or request.headers.get("api-key", "")
         with refusals_of(self._responses_host(request, route)):
-            if not key and (host is None or host.key_required):
-                raise errors.no_key()
-            if is_wrong(key):
-                raise errors.bad_key()
+            if is_wrong(key) or (not key and (host is None or host.key_required)):
+                raise errors.bad_key(key)
 
     def _host(self, request: Received, route: Route) -> Provider | None:
         wire = "openai.responses" if is_responses(route) else "openai"

@@ -14,7 +14,7 @@ from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route
 from wire.testing.emulator.signing import digest
 from wire.testing.emulator.vendors.openai.chat import body_answer
-from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.errors import refusal, too_many
 from wire.testing.emulator.vendors.openai.lists import OpenAIShelf, items_page, list_of
 from wire.testing.emulator.vendors.openai.responses.requests import decoded, stored_form
 from wire.testing.emulator.vendors.openai.responses.stored import Item
@@ -120,9 +120,5 @@ def conversation_id(body: Mapping[str, Any]) -> str:
 
 def _checked(items: Sequence[Item]) -> Sequence[Item]:
     if len(items) > _MAX_ITEMS:
-        message = (
-            "Invalid 'items': array too long. Expected an array with maximum length "
-            f"{_MAX_ITEMS}, but got an array with length {len(items)} instead."
-        )
-        raise refusal(400, message, param="items", code="array_above_max_length")
+        raise too_many("items", _MAX_ITEMS, len(items))
     return items

@@ -22,6 +22,7 @@ from wire.testing.emulator.vendors.openai.chat import body_answer
 from wire.testing.emulator.vendors.openai.errors import refusal
 from wire.testing.emulator.vendors.openai.lists import items_page, not_an_integer
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
+from wire.testing.emulator.vendors.openai.responses import requests
 from wire.testing.emulator.vendors.openai.responses.conversations import (
     Conversations,
     Items,
@@ -36,17 +37,6 @@ from wire.testing.emulator.vendors.openai.responses.generation import (
 )
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, host_of, new_id
 from wire.testing.emulator.vendors.openai.responses.models import PROMPT_MODEL
-from wire.testing.emulator.vendors.openai.responses.requests import (
-    Conversed,
-    check_request,
-    check_state,
-    conversed,
-    decoded,
-    missing,
-    prompt_of,
-    prompt_pieces,
-    prompt_tokens,
-)
 from wire.testing.emulator.vendors.openai.responses.stored import Stored, StoredResponses
 from wire.testing.emulator.vendors.openai.responses.writer import ENCRYPTED, ResponseWriter
 
@@ -84,22 +74,22 @@ class Responses:
         if not self._settings.lenient:
             # Copilot gives out ids that OpenAI refuses, and takes them back.
             known = None if host.name == "github-copilot" else row
-            check_request(request.body, known, warnings_too=self._settings.warnings_too)
-        body = decoded(request.body, ResponseRequest)
+            requests.check_request(request.body, known, warnings_too=self._settings.warnings_too)
+        body = requests.decoded(request.body, ResponseRequest)
         if not body.get("model"):
             if not body.get("prompt"):
-                raise missing("model")
+                raise requests.missing("model")
             body["model"] = PROMPT_MODEL
         if (body.get("stream_options") or {}).get("include_obfuscation") is False:
             host = replace(host, obfuscates=False)
         asked = self._conversed(request, body, host)
         size, family = len(request.body), row.family if row is not None else ""
-        if overflow(family, body["model"], size, lambda: prompt_tokens(asked)) is not None:
+        if overflow(family, body["model"], size, lambda: requests.prompt_tokens(asked)) is not None:
             message = "Your input exceeds the context window of this model. Please adjust your "
             message += "input and try again."
             raise refusal(400, message, param="input", code="context_length_exceeded")
         how = provider_row(row or "").dialect.caching
-        prompt = self._cache.counter(body, prompt_pieces(asked), how, request.headers)
+        prompt = self._cache.counter(body, requests.prompt_pieces(asked), how, request.headers)
         writer = ResponseWriter(body, host, _owner(request, host), self._contents, prompt)
 
         def keep(response: Mapping[str, Any]) -> None:
@@ -116,9 +106,11 @@ class Responses:
                     streamed=bool(body.get("stream")),
                 )
 
-        return Generation(prompt_of(asked, host), writer, keep)
+        return Generation(requests.prompt_of(asked, host), writer, keep)
 
-    def _conversed(self, request: Received, body: Mapping[str, Any], host: Host) -> Conversed:
+    def _conversed(
+        self, request: Received, body: Mapping[str, Any], host: Host
+    ) -> requests.Conversed:
         """Return a request with the turns that it continues. Raises `Refusal`."""
         seed = f"{request.number} {hashlib.sha256(request.body).hexdigest()}"
         previous, conversation = body.get("previous_response_id"), conversation_id(body)
@@ -134,9 +126,9 @@ class Responses:
                 )
             context = self._stored.context(previous)
         strict = not self._settings.lenient
-        asked = conversed(body, context, self._stored, seed, strict=strict)
+        asked = requests.conversed(body, context, self._stored, seed, strict=strict)
         if strict:
-            check_state(asked, self._stored, self._contents, host, _owner(request, host))
+            requests.check_state(asked, self._stored, self._contents, host, _owner(request, host))
         return asked
 
     def get(self, request: Received, route: Route) -> Answer:
@@ -192,15 +184,15 @@ class Responses:
 
     def input_tokens(self, request: Received, route: Route) -> Answer:
         """Count the tokens of a request."""
-        body, host = decoded(request.body, InputTokensRequest), self.host(request, route)
-        tokens = prompt_tokens(self._conversed(request, body, host))
+        body, host = requests.decoded(request.body, InputTokensRequest), self.host(request, route)
+        tokens = requests.prompt_tokens(self._conversed(request, body, host))
         return body_answer({"object": "response.input_tokens", "input_tokens": tokens}, 200)
 
     def compact(self, request: Received, route: Route) -> Answer:
         """Return a compaction of the items, beside the messages of the user."""
-        body, host = decoded(request.body, CompactRequest), self.host(request, route)
+        body, host = requests.decoded(request.body, CompactRequest), self.host(request, route)
         if not body.get("model"):
-            raise missing("model")
+            raise requests.missing("model")
         asked = self._conversed(request, body, host)
         kept = [
             item
@@ -209,7 +201,7 @@ class Responses:
         ]
         id = new_id(host.item_id, "cmp", request.digest)
         content = self._contents.of(_owner(request, host), id)
-        tokens, written = prompt_tokens(asked), _COMPACTION_TOKENS
+        tokens, written = requests.prompt_tokens(asked), _COMPACTION_TOKENS
         response = {
             "id": new_id(host.response_id, "resp", request.digest),
             "object": "response.compaction",

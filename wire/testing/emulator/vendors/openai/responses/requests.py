@@ -162,11 +162,7 @@ def conversed(
 
 
 def check_state(
-    asked: Conversed,
-    stored: StoredResponses,
-    contents: EncryptedContents,
-    host: Host,
-    owner: str,
+    asked: Conversed, stored: StoredResponses, contents: EncryptedContents, host: Host, owner: str
 ) -> None:
     """Raise `Refusal` for what only a server with a memory can tell.
 

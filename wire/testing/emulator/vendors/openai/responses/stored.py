@@ -76,12 +76,7 @@ class StoredResponses:
         return self._stored.get(id)
 
     def keep(
-        self,
-        response: Mapping[str, Any],
-        input: Sequence[Item],
-        *,
-        continues: bool,
-        streamed: bool,
+        self, response: Mapping[str, Any], input: Sequence[Item], *, continues: bool, streamed: bool
     ) -> None:
         """Store a response with its own input. The oldest are forgotten for it if there are many.
 

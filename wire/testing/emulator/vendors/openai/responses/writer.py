@@ -14,13 +14,12 @@ from wire.neutral.messages import Message, Other, Part, Reply, ServerToolCall, T
 from wire.neutral.serving import ResponseHead
 from wire.openai.responses.parse import CALLS
 from wire.openai.responses.replies import body_of
-from wire.testing.emulator.logprobs import logprobs
 from wire.testing.emulator.model import numbered, thinking, thinking_of, written
 from wire.testing.emulator.moments import CREATED
 from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tables import table
 from wire.testing.emulator.tokens import count
-from wire.testing.emulator.vendors.openai.chat import token_entry
+from wire.testing.emulator.vendors.openai.chat import token_entries
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
@@ -202,10 +201,7 @@ class ResponseWriter:
         top = self.request.get("top_logprobs") or 0
         if not top and _LOGPROBS not in (self.request.get("include") or ()):
             return []
-        return [
-            {**token_entry(chosen), "top_logprobs": [token_entry(each) for each in likeliest]}
-            for chosen, likeliest in logprobs(text, top)
-        ]
+        return token_entries(text, top)
 
     def _call_id(self, name: str, position: int, id: str) -> str:
         return new_id(self.host.call_id, "call", f"{id} call {position} {name}")
