@@ -59,6 +59,11 @@ class Prefixes:
         self.keep(name, lifetime)
         return True
 
+    def longest(self, prefixes: Iterable[Prefix]) -> int:
+        """Read the last of some beginnings that is kept; return its tokens, 0 without one."""
+        found = (each.tokens for each in reversed([*prefixes]) if self.read(each.name))
+        return next(found, 0)
+
 
 def prefixes_of(scope: str, pieces: Iterable[Piece]) -> list[Prefix]:
     """Return the beginnings of a prompt, one for each piece; equal ones have an equal `scope`.

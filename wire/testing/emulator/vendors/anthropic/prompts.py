@@ -7,13 +7,12 @@ that ends at one of its `cache_control`, or at one of the 20 blocks before one.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wire.testing.emulator.prefixes import Prefixes
+from wire.testing.emulator.prefixes import Piece, Prefixes, prefixes_of
 from wire.testing.emulator.tokens import count, media_cost
 
 MIN_CACHED_TOKENS = 1024
@@ -23,17 +22,6 @@ LOOKBACK = 20
 guide, 2026-07)."""
 _LIFETIMES = {"5m": 300.0, "1h": 3600.0}
 """Seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    plain: Mapping[str, Any]
-    mark: str | None
-    """`5m`, `1h`."""
-
-    @property
-    def tokens(self) -> int:
-        return _tokens(self.plain)
 
 
 @dataclass(slots=True)
@@ -49,28 +37,19 @@ class PromptCache:
         >>> PromptCache().usage(prompt)["input_tokens"]
         6
         """
-        digest = hashlib.sha256(str(request.get("model")).encode())
-        total = 0
-        marks: list[tuple[int, str, str]] = []
-        prefixes: list[tuple[int, str]] = []
-        reached: set[int] = set()
-        for piece in _pieces(request):
-            plain = {key: value for key, value in piece.plain.items() if key != "cache_control"}
-            digest.update(json.dumps(plain, sort_keys=True).encode())
-            total += piece.tokens
-            prefixes.append((total, digest.hexdigest()))
-            if piece.mark is not None and total >= MIN_CACHED_TOKENS:
-                marks.append((total, digest.hexdigest(), piece.mark))
-                reached.update(range(max(0, len(prefixes) - 1 - LOOKBACK), len(prefixes)))
-        end = marks[-1][0] if marks else 0
-        found = (prefixes[at] for at in sorted(reached, reverse=True))
-        read = next((tokens for tokens, name in found if self.prefixes.read(name)), 0)
+        prefixes = prefixes_of(str(request.get("model")), _pieces(request))
+        total = prefixes[-1].tokens if prefixes else 0
+        marked = [
+            at for at, each in enumerate(prefixes) if each.mark and each.tokens >= MIN_CACHED_TOKENS
+        ]
+        reached = {at for end in marked for at in range(max(0, end - LOOKBACK), end + 1)}
+        read = begin = self.prefixes.longest(prefixes[at] for at in sorted(reached))
         written = {"5m": 0, "1h": 0}
-        begin = read
-        for tokens, name, mark in marks:
-            written[mark] += max(0, tokens - begin)
-            begin = max(begin, tokens)
-            self.prefixes.keep(name, _LIFETIMES[mark])
+        for each in (prefixes[at] for at in marked):
+            written[each.mark] += max(0, each.tokens - begin)
+            begin = max(begin, each.tokens)
+            self.prefixes.keep(each.name, _LIFETIMES[each.mark])
+        end = prefixes[marked[-1]].tokens if marked else 0
         return {
             "input_tokens": total - end,
             "cache_creation_input_tokens": sum(written.values()),
@@ -84,44 +63,35 @@ class PromptCache:
 
 def prompt_tokens(request: Mapping[str, Any]) -> int:
     """Count the tokens of a prompt."""
-    return sum(piece.tokens for piece in _pieces(request))
+    return sum(each.tokens for each in _pieces(request))
 
 
-def _pieces(request: Mapping[str, Any]) -> Iterator[_Piece]:
-    """Yield the pieces of a prompt; `cache_control` of the request counts for the last piece."""
+def _pieces(request: Mapping[str, Any]) -> list[Piece]:
+    """Return the pieces of a prompt; `cache_control` of the request counts for the last piece."""
     pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
     for message in request.get("messages") or ():
-        role = message.get("role")
-        pieces += [
-            _Piece({**piece.plain, "role": role}, piece.mark)
-            for piece in _marked(message.get("content"))
-        ]
-    last = _mark(request)
-    if pieces and last is not None and pieces[-1].mark is None:
-        pieces[-1] = _Piece(pieces[-1].plain, last)
-    yield from pieces
+        pieces += _marked(message.get("content"), role=message.get("role"))
+    if pieces and not pieces[-1].mark:
+        pieces[-1] = replace(pieces[-1], mark=_mark(request))
+    return pieces
 
 
-def _marked(content: Any, kind: str = "text") -> Iterator[_Piece]:
-    if isinstance(content, str):
-        yield _Piece({"type": "text", "text": content}, None)
-        return
-    for block in content or ():
+def _marked(content: Any, kind: str = "text", **more: Any) -> Iterator[Piece]:
+    """Yield blocks as pieces: the mark of one is its own, or that of a block in it."""
+    for block in [{"text": content}] if isinstance(content, str) else content or ():
         inner = block.get("content")
-        marks = [
-            _mark(block),
-            *(
-                _mark(each)
-                for each in inner or ()
-                if isinstance(inner, list) and isinstance(each, dict)
-            ),
-        ]
-        yield _Piece({"type": kind, **block}, next((mark for mark in marks if mark), None))
+        within = (
+            [each for each in inner if isinstance(each, dict)] if isinstance(inner, list) else []
+        )
+        plain = {"type": kind, **block, **more}
+        kept = {key: value for key, value in plain.items() if key != "cache_control"}
+        mark = next(filter(None, map(_mark, [block, *within])), "")
+        yield Piece(json.dumps(kept, sort_keys=True).encode(), _tokens(plain), mark)
 
 
-def _mark(block: Mapping[str, Any]) -> str | None:
+def _mark(block: Mapping[str, Any]) -> str:
     mark = block.get("cache_control")
-    return None if not mark else "1h" if mark.get("ttl") == "1h" else "5m"
+    return "" if not mark else "1h" if mark.get("ttl") == "1h" else "5m"
 
 
 def _tokens(block: Any) -> int:

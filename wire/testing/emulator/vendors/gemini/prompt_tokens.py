@@ -55,8 +55,7 @@ def implicitly_cached(request: GenerateContentRequest, model: Traits, prefixes: 
     ]
     least = model.min_cached_tokens
     long = [each for each in prefixes_of(model.name, pieces) if each.tokens >= least]
-    found = (each.tokens for each in reversed(long) if prefixes.read(each.name))
-    cached = next(found, 0)
+    cached = prefixes.longest(long)
     for each in long:
         prefixes.keep(each.name, IMPLICIT_LIFETIME)
     return cached

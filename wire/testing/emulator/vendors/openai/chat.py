@@ -30,7 +30,7 @@ from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.openai import refusals
-from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.errors import refusal, undecodable
 from wire.testing.emulator.vendors.openai.prompt_cache import (
     PromptCache,
     PromptTokens,
@@ -54,13 +54,8 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
     """
     try:
         request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
-    except msgspec.ValidationError as cause:
-        message, _, path = str(cause).partition(" - at `$")
-        param = path.strip("`.") or None
-        raise refusal(400, f"Invalid type: {message}", param=param) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
-        message = f"We could not parse the JSON body of your request: {cause}"
-        raise refusal(400, message) from None
+        raise undecodable(cause) from None
     if (request.n or 1) > _MAX_CHOICES:
         limit = f"Expected a value <= {_MAX_CHOICES}, but got {request.n} instead."
         raise refusal(400, f"Invalid 'n': integer above maximum value. {limit}", param="n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
+
 from wire.openai.common.error_body import render_error
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.quota import LimitState
@@ -99,3 +101,13 @@ def too_many(name: str, most: int, number: int) -> Refusal:
         f"an array with length {number} instead."
     )
     return refusal(400, message, param=name, code="array_above_max_length")
+
+
+def undecodable(cause: Exception, code: str | None = None) -> Refusal:
+    """Build the refusal of a body that is not JSON, or has a value of a wrong type."""
+    if not isinstance(cause, msgspec.ValidationError):
+        return refusal(400, f"We could not parse the JSON body of your request: {cause}")
+    problem, _, path = str(cause).partition(" - at `$")
+    param = path.strip("`.") or None
+    named = f" for '{param}'" if param and code else ""
+    return refusal(400, f"Invalid type{named}: {problem}", param=param, code=code)

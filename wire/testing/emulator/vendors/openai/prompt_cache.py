@@ -93,8 +93,7 @@ class PromptCache:
             written = [replace(each, mark=kind) for each in long]
         else:
             return PromptTokens(total)
-        found = (each.tokens for each in reversed(long) if self.prefixes.read(each.name))
-        cached = next(found, 0)
+        cached = self.prefixes.longest(long)
         for each in written:
             self.prefixes.keep(each.name, _LIFETIMES[each.mark])
         if not (has_breakpoints or has_marks):

@@ -44,8 +44,13 @@ def check_model(model: str, host: Provider | None) -> None:
     if not known and not any(
         matches_model(each.models, model) for each in host.dialect.refuses_models
     ):
-        rows = _WORDS["unknown model"]
-        raise _stated(rows.get(host.family, rows["others"]), model=model)
+        raise unknown_model(model, host.family)
+
+
+def unknown_model(model: str, family: str, others: str = "others") -> Refusal:
+    """Build the refusal of a model that a host does not have; `others` is the usual row."""
+    rows = _WORDS["unknown model"]
+    return _stated(rows.get(family, rows[others]), model=model)
 
 
 # --- keys -----------------------------------------------------------------------------------------

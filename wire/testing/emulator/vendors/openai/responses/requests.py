@@ -22,8 +22,9 @@ from wire.testing.emulator.model import Prompt
 from wire.testing.emulator.prefixes import Piece
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Refusal
-from wire.testing.emulator.vendors.openai.errors import refusal
+from wire.testing.emulator.vendors.openai.errors import refusal, undecodable
 from wire.testing.emulator.vendors.openai.prompt_cache import prompt_piece
+from wire.testing.emulator.vendors.openai.refusals import unknown_model
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents, shown
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
@@ -56,16 +57,8 @@ def decoded(body: bytes, kind: type[WireStruct]) -> dict[str, Any]:
     try:
         decoder(kind).decode(body)
         value: dict[str, Any] = json.loads(body)  # Python refuses numbers of 4,300 digits
-    except msgspec.ValidationError as cause:
-        problem, _, path = str(cause).partition(" - at `$")
-        param = path.strip("`.") or None
-        named = f" for '{param}'" if param else ""
-        raise refusal(
-            400, f"Invalid type{named}: {problem}", param=param, code="invalid_type"
-        ) from None
     except (msgspec.DecodeError, ValueError, RecursionError) as cause:
-        message = f"We could not parse the JSON body of your request: {cause}"
-        raise refusal(400, message) from None
+        raise undecodable(cause, "invalid_type") from None
     return value
 
 
@@ -88,7 +81,7 @@ def check_request(body: bytes, row: Provider | None, *, warnings_too: bool) -> N
             message = f"The requested model '{model}' does not exist."
             raise refusal(400, message, param="model", code="model_not_found")
         if not serves(row, model):
-            raise _unknown_model(model, row)
+            raise unknown_model(model, row.family, "responses")
     for each in check(body, provider=row or ""):
         # A host that ignores the field answers, and only the client knows better.
         ignored = each.rule == "P15" and row is not None and row.dialect.chains == "ignored"
@@ -102,14 +95,6 @@ def check_request(body: bytes, row: Provider | None, *, warnings_too: bool) -> N
         if key not in facts_of(ResponseRequest) and key not in own:
             message = f"Unknown parameter: '{key}'."
             raise refusal(400, message, param=key, code="unknown_parameter")
-
-
-def _unknown_model(model: str, row: Provider) -> Refusal:
-    if row.family == "deepseek":
-        names = "deepseek-v4-pro or deepseek-v4-flash"
-        message = f"The supported API model names are {names}, but you passed {model}."
-        return refusal(400, message)
-    return refusal(400, f"Model not found: {model}", param="model", code="model_not_found")
 
 
 # --- what it continues ----------------------------------------------------------------------------
