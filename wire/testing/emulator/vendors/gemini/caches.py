@@ -81,7 +81,7 @@ class Caches(GeminiShelf[Cached]):
         cached, sent = self[route.name], decoded(request.body, CachedContent)
         mask = [each.strip() for each in request.query.get("updateMask", "").split(",")]
         given = {"ttl": sent.ttl, "expireTime": sent.expire_time}
-        requested = [_camel_case(each) for each in mask if each] or [
+        requested = ["expireTime" if each == "expire_time" else each for each in mask if each] or [
             name for name, value in given.items() if value
         ]
         if not requested or any(each not in ("ttl", "expireTime") for each in requested):
@@ -139,7 +139,3 @@ class Caches(GeminiShelf[Cached]):
             message = f"Invalid value at 'cached_content.ttl' ({kind}), {json.dumps(sent.ttl)}"
             raise refusal(400, message, "G1")
         return timestamp(self.number + (float(duration[1]) if duration else _HOUR))
-
-
-def _camel_case(name: str) -> str:
-    return {"expire_time": "expireTime"}.get(name, name)

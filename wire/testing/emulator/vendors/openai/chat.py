@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -69,7 +69,8 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
                 code = None if each.code in ("", "INVALID_ARGUMENT") else each.code
                 raise refusal(each.status, each.message, param=each.path, code=code)
         family = host.family if host is not None else ""
-        over = overflow(family, request.model, len(body), lambda: _total(request))
+        total = lambda: sum(each.tokens for each in prompt_pieces(request))  # noqa: E731
+        over = overflow(family, request.model, len(body), total)
         if over is not None:
             message = f"This model's maximum context length is {over[1]} tokens. However, your "
             message += f"messages resulted in {over[0]} tokens. Please reduce their length."
@@ -81,10 +82,6 @@ def prompt_pieces(request: ChatCompletionRequest) -> list[Piece]:
     """Return the tools and the messages, with their tokens."""
     tools = [prompt_piece(request.tools, count(_json(request.tools)))] if request.tools else []
     return [*tools, *(prompt_piece(message, _tokens(message)) for message in request.messages)]
-
-
-def _total(request: ChatCompletionRequest) -> int:
-    return sum(each.tokens for each in prompt_pieces(request))
 
 
 def _tokens(message: WireMessage) -> int:
@@ -137,15 +134,10 @@ class Generation:
             (*parts, *([Text(reply.text)] if reply.text else ()), *self._calls(reply, id)),
             citations=tuple(sources_of(reply, searches=searches)),
         )
-        head = ResponseHead(id=f"chatcmpl-{id}", model=self.model_sent, created=CREATED)
+        head = ResponseHead(id=f"chatcmpl-{id}", model=self.request.model or "", created=CREATED)
         body = body_of(msgspec.structs.replace(reply, message=made), head=head)
         body["choices"][0]["logprobs"] = self._logprobs(reply.text)
         return {**body, "usage": self._usage(reply)}
-
-    @property
-    def model_sent(self) -> str:
-        """The name of the model as the request has it."""
-        return self.request.model or ""
 
     def _chunks(self, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         options, key = self.request.stream_options, self.reasoning
@@ -158,8 +150,9 @@ class Generation:
                 if key in delta or (key and "content" in delta):
                     choice["delta"] = {"content": None, key: None, **delta}
                 elif not number:
-                    text = body["choices"][0]["message"]["content"]
-                    content = None if key or (text is None and _calls_of(body)) else ""
+                    whole = body["choices"][0]["message"]
+                    called = whole["content"] is None and whole.get("tool_calls")
+                    content = None if key or called else ""
                     delta |= {"content": content, "refusal": None, **({key: ""} if key else {})}
             yield {**({"usage": None} if counts else {}), **event}
 
@@ -188,10 +181,6 @@ class Generation:
             "prompt_tokens_details": {**prompt.details, "audio_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": spent, "audio_tokens": 0},
         }
-
-
-def _calls_of(body: Mapping[str, Any]) -> Any:
-    return body["choices"][0]["message"].get("tool_calls")
 
 
 def generation_of(

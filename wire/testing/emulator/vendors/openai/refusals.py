@@ -81,12 +81,12 @@ def _unknown_keys(request: Mapping[str, Any], model: str, family: str) -> Iterat
 
 def _known(struct: type[WireStruct], family: str) -> set[str]:
     """Return the keys of a struct that a host has."""
-    own = {key for key, facts in facts_of(struct).items() if _has(facts.hosts, family)}
+    own = {
+        key
+        for key, facts in facts_of(struct).items()
+        if not facts.hosts or family in map(family_of, facts.hosts)
+    }
     return own | _ALSO_KNOWN.get(family, frozenset())
-
-
-def _has(hosts: tuple[str, ...], family: str) -> bool:
-    return not hosts or any(family == family_of(host) for host in hosts)
 
 
 def _unknown_key(

@@ -163,12 +163,9 @@ def check_state(
     for item in asked.input:
         content = item.get("encrypted_content")
         if host.seals and isinstance(content, str) and not contents.valid(content, owner):
-            raise refusal(
-                400,
-                f"The encrypted content {shown(content)} could not be verified. Reason: Encrypted "
-                "content could not be decrypted or parsed.",
-                code="invalid_encrypted_content",
-            )
+            message = f"The encrypted content {shown(content)} could not be verified. Reason: "
+            message += "Encrypted content could not be decrypted or parsed."
+            raise refusal(400, message, code="invalid_encrypted_content")
         looked_up = item.get("type") == "reasoning" and content is None and not item.get("content")
         # xAI does not look reasoning up.
         looks_up = host.stores and host.seals and host.name != "xai" and item["id"] in own_ids
@@ -185,24 +182,18 @@ def _check_context(asked: Conversed) -> None:
     ids = {item.get("id") for item in asked.context}
     for item in asked.input:
         if item.get("id") in ids:
-            raise refusal(
-                400,
-                f"Duplicate item found with id {item['id']}. Remove duplicate items from your "
-                "input and try again.",
-                param="input",
-            )
+            found = f"Duplicate item found with id {item['id']}."
+            raise _wrong_input(f"{found} Remove duplicate items from your input and try again.")
     called = {item.get("call_id") for item in asked.items if item.get("type") in CALL_NAMES}
     answered = {item.get("call_id") for item in asked.items if item.get("type") in OUTPUT_OF}
     for item in asked.input:
-        of = OUTPUT_OF.get(str(item.get("type")))
-        if of is not None and item.get("call_id") not in called:
-            message = f"No tool call found for {of} output with call_id {item.get('call_id')}."
-            raise refusal(400, message, param="input")
+        of, id = OUTPUT_OF.get(str(item.get("type"))), item.get("call_id")
+        if of is not None and id not in called:
+            raise _wrong_input(f"No tool call found for {of} output with call_id {id}.")
     for item in asked.items:
-        name = CALL_NAMES.get(str(item.get("type")))
-        if name is not None and item.get("call_id") not in answered:
-            message = f"No tool output found for {name} {item.get('call_id')}."
-            raise refusal(400, message, param="input")
+        name, id = CALL_NAMES.get(str(item.get("type"))), item.get("call_id")
+        if name is not None and id not in answered:
+            raise _wrong_input(f"No tool output found for {name} {id}.")
 
 
 def _check_pairs(asked: Conversed, stored: StoredResponses, own_ids: set[str]) -> None:
@@ -214,34 +205,27 @@ def _check_pairs(asked: Conversed, stored: StoredResponses, own_ids: set[str]) -
         if id not in own_ids:
             continue
         reasoning, following = stored.neighbours(id)
+        kind = item.get("type") if following is None else "reasoning"
+        provided = f"Item '{id}' of type '{kind}' was provided without its required"
         if following is not None:
             after = items[index + 1] if index + 1 < len(items) else {}
             same = after.get("id") == following.get("id") or (
                 after.get("id") not in own_ids and after.get("type") == following.get("type")
             )
             if not same:
-                raise refusal(
-                    400,
-                    f"Item '{id}' of type 'reasoning' was provided without its required following "
-                    "item.",
-                    param="input",
-                )
+                raise _wrong_input(f"{provided} following item.")
         if reasoning is not None and reasoning.get("id") not in ids[:index]:
-            raise refusal(
-                400,
-                f"Item '{id}' of type '{item.get('type')}' was provided without its required "
-                f"'reasoning' item: '{reasoning.get('id')}'.",
-                param="input",
-            )
+            raise _wrong_input(f"{provided} 'reasoning' item: '{reasoning.get('id')}'.")
+
+
+def _wrong_input(message: str) -> Refusal:
+    return refusal(400, message, param="input")
 
 
 def _not_found(id: str) -> Refusal:
-    return refusal(
-        404,
-        f"Item with id '{id}' not found. Items are not persisted when `store` is set to false. Try "
-        "again with `store` set to true, or remove this item from your input.",
-        param="input",
-    )
+    message = f"Item with id '{id}' not found. Items are not persisted when `store` is set to "
+    message += "false. Try again with `store` set to true, or remove this item from your input."
+    return refusal(404, message, param="input")
 
 
 # --- the prompt -----------------------------------------------------------------------------------
@@ -262,14 +246,12 @@ def _variables(body: Mapping[str, Any]) -> str:
     return " ".join(each for each in texts if isinstance(each, str))
 
 
-def text_of(item: Item) -> str:
+def _text_of(item: Item) -> str:
     """Return the text of a message."""
     content = item.get("content")
-    return content if isinstance(content, str) else _parts_text(content)
-
-
-def _parts_text(parts: Any) -> str:
-    texts = (part.get("text") for part in parts or () if isinstance(part, dict))
+    if isinstance(content, str):
+        return content
+    texts = (part.get("text") for part in content or () if isinstance(part, dict))
     return " ".join(text for text in texts if isinstance(text, str) and text)
 
 
@@ -290,7 +272,7 @@ def prompt_pieces(asked: Conversed) -> list[Piece]:
 
 def _tokens(item: Item) -> int:
     if item.get("type") == "message":
-        return count(text_of(item))
+        return count(_text_of(item))
     # Encrypted content is not text, and would count too much.
     plain = {k: v for k, v in item.items() if k not in ("id", "type", "encrypted_content")}
     return count(json.dumps(plain, ensure_ascii=False))

@@ -91,11 +91,8 @@ class ResponseWriter:
             if item["type"] == "message":
                 item["id"] = self._item_id("msg", id, 0)
                 item["status"] = "completed" if reply.tool_calls else status
-                item["content"][0] |= (
-                    {"logprobs": self._logprobs(reply.text)}
-                    if (item["content"][0]["type"] == "output_text")
-                    else {}
-                )
+                if item["content"][0]["type"] == "output_text":
+                    item["content"][0]["logprobs"] = self._logprobs(reply.text)
             elif item["type"] in CALLS:
                 item["id"] = self._item_id(PREFIXES[item["type"]], id, calls)
                 item["status"] = status
@@ -173,8 +170,12 @@ class ResponseWriter:
             has_phase = self.host.has_phase(self.request.get("model") or "")
             extra = {"phase": phase} if has_phase else None
             yield Text(reply.text, refusal=reply.stop.raw == "refusal", extra=extra)
-        custom = custom_tools(self.request)
-        for call in numbered(reply, lambda at, name: self._call_id(name, at, id)):
+        tools = tools_of(self.request)
+        custom = {str(tool.get("name")) for tool in tools if tool.get("type") == "custom"}
+        form = self.host.call_id
+        for call in numbered(
+            reply, lambda at, name: new_id(form, "call", f"{id} call {at} {name}")
+        ):
             kind = "custom" if call.name in custom else "function"
             yield msgspec.structs.replace(call, kind=kind)
 
@@ -202,9 +203,6 @@ class ResponseWriter:
         if not top and _LOGPROBS not in (self.request.get("include") or ()):
             return []
         return token_entries(text, top)
-
-    def _call_id(self, name: str, position: int, id: str) -> str:
-        return new_id(self.host.call_id, "call", f"{id} call {position} {name}")
 
     def _item_id(self, prefix: str, id: str, position: int) -> str:
         return new_id(self.host.item_id, prefix, f"{id} {prefix} {position}")
@@ -255,11 +253,6 @@ def tools_of(request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     added = (each for each in items if each.get("type") == "additional_tools")
     for tool in (tool for each in (request, *added) for tool in each.get("tools") or ()):
         yield from (tool, *(tool.get("tools") or ()))
-
-
-def custom_tools(request: Mapping[str, Any]) -> set[str]:
-    """Return the names of the tools whose input is free text."""
-    return {str(tool.get("name")) for tool in tools_of(request) if tool.get("type") == "custom"}
 
 
 def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
