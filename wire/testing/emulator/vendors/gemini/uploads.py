@@ -16,9 +16,11 @@ from wire.testing.emulator.json_sizes import json_excess
 from wire.testing.emulator.limits import EmulatorLimits
 from wire.testing.emulator.multipart import parts
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.storage import Remembered, Storage
+from wire.testing.emulator.storage import Remembered
+from wire.testing.emulator.vendor import Settings
 from wire.testing.emulator.vendors.gemini.bodies import whole
 from wire.testing.emulator.vendors.gemini.refusals import decoded, refusal
+from wire.testing.emulator.vendors.gemini.state import GeminiShelf
 
 GRANULARITY_BYTES = 8 << 20
 """The size of every piece of an upload except the last is a multiple of this."""
@@ -52,21 +54,18 @@ class _Upload:
     store: Store
     data: bytearray = field(default_factory=bytearray)
 
-    @property
-    def stored_bytes(self) -> int:
-        """The size that the upload counts for while it is not finished."""
-        return len(self.body) + len(self.data)
 
+class Uploads(GeminiShelf[_Upload]):
+    """The uploads of one emulator that are not finished."""
 
-@dataclass(slots=True)
-class Uploads:
-    """The uploads of one emulator."""
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self._finished = Remembered(10_000)
+        """Id of a finished upload -> its size in bytes."""
 
-    storage: Storage
-    _uploads: dict[str, _Upload] = field(default_factory=dict)
-    _finished: Remembered = field(default_factory=lambda: Remembered(10_000))
-    """Id of a finished upload -> its size in bytes."""
-    _started: int = 0
+    def missing(self, name: str) -> Exception:
+        """Build the refusal of an unknown upload."""
+        return refusal(404, "Upload session not found.")
 
     def receive(self, request: Received, store: Store) -> Answer:
         """Answer any request of an upload; call `store` once the bytes are complete."""
@@ -85,20 +84,12 @@ class Uploads:
             raise refusal(400, "Missing header: X-Goog-Upload-Command")
         metadata = file_metadata(request.body)
         size = request.headers.get("x-goog-upload-header-content-length") or metadata.size_bytes
-        kind = (
-            request.headers.get("x-goog-upload-header-content-type")
-            or metadata.mime_type
-            or "application/octet-stream"
-        )
-        self.storage.add(len(request.body))
-        self._started += 1
-        session = made_id(f"upload {self._started}")
-        self._uploads[session] = _Upload(
-            request.body,
-            kind,
-            int(size) if size is not None and str(size).isdecimal() else None,
-            store,
-        )
+        named = request.headers.get("x-goog-upload-header-content-type") or metadata.mime_type
+        kind = named or "application/octet-stream"
+        session = made_id(f"upload {self.take(len(request.body))}")
+        announced = int(size) if size is not None and str(size).isdecimal() else None
+        upload = _Upload(request.body, kind, announced, store)
+        self.put(session, upload, len(request.body))
         query = f"upload_id={session}&upload_protocol=resumable"
         headers = {
             "x-goog-upload-url": f"{request.base}{request.path}?{query}",
@@ -111,52 +102,44 @@ class Uploads:
         finished = self._finished.get(session)
         if finished is not None:
             return _progress("final", finished)
-        upload = self._uploads.get(session)
-        if upload is None:
-            raise refusal(404, "Upload session not found.")
-        commands = {
-            each.strip().lower()
-            for each in request.headers.get("x-goog-upload-command", "").split(",")
-        }
+        upload, sent = self[session], request.headers.get("x-goog-upload-command", "")
+        commands = {each.strip().lower() for each in sent.split(",")}
         if "query" in commands:
             return _progress("active", len(upload.data))
         if "cancel" in commands:
-            self._forget(session)
+            self._end(session)
             return _empty({"x-goog-upload-status": "cancelled"})
         if not commands & {"upload", "finalize"}:
             raise refusal(400, "Missing header: X-Goog-Upload-Command")
-        offset = request.headers.get("x-goog-upload-offset", "")
         if "upload" in commands:
-            if not offset.isdecimal() or int(offset) != len(upload.data):
-                raise refusal(
-                    400,
-                    f"Invalid upload offset: {offset or 'none'}, received so far: "
-                    f"{len(upload.data)}",
-                )
-            if "finalize" not in commands and len(request.body) % GRANULARITY_BYTES:
-                raise refusal(
-                    400,
-                    f"The size of a piece is a multiple of {GRANULARITY_BYTES} bytes, "
-                    "except the last.",
-                )
-            self.storage.add(len(request.body), items=0)
-            upload.data += request.body
+            self._add(request, upload.data, last="finalize" in commands)
+        received = len(upload.data)
         if "finalize" not in commands:
-            return _progress("active", len(upload.data))
-        if upload.size is not None and upload.size != len(upload.data):
-            raise refusal(
-                400, f"Upload has {len(upload.data)} bytes, {upload.size} were announced."
-            )
+            return _progress("active", received)
+        if upload.size not in (None, received):
+            raise refusal(400, f"Upload has {received} bytes, {upload.size} were announced.")
         # The bytes now belong to what is stored, and no longer count for the upload.
-        self._forget(session)
-        self._finished[session] = len(upload.data)
+        self._end(session)
+        self._finished[session] = received
         metadata = file_metadata(upload.body)
         uploaded = Uploaded(metadata, upload.body, upload.kind, bytes(upload.data))
         return _final(uploaded, upload.store)
 
-    def _forget(self, session: str) -> None:
-        upload = self._uploads.pop(session)
-        self.storage.remove(upload.stored_bytes)
+    def _add(self, request: Received, data: bytearray, *, last: bool) -> None:
+        """Add a piece to the data."""
+        offset = request.headers.get("x-goog-upload-offset", "")
+        if not offset.isdecimal() or int(offset) != len(data):
+            message = f"Invalid upload offset: {offset or 'none'}, received so far: {len(data)}"
+            raise refusal(400, message)
+        if not last and len(request.body) % GRANULARITY_BYTES:
+            size = f"a multiple of {GRANULARITY_BYTES} bytes"
+            raise refusal(400, f"The size of a piece is {size}, except the last.")
+        self.storage.add(len(request.body), items=0)
+        data += request.body
+
+    def _end(self, session: str) -> None:
+        self.storage.remove(len(self[session].data), items=0)
+        self.remove(session)
 
 
 def file_metadata(body: bytes) -> File:

@@ -70,7 +70,7 @@ class Gemini:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._files, self._operations = Files(settings, Uploads(settings.storage)), Operations()
+        self._files, self._operations = Files(settings, Uploads(settings)), Operations()
         self._caches, self._prefixes = Caches(settings), Prefixes(settings.clock)
         self._batches = Batches(settings, self._files)
         stores = Stores(settings, self._files, self._operations)

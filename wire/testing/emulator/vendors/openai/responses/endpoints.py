@@ -99,12 +99,8 @@ class Responses:
                 self._conversations.extend(conversation, [*asked.input, *made])
             # A background response can be fetched whether it is stored or not.
             if writer.stores or response.get("background"):
-                self._stored.keep(
-                    response,
-                    asked.input,
-                    continues=writer.stores,
-                    streamed=bool(body.get("stream")),
-                )
+                streamed = bool(body.get("stream"))
+                self._stored.keep(response, asked.input, continues=writer.stores, streamed=streamed)
 
         return Generation(requests.prompt_of(asked, host), writer, keep)
 
@@ -118,12 +114,9 @@ class Responses:
         if previous and host.chains:
             stored = self._stored.get(previous)
             if stored is None or not stored.continues:
-                raise refusal(
-                    400,
-                    f"Previous response with id '{previous}' not found.",
-                    param="previous_response_id",
-                    code="previous_response_not_found",
-                )
+                message = f"Previous response with id '{previous}' not found."
+                code = "previous_response_not_found"
+                raise refusal(400, message, param="previous_response_id", code=code)
             context = self._stored.context(previous)
         strict = not self._settings.lenient
         asked = requests.conversed(body, context, self._stored, seed, strict=strict)
@@ -149,12 +142,8 @@ class Responses:
     def _again(self, request: Received, stored: Stored, host: Host) -> Answer:
         """Stream a background response again, from the event after `starting_after`."""
         if not (stored.background and stored.streamed):
-            raise refusal(
-                400,
-                "You can only start a new stream from a background response if it was created with "
-                "stream=true.",
-                param="stream",
-            )
+            message = "You can only start a new stream from a background response if it was "
+            raise refusal(400, f"{message}created with stream=true.", param="stream")
         after = request.query.get("starting_after") or "-1"
         if not after.removeprefix("-").isdecimal() or len(after) > 9:
             raise not_an_integer("starting_after", after)
@@ -194,11 +183,8 @@ class Responses:
         if not body.get("model"):
             raise requests.missing("model")
         asked = self._conversed(request, body, host)
-        kept = [
-            item
-            for item in asked.items
-            if item.get("type") == "message" and item.get("role") == "user"
-        ]
+        messages = (item for item in asked.items if item.get("type") == "message")
+        kept = [item for item in messages if item.get("role") == "user"]
         id = new_id(host.item_id, "cmp", request.digest)
         content = self._contents.of(_owner(request, host), id)
         tokens, written = requests.prompt_tokens(asked), _COMPACTION_TOKENS
