@@ -16,7 +16,7 @@ from wire.testing.emulator.keys import is_wrong
 from wire.testing.emulator.model import thinking_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.routes import Route, match, paths
-from wire.testing.emulator.vendor import Settings
+from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.gemini import refusals
 from wire.testing.emulator.vendors.gemini.catalog import listed
 from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
@@ -36,7 +36,6 @@ class GoogleOpenAI(OpenAI):
     """Google's server of chat completions."""
 
     no_endpoint = staticmethod(refusals.no_endpoint)
-    error_answer = staticmethod(refusals.error_answer)
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -79,6 +78,10 @@ class GoogleOpenAI(OpenAI):
         """Return one model, or the list of all."""
         names = [each.name for each in listed(self._settings.date)]
         return models_answer(route.name, names, "google")
+
+    def error_answer(self, failure: Failure) -> Answer:
+        """Return the error response in Google's form; an error within a stream is OpenAI's."""
+        return refusals.error_answer(failure)
 
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """Wrap an error object in a list."""

@@ -26,6 +26,7 @@ from wire.neutral.messages import (
 from wire.neutral.serving import ResponseHead
 from wire.testing.emulator.answer import Answer, json_bytes
 from wire.testing.emulator.model import answer, numbered, thinking, written
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.sources import segments, sources_of
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
@@ -52,9 +53,8 @@ class MessageWriter:
         parts: list[Part] = [*self._results_of_pause()]
         if self.thinks and (reply.thought or self._must_think()):
             parts.append(self._thought(reply.thought or _UNTOLD, id))
-        searches = any(
-            (tool.type or "").startswith("web_search") for tool in self.request.tools or ()
-        )
+        kinds = [tool.type or "" for tool in self.request.tools or ()]
+        searches = any(kind.startswith("web_search") for kind in kinds)
         sources = sources_of(reply, searches=searches)
         citations = [*self._citations(reply.text)]
         if sources:
@@ -62,9 +62,7 @@ class MessageWriter:
             parts += searched
         elif reply.text:
             parts.append(Text(reply.text))
-        parts += numbered(
-            reply, lambda position, name: f"toolu_01{_hex(f'{id} {position} {name}')}"
-        )
+        parts += numbered(reply, lambda at, name: f"toolu_01{_hex(f'{id} {at} {name}')}")
         if reply.stop.raw == "pause_turn":
             parts += self._paused_calls(id)
         made = Reply(Message("assistant", tuple(parts), citations=tuple(citations)), reply.stop)
@@ -183,7 +181,7 @@ def _searched(text: str, sources: Sequence[Citation], id: str) -> tuple[list[Par
 
 
 def _hex(seed: str) -> str:
-    return hashlib.sha256(seed.encode()).hexdigest()[:22]
+    return digest(seed)[:22]
 
 
 def _sealed(text: str) -> str:

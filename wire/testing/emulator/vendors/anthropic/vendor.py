@@ -96,14 +96,9 @@ class Anthropic:
         signatures = self._signatures if messages.is_official(host) else None
         if signatures is not None and not self._settings.lenient:
             messages.check_thoughts(body, signatures)
-        writer = MessageWriter(
-            body,
-            messages.thinks(body),
-            messages.family_name(body.model),
-            json.loads(request.body),
-            self._cache,
-            signatures,
-        )
+        thinks, family = messages.thinks(body), messages.family_name(body.model)
+        plain = json.loads(request.body)
+        writer = MessageWriter(body, thinks, family, plain, self._cache, signatures)
         return messages.Generation(messages.prompt_of(body, request.body), writer)
 
     def serve(self, request: Received, route: Route) -> Answer:

@@ -20,12 +20,9 @@ def embed(request: Received, model: Traits) -> Answer:
     """Answer embedContent: one vector, whatever the number of texts (G77)."""
     requested = decoded(request.body, EmbedContentRequest)
     text = _text(requested, "EmbedContentRequest")
-    return whole(
-        {
-            "embedding": {"values": vector(text, _dimensions(requested, model))},
-            "usageMetadata": {"promptTokenCount": count(text)},
-        }
-    )
+    values = vector(text, _dimensions(requested, model))
+    usage = {"promptTokenCount": count(text)}
+    return whole({"embedding": {"values": values}, "usageMetadata": usage})
 
 
 def embed_batch(request: Received, model: Traits, *, lenient: bool) -> Answer:
@@ -35,25 +32,17 @@ def embed_batch(request: Received, model: Traits, *, lenient: bool) -> Answer:
         raise refusal(400, "* BatchEmbedContentsRequest.requests: requests is not specified\n")
     if len(requests) > MAX_BATCH_REQUESTS and not lenient:
         raise rule_refusal("G71")
-    for index, each in enumerate(requests):
+    paths = [f"BatchEmbedContentsRequest.requests[{at}]" for at in range(len(requests))]
+    pairs = list(zip(paths, requests, strict=True))
+    for path, each in pairs:
         if not lenient and (each.model or "").removeprefix("models/") != model.name:
-            path = f"BatchEmbedContentsRequest.requests[{index}].model"
-            raise refusal(
-                400,
-                f"* {path}: the model of a request must be the model of the batch: "
-                f"models/{model.name}\n",
-            )
-    texts = [
-        _text(each, f"BatchEmbedContentsRequest.requests[{index}]")
-        for index, each in enumerate(requests)
-    ]
-    vectors = [
-        {"values": vector(text, _dimensions(each, model))}
-        for text, each in zip(texts, requests, strict=True)
-    ]
-    return whole(
-        {"embeddings": vectors, "usageMetadata": {"promptTokenCount": sum(map(count, texts))}}
-    )
+            problem = "the model of a request must be the model of the batch"
+            raise refusal(400, f"* {path}.model: {problem}: models/{model.name}\n")
+    texts = [_text(each, path) for path, each in pairs]
+    sized = zip(texts, requests, strict=True)
+    vectors = [{"values": vector(text, _dimensions(each, model))} for text, each in sized]
+    usage = {"promptTokenCount": sum(map(count, texts))}
+    return whole({"embeddings": vectors, "usageMetadata": usage})
 
 
 def _text(request: EmbedContentRequest, path: str) -> str:
@@ -66,11 +55,8 @@ def _text(request: EmbedContentRequest, path: str) -> str:
 def _dimensions(request: EmbedContentRequest, model: Traits) -> int:
     maximum = 3072 if is_in("gemini.embeds-3072", model.name) else 768
     config = request.embed_content_config
-    size = (
-        (config.output_dimensionality if config is not None else None)
-        or request.output_dimensionality
-        or maximum
-    )
+    configured = config.output_dimensionality if config is not None else None
+    size = configured or request.output_dimensionality or maximum
     if not 1 <= size <= maximum:
         raise refusal(400, f"Invalid output dimensionality: {size}, allowed is 1 to {maximum}.")
     return size

@@ -51,14 +51,10 @@ def predict(request: Received, model: Traits) -> Answer:
     if not isinstance(size, int) or not 1 <= size <= _MAX_DIMENSIONS:
         raise refusal(400, f"Invalid output dimensionality, allowed is 1 to {_MAX_DIMENSIONS}.")
     texts = [str(_object(each).get("content") or "") for each in instances]
+    counted = [{"token_count": count(text), "truncated": False} for text in texts]
     predictions = [
-        {
-            "embeddings": {
-                "statistics": {"token_count": count(text), "truncated": False},
-                "values": vector(text, size),
-            }
-        }
-        for text in texts
+        {"embeddings": {"statistics": counts, "values": vector(text, size)}}
+        for text, counts in zip(texts, counted, strict=True)
     ]
     billed = {"billableCharacterCount": sum(len("".join(text.split())) for text in texts)}
     return whole({"metadata": billed, "predictions": predictions})

@@ -6,7 +6,6 @@ traffic.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,8 @@ from wire.gemini.replies import candidate_of
 from wire.gemini.types import GenerateContentRequest
 from wire.neutral.messages import Message, Part, Reply, Text, Thought, ToolCall
 from wire.testing.emulator.model import numbered, pieces, thinking, written
+from wire.testing.emulator.moments import timestamp
+from wire.testing.emulator.signing import digest
 from wire.testing.emulator.sources import sources_of
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendor import Failed, Failure
@@ -29,7 +30,6 @@ from wire.testing.emulator.vendors.gemini.signatures import Signatures, steps
 _CALLS_MESSAGE = "Model generated function call(s)."
 _MAX_CANDIDATES = 8
 """The maximum of `candidateCount`, which multiplies the response."""
-_CREATE_TIME = "2026-11-21T12:00:00.000000Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class ResponseWriter:
         step = len(steps(self.request.contents or ()))
 
         def id_of(position: int, name: str) -> str:
-            digest = hashlib.sha256(f"{id} {position} {name}".encode()).hexdigest()
-            return digest[:8] if self.model.numbers_calls else ""
+            made = digest(f"{id} {position} {name}")[:8]
+            return made if self.model.numbers_calls else ""
 
         calls = numbered(reply, id_of)
         if calls and (self.model.signs == "last" or (self.model.signs and thinking(reply))):
@@ -129,11 +129,8 @@ class ResponseWriter:
         declared.
         """
         declared = any(tool.function_declarations for tool in self.request.tools or ())
-        if self.model.signs == "last" or (
-            self.model.signs == "first" and declared and thinking(reply)
-        ):
-            return self.signatures.of_text(reply.text)
-        return ""
+        first = self.model.signs == "first" and declared and thinking(reply)
+        return self.signatures.of_text(reply.text) if first or self.model.signs == "last" else ""
 
     def _candidate(self, parts: Sequence[Part], end: Reply | None, index: int) -> dict[str, Any]:
         """Build a candidate, or a chunk of one; `end` is the reply that it finishes."""
@@ -169,18 +166,15 @@ class ResponseWriter:
         usage["promptTokensDetails"] = details(modalities)
         if thinking:
             usage["thoughtsTokenCount"] = thinking
-        if self.host == "gemini":
-            usage["serviceTier"] = "standard"
-        else:
-            usage["trafficType"] = "ON_DEMAND"
-        return usage
+        tier = {"serviceTier": "standard"}
+        return usage | (tier if self.host == "gemini" else {"trafficType": "ON_DEMAND"})
 
     def _response(
         self, parts: Sequence[Part], usage: dict[str, Any], id: str, end: Reply | None = None
     ) -> dict[str, Any]:
         """Build a response, or one chunk; `end` is the reply that it finishes."""
         candidates = [self._candidate(parts, end, index) for index in range(self._candidate_count)]
-        created = {"createTime": _CREATE_TIME} if self.host == "vertex" else {}
+        created = {"createTime": timestamp(0)} if self.host == "vertex" else {}
         return {
             "candidates": candidates,
             "usageMetadata": usage,

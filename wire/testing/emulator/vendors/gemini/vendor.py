@@ -123,30 +123,19 @@ class Gemini:
         self._check(request.body, model.name, route)
         body = refusals.decoded(request.body, GenerateContentRequest)
         contents = body.contents or []
-        over = overflow(
-            "gemini",
-            model.name,
-            len(request.body),
-            lambda: sum(prompt_tokens(contents, body).values()),
-        )
+        total = functools.partial(prompt_tokens, contents, body)
+        over = overflow("gemini", model.name, len(request.body), lambda: sum(total().values()))
         if over is not None:
             raise refusals.rule_refusal("G69", route.host, count=over[0], most=over[1])
         if not lenient:
-            turn = steps(body.contents or ())
-            refusals.check_signatures(turn, model, route.host, self._signatures)
-            self._files.check(body.contents or [])
+            refusals.check_signatures(steps(contents), model, route.host, self._signatures)
+            self._files.check(contents)
         with_cache, cached_tokens = self._caches.apply(body, model)
         continues = self._continuations.rest(body) is not None
+        implicit = functools.cache(lambda: implicitly_cached(body, model, self._prefixes))
         return Generation(
             prompt_of(with_cache, model, continues=continues),
-            ResponseWriter(
-                body,
-                model,
-                route.host,
-                self._signatures,
-                cached_tokens,
-                functools.cache(lambda: implicitly_cached(body, model, self._prefixes)),
-            ),
+            ResponseWriter(body, model, route.host, self._signatures, cached_tokens, implicit),
             streams=route.endpoint == "streamGenerateContent",
             sse=request.query.get("alt") == "sse",
             continuations=self._continuations,
@@ -176,17 +165,12 @@ class Gemini:
         self._check(request.body, model.name, route)
         requested = refusals.decoded(request.body, CountTokensRequest)
         # Vertex takes the fields of a whole request beside `contents`.
-        whole_request = (
-            refusals.decoded(request.body, GenerateContentRequest)
-            if route.host == "vertex"
-            else None
-        )
-        inner = requested.generate_content_request
+        inner, whole_request = requested.generate_content_request, None
+        if route.host == "vertex":
+            whole_request = refusals.decoded(request.body, GenerateContentRequest)
         if inner is not None and requested.contents:
-            raise refusals.refusal(
-                400,
-                "* CountTokensRequest: contents and generate_content_request cannot both be set.\n",
-            )
+            problem = "contents and generate_content_request cannot both be set."
+            raise refusals.refusal(400, f"* CountTokensRequest: {problem}\n")
         contents = (inner.contents if inner is not None else requested.contents) or []
         if not contents:
             message = "* CountTokensRequest.contents: contents is not specified\n"

@@ -118,8 +118,8 @@ def _padding(delta: str, host: Host) -> dict[str, str]:
     """Return letters that round the length of a delta up."""
     if not host.obfuscates:
         return {}
-    digest = hashlib.sha256(delta.encode("utf-8", "surrogatepass")).hexdigest()
-    return {"obfuscation": digest[: -len(delta) % _PADDED_TO]}
+    made = hashlib.sha256(delta.encode("utf-8", "surrogatepass")).hexdigest()
+    return {"obfuscation": made[: -len(delta) % _PADDED_TO]}
 
 
 # --- framing --------------------------------------------------------------------------------------

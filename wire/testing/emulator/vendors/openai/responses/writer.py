@@ -78,10 +78,8 @@ class ResponseWriter:
             stop = Stop("error", raw="failed")
         elif stop.raw == "refusal":
             stop = Stop("end")
-        searches = any(
-            str(tool.get("type")).startswith("web_search")
-            for tool in self.request.get("tools") or ()
-        )
+        kinds = [str(tool.get("type")) for tool in self.request.get("tools") or ()]
+        searches = any(kind.startswith("web_search") for kind in kinds)
         sources = tuple(sources_of(reply, searches=searches))
         parts = tuple(self._parts(reply, id, searched=bool(sources)))
         made = Reply(Message("assistant", parts, citations=sources), stop)
@@ -97,16 +95,14 @@ class ResponseWriter:
                 item["id"] = self._item_id(PREFIXES[item["type"]], id, calls)
                 item["status"] = status
                 calls += 1
-        return self.with_echo(
-            {
-                "status": status,
-                "error": SERVER_ERROR if failed else None,
-                "incomplete_details": body["incomplete_details"],
-                "output": body["output"],
-                "usage": None if failed else self._usage(reply),
-            },
-            id,
-        )
+        fields = {
+            "status": status,
+            "error": SERVER_ERROR if failed else None,
+            "incomplete_details": body["incomplete_details"],
+            "output": body["output"],
+            "usage": None if failed else self._usage(reply),
+        }
+        return self.with_echo(fields, id)
 
     def with_echo(self, fields: Mapping[str, Any], id: str) -> dict[str, Any]:
         """Return the fields of a response and those that repeat the request; items get ids."""
