@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from tests.joined import joined
 from wire.neutral.messages import Message, Reply
 from wire.neutral.request import Request
 from wire.testing.emulator import Answer, Cut, Emulator, core
 from wire.testing.emulator.answer import json_answer, json_bytes
 from wire.testing.emulator.model import Prompt, pieces
 from wire.testing.emulator.received import Received
-from wire.testing.emulator.routes import Route, match, paths
+from wire.testing.emulator.routes import Route, handler_of, match, paths
+from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Refusal, Settings, Vendor
 from wire.testing.emulator.vendors import VENDORS
 from wire.testing.emulator.vendors.anthropic.vendor import Anthropic
@@ -270,6 +273,19 @@ def test_a_conversation_of_chat_completions_as_a_prompt() -> None:
     assert (prompt.called, prompt.must, prompt.parallel) == (True, True, False)
     assert [(each.name, each.description) for each in prompt.functions] == [("now", "Time")]
     assert (request.max_tokens, request.stop) == (7, ("END",))
+
+
+@joined("vendor", [Gemini, Anthropic, OpenAI])
+def test_every_endpoint_of_a_table_has_a_method(vendor: type[Gemini | Anthropic | OpenAI]) -> None:
+    rows = table(sys.modules[vendor.__module__].__file__ or "", "routes")
+    endpoints = {endpoint for _, _, methods in rows for endpoint in methods.values()}
+    plain = endpoints - {"{action}", "{list}", "messages", "chat.completions", "responses"}
+    if vendor is Gemini:
+        plain |= {"list", "get", "countTokens", "embedContent", "batchEmbedContents", "predict"}
+        plain |= {"predictLongRunning", "batchGenerateContent", "asyncBatchEmbedContent"}
+        plain |= {"computeTokens"}
+    resources = vendor(Settings())._resources
+    assert [each for each in plain if not callable(handler_of(resources, each))] == []
 
 
 def test_results_before_the_last_question_are_not_its_results() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,14 +88,21 @@ def match(rows: Iterable[Path], request: Received, generating: frozenset[str]) -
     return None
 
 
-def served(resources: Mapping[str, Any], request: Received, route: Route) -> Answer:
-    """Answer with the method of a resource that has the endpoint's name.
+Handler = Callable[[Received, Route], Answer]
+
+
+def handler_of(resources: Mapping[str, Any], endpoint: str) -> Handler:
+    """Return the method of a resource that has the endpoint's name.
 
     `files.get` is `get` of the resource `files`, `countTokens` is `count_tokens` of the one without
     a name; `list` is `listed`.
     """
-    resource, _, action = route.endpoint.rpartition(".")
+    resource, _, action = endpoint.rpartition(".")
     method = re.sub(r"(?<=[a-z])[A-Z]", lambda found: f"_{found[0].lower()}", action)
-    handler = getattr(resources[resource], "listed" if method == "list" else method)
-    answer: Answer = handler(request, route)
-    return answer
+    handler: Handler = getattr(resources[resource], "listed" if method == "list" else method)
+    return handler
+
+
+def served(resources: Mapping[str, Any], request: Received, route: Route) -> Answer:
+    """Answer with the method that has the endpoint's name."""
+    return handler_of(resources, route.endpoint)(request, route)

@@ -96,7 +96,7 @@ class Files(GeminiShelf[_File]):
 
     def redirect(self, request: Received, route: Route) -> Answer:
         """Return the address of the bytes, as recorded: an error of status 302."""
-        self[route.name]  # it is there
+        self[route.name]  # raises for an unknown one
         location = ("location", f"{request.base}/download{request.target}")
         found = whole(render_error(302, "Unknown Error."), 302)
         return replace(found, headers=(*found.headers, location))

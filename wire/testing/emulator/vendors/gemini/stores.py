@@ -44,7 +44,7 @@ class Documents(GeminiShelf[dict[str, Any]]):
 
     def listed(self, request: Received, route: Route) -> Answer:
         """Return one page of the documents of a store, the newest first."""
-        self.stores[route.name]  # it is there
+        self.stores[route.name]  # raises for an unknown one
         return whole(self.page(self.of(route.name), request))
 
     def before_delete(self, thing: dict[str, Any], request: Received) -> None:
@@ -121,7 +121,7 @@ class Stores(GeminiShelf[dict[str, Any]]):
 
     def _uploaded(self, name: str, uploaded: Uploaded) -> dict[str, Any]:
         """Make a document of uploaded bytes; the response is the job, with its result."""
-        self[name]  # it is there
+        self[name]  # raises for an unknown one
         requested = decoded(uploaded.body, UploadToFileSearchStoreRequest)
         kind = requested.mime_type or uploaded.kind
         document = self.documents.store(name, requested, kind, len(uploaded.data))
@@ -132,7 +132,7 @@ class Stores(GeminiShelf[dict[str, Any]]):
 
     def import_file(self, request: Received, route: Route) -> Answer:
         """Make a document of a file; the response is the job."""
-        self[route.name]  # it is there
+        self[route.name]  # raises for an unknown one
         requested = decoded(request.body, ImportFileRequest)
         file = self.files.named(requested.file_name or "").metadata
         size = int(file["sizeBytes"])
