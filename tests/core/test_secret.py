@@ -11,7 +11,8 @@ import pytest
 
 from tests.joined import joined
 from tests.library import is_library
-from wire.core.secret import Secret
+from wire.core import secret
+from wire.core.secret import Secret, hide_arguments
 from wire.errors import ConfigurationError
 from wire.http.target import target
 
@@ -182,3 +183,26 @@ def test_a_key_of_the_environment_is_not_shown_either(monkeypatch: pytest.Monkey
     with pytest.raises(ConfigurationError, match=r"^GEMINI_API_KEY: character 13 ") as caught:
         target("gemini", {})
     assert KEY not in library_locals(caught.value)
+
+
+def test_the_bytes_of_an_argument_are_searched_for_keys_unless_they_are_data(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    searched = list[int]()
+
+    def looks_secret(text: str) -> bool:
+        searched.append(len(text))
+        return KEY in text
+
+    def refusal() -> BaseException:
+        try:
+            raise TypeError("no")
+        except TypeError as error:
+            return error
+
+    monkeypatch.setattr(secret, "looks_secret", looks_secret)
+    shown, hidden = refusal(), refusal()
+    hide_arguments(shown, [b"x" * (1 << 20)])  # the search of 50 MB takes seconds
+    assert (searched, shown.__traceback__ is None) == ([], False)
+    hide_arguments(hidden, [KEY.encode()])
+    assert (len(searched), hidden.__traceback__ is None) == (1, True)

@@ -230,8 +230,9 @@ def _may_be_key(value: Any) -> bool:
         if not todo:
             return False
         each = todo.pop()
-        if isinstance(each, str):
-            if len(each) <= _MAX_SEARCHED and looks_secret(each):
+        if isinstance(each, str | bytes | bytearray):  # the body of a request may have 50 MB
+            short = len(each) <= _MAX_SEARCHED
+            if short and looks_secret(each if isinstance(each, str) else repr(each)):
                 return True
         elif isinstance(each, dict):
             todo += itertools.islice(itertools.chain(each, each.values()), _MAX_SEARCHED)
