@@ -1032,14 +1032,15 @@ def delta_of(build: Callable[[], Any], path: tuple[str | int, ...], growing: boo
 
 
 class Restart(msgspec.Struct, frozen=True):
-    """The response starts anew: the host or this library asked the model again.
+    """The response starts anew: the host or this library asked the model again, or the host ended
+    the reply with another text than it had streamed.
 
     This library asks again if an answer does not fit `output=`. The events before it are not part
     of the reply. Calls are counted from 0 again, and calls that had begun do not end.
     """
 
     error: str = ""
-    """The mismatch, as it was reported to the model; empty if the host ran the model again."""
+    """The mismatch, as it was reported to the model; empty if the host began anew."""
     reply: Reply | None = None
     """The reply that does not fit."""
 
