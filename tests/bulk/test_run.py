@@ -456,3 +456,81 @@ def test_bad_input_is_named_before_a_row_is_read(
 
     with pytest.raises(WireError, match=problem):
         made(**{"rows": never(), **options})
+
+
+# --- files that change while a run writes to them -------------------------------------------------
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+
+
+def cut_in_a_line(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(len(path.read_bytes()) - 9)
+
+
+def emptied(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def appended(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"{")
+
+
+CHANGES = {
+    removed: "was removed",
+    replaced: "was replaced by another file",
+    cut_in_a_line: "was cut from ",
+    emptied: "to 0 bytes",
+    appended: "has 1 bytes that another program wrote",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("at", [5, 30], ids=["in the middle", "at the end"])
+def test_a_file_that_changes_ends_the_run_and_a_new_start_completes_it(
+    change: Any, at: int, tmp_path: Path
+) -> None:
+    style = "trio" if at == 5 else "asyncio"
+    path = tmp_path / "out.jsonl"
+    asked = 0
+
+    class Changing(AsyncEmulatorTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            nonlocal asked
+            asked += 1
+            answer = await super().handle_async_request(request)
+            if asked == at:
+                change(path)
+            return answer
+
+    options: dict[str, Any] = {"to": str(path), "concurrent": 1}
+    with pytest.raises(WireError, match=CHANGES[change]) as caught:
+        finished(style, ROWS, http=Changing(Emulator()), **options)
+    assert f"stopped, because {path} " in caught.value.message
+    left = lines(path)[1:] if path.exists() and change is replaced else []
+    progress = finished(style, ROWS, **options)
+    assert (progress.done, progress.failed) == (30, 0)
+    assert progress.earlier >= len(left)
+    assert sorted(each["row"] for each in lines(path)[1:]) == list(range(1, 31))
+
+
+def test_the_end_of_a_run_looks_at_its_file_again(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+
+    async def main() -> None:
+        run = made(ROWS[:2], to=str(path))
+        with pytest.raises(WireError, match="was removed"):
+            async for result in run:
+                if result.row == 2:
+                    path.unlink()
+
+    anyio.run(main)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.errors import ConfigurationError
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.files import open_regular, replace_file
 from wire.core.secret import quoted
 from wire.core.secret_fields import masked_body
@@ -97,7 +97,12 @@ def refuse_other_run(name: str, found: bytes, header: Header) -> None:
 
 
 class LinesFile:
-    """A file to which whole lines are appended by one process at a time."""
+    """A file to which whole lines are appended by one process at a time.
+
+    Before each line, and at the end, it looks whether its path still leads to the file that it
+    opened, with all that it has written: a program that removes, replaces or cuts the file while a
+    run writes would else lose rows in silence.
+    """
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -116,6 +121,31 @@ class LinesFile:
         except BaseException:
             os.close(self._descriptor)
             raise
+        self._size = os.fstat(self._descriptor).st_size
+
+    def check(self) -> None:
+        """Raise `WireError` if the file is not the one that was opened, or not as long as it has to
+        be.
+        """
+        own = os.fstat(self._descriptor)
+        try:
+            found: os.stat_result | None = os.stat(self.path)
+        except OSError:
+            found = None
+        if found is None:
+            problem = "was removed"
+        elif (found.st_dev, found.st_ino) != (own.st_dev, own.st_ino):
+            problem = "was replaced by another file"
+        elif own.st_size < self._size:
+            problem = f"was cut from {self._size:,} to {own.st_size:,} bytes"
+        elif own.st_size > self._size:
+            problem = f"has {own.st_size - self._size:,} bytes that another program wrote"
+        else:
+            return
+        raise WireError(
+            f"stopped, because {self.path} {problem} while the run wrote to it. A new start asks "
+            "each row that has no line in the file"
+        )
 
     def _lock(self) -> None:
         """Keep other processes away; the system removes the lock with this process."""
@@ -136,12 +166,18 @@ class LinesFile:
     def cut(self, size: int) -> None:
         """Remove what follows the first `size` bytes, a line that was cut."""
         os.ftruncate(self._descriptor, size)
+        self._size = size
 
     def append(self, line: bytes) -> None:
-        """Write a line, which has its end. Raises `OSError` if not all of it can be written."""
+        """Write a line, which has its end.
+
+        Raises `OSError` if not all of it can be written, and `WireError` as `check` does.
+        """
+        self.check()
         written = os.write(self._descriptor, line)
         while written < len(line):  # a full disk, or a signal
             written += os.write(self._descriptor, line[written:])
+        self._size += len(line)
         self._is_synced = False
 
     def sync(self) -> None:
@@ -238,6 +274,11 @@ class OutputFiles:
         file = self._dead if failed else self._results
         assert file is not None
         file.append(line)
+
+    def check(self) -> None:
+        """Raise `WireError` if a file was removed, replaced or cut while the run wrote to it."""
+        for file in filter(None, (self._results, self._dead)):
+            file.check()
 
     def sync(self) -> None:
         """Put all lines on the disk. Raises `OSError`."""

@@ -174,6 +174,8 @@ class Run:
 
     async def _ask_all(self, record: Record, *, replies: bool) -> None:
         await self._executor.ask_all(self._next_row, record, replies=replies)
+        if self._files is not None:
+            self._files.check()
         if self._in_order and self._files is not None:
             assert self._to is not None
             self._files.sync()
