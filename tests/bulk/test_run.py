@@ -165,6 +165,15 @@ def test_the_figures(style: str) -> None:
     assert progress.cost > Decimal("0.001")
 
 
+def test_the_cost_is_that_of_all_starts(tmp_path: Path) -> None:
+    whole = finished("asyncio", ROWS)
+    path = tmp_path / "out.jsonl"
+    first = finished("asyncio", ROWS[:10], to=path)
+    second = finished("asyncio", ROWS, to=path)
+    assert (second.earlier, second.answered) == (10, 20)
+    assert Decimal(0) < first.cost < second.cost == whole.cost
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 

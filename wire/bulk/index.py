@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterable
+from decimal import Decimal
 
 from wire.bulk.output_files import Done
 from wire.bulk.rows import Row
@@ -59,17 +60,20 @@ class Index:
         )
         self.count = 0
         """The rows that are done."""
+        self.cost = Decimal(0)
+        """USD of these rows, as far as it is known."""
         for each in done:
             self._add(each)
 
     def _add(self, done: Done) -> None:
         try:
-            self._database.execute("INSERT INTO done VALUES (?, ?, ?)", done)
+            self._database.execute("INSERT INTO done VALUES (?, ?, ?)", done[:3])
         except sqlite3.IntegrityError:
             raise ConfigurationError(f"to: row {done.row} has two lines") from None
         except OverflowError:
             raise ConfigurationError(f"to: {done.row} is not the number of a row") from None
         self.count += 1
+        self.cost += done.cost
 
     def is_done(self, row: Row) -> bool:
         """Return whether an earlier run has done the row.

@@ -16,6 +16,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,6 +48,8 @@ class Done(NamedTuple):
     row: int
     id: str
     digest: str
+    cost: Decimal = Decimal(0)
+    """USD, as far as it is known."""
 
 
 class _Error(msgspec.Struct):
@@ -60,6 +63,7 @@ class _Line(msgspec.Struct):
     row: int
     digest: str
     error: _Error | None = None
+    cost: Decimal | None = None
 
 
 def header_line(header: Header) -> bytes:
@@ -202,7 +206,8 @@ def read_done(name: str, number: int, line: bytes) -> tuple[Done, bool]:
         read = decoder(_Line).decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise ConfigurationError(f"to: {name}: line {number}: {cause}") from None
-    return Done(read.row, read.id, read.digest), read.error is not None and read.error.retryable
+    row = Done(read.row, read.id, read.digest, read.cost or Decimal(0))
+    return row, read.error is not None and read.error.retryable
 
 
 class OutputFiles:

@@ -38,7 +38,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int = 0
     """Tokens of their replies."""
     cost: Decimal = Decimal(0)
-    """USD of all replies of this run whose cost is known."""
+    """USD of all replies whose cost is known, those of earlier starts of the run included."""
     unpriced: int = 0
     """Replies whose cost is not known."""
     seconds: float = 0.0
@@ -114,11 +114,13 @@ def duration(seconds: float) -> str:
 class Counter:
     """Counts what a run does."""
 
-    def __init__(self, total: int | None, earlier: int, now: float) -> None:
+    def __init__(
+        self, total: int | None, earlier: int, now: float, cost: Decimal = Decimal(0)
+    ) -> None:
         self.total, self.earlier, self._began = total, earlier, now
         self.answered = self.failed = self.cached = self.running = 0
         self.input_tokens = self.output_tokens = self.unpriced = 0
-        self.cost = Decimal(0)
+        self.cost = cost
         self._marks: deque[tuple[float, int]] = deque([(now, 0)])
 
     @property

@@ -205,7 +205,7 @@ class Run:
         total = self._source.count()
         if self._index.count and self._source.path is not None:
             self._check_done()
-        self._counter = Counter(total, self._index.count, time.monotonic())
+        self._counter = Counter(total, self._index.count, time.monotonic(), self._index.cost)
         if self._source.is_async:
             self._async_rows = self._source.read_async()
         else:
