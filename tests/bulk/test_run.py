@@ -543,3 +543,26 @@ def test_the_end_of_a_run_looks_at_its_file_again(tmp_path: Path) -> None:
                     path.unlink()
 
     anyio.run(main)
+
+
+@pytest.mark.parametrize("change", [removed, replaced, cut_in_a_line, emptied, appended])
+def test_an_input_that_changes_ends_the_run(change: Any, tmp_path: Path) -> None:
+    rows, path = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    asked = 0
+
+    class Changing(AsyncEmulatorTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            nonlocal asked
+            asked += 1
+            answer = await super().handle_async_request(request)
+            if asked == 5:
+                change(rows)
+            return answer
+
+    with pytest.raises(WireError, match=f"stopped, because {rows} was changed while"):
+        finished("asyncio", str(rows), http=Changing(Emulator()), to=path, concurrent=1)
+    assert asked < 10
+    rows.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
+    progress = finished("asyncio", str(rows), to=path)
+    assert (progress.total, progress.done, progress.failed) == (30, 30, 0)

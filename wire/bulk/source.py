@@ -7,7 +7,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Ma
 from typing import Any, TypeAlias
 
 from wire.bulk.rows import Row, read_row
-from wire.core.errors import ConfigurationError
+from wire.core.errors import ConfigurationError, WireError
 from wire.core.files import open_regular
 from wire.core.secret import type_name
 from wire.neutral.request import Request
@@ -39,6 +39,7 @@ class Source:
                 f"rows: expected the path of a file or an iterable of rows, not {type_name(rows)}"
             )
         self._rows: Any = rows
+        self._version: tuple[int, ...] | None = None  # of the file, when its rows were counted
 
     def read(self) -> Iterator[Row]:
         """Return an iterator over the rows of a file, or of an iterable."""
@@ -50,6 +51,7 @@ class Source:
         with open_regular(path, ConfigurationError) as file:
             number, begins = 0, True
             while line := file.readline(MAX_LINE_BYTES + 1):
+                self._check_version(path)
                 number += begins
                 is_long = len(line) > MAX_LINE_BYTES
                 if begins and is_long:
@@ -58,6 +60,17 @@ class Source:
                 elif begins and line.strip():
                     yield read_row(number, line)
                 begins = line.endswith(b"\n")
+            self._check_version(path)
+
+    def _check_version(self, path: str) -> None:
+        """Raise `WireError` if the file is another one than when its rows were counted: the numbers
+        of the rows, which the results name, may be those of others.
+        """
+        if self._version is not None and self._version != _version_of(path):
+            raise WireError(
+                f"stopped, because {path} was changed while the run read it. A new start compares "
+                "its rows with those that are done"
+            )
 
     @property
     def is_async(self) -> bool:
@@ -78,5 +91,15 @@ class Source:
                 return len(self._rows)
             except TypeError:
                 return None
+        self._version = _version_of(self.path)
         with open_regular(self.path, ConfigurationError) as file:
             return sum(1 for line in file if line.strip())
+
+
+def _version_of(path: str) -> tuple[int, ...] | None:
+    """Return what changes if a file is written or replaced; `None` if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
