@@ -93,8 +93,12 @@ def joined(reply: Reply) -> Reply:
     """
     parts: list[Any] = []
     for part in reply.message.parts:
-        if isinstance(part, ToolCall) and MADE_ID.fullmatch(part.id):
-            part = msgspec.structs.replace(part, id="made")
+        if isinstance(part, ToolCall):
+            id, response = (
+                MADE_ID.sub("made", part.id),
+                MADE_ID.sub("made", part.response),
+            )
+            part = msgspec.structs.replace(part, id=id, response=response)
         last = parts[-1] if parts else None
         plain = isinstance(part, Text | Thought) and not getattr(last, "signature", True)
         if plain and type(part) is type(last):
