@@ -12,6 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -751,6 +752,53 @@ def test_the_hosts_of_the_environment_are_not_recorded_and_not_asked_in_a_replay
         text = (project.pytester.path / path).read_text("utf-8")
         assert "https://generativelanguage.googleapis.com/v1beta/models/" in text
         assert "127.0.0.1" not in text
+
+
+def test_a_gateway_of_several_vendors_is_recorded_as_the_hosts_of_its_clients(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write("conftest.py", "")
+    project.write(
+        "test_it.py",
+        "import anthropic_client\nfrom wire import Chat\n"
+        "def test_all(wire_cassette):\n"
+        "    options = {'api_key': 'fake-key-4711', 'http': wire_cassette}\n"
+        "    for model in ('gemini:gemini-3.8-flash', 'groq:openai/gpt-oss-120b',\n"
+        "                  'openai@chat:gpt-5.4', 'anthropic:claude-sonnet-5'):\n"
+        "        with Chat(model, **options) as chat:\n"
+        "            chat.ask('Hi')\n"
+        "    anthropic_client.ask(wire_cassette)\n",
+    )
+    project.write(
+        "anthropic_client.py",
+        "import httpx, os\n"
+        "def ask(transport):\n"
+        "    body = {'model': 'claude-opus-4-8', 'max_tokens': 9,\n"
+        "            'messages': [{'role': 'user', 'content': 'Ho'}]}\n"
+        "    headers = {'x-api-key': 'fake-key-4711', 'anthropic-version': '2023-06-01'}\n"
+        "    base = os.environ.get('ANTHROPIC_BASE_URL', 'https://api.anthropic.com')\n"
+        "    with httpx.Client(transport=transport) as client:\n"
+        "        answer = client.post(f'{base}/v1/messages', json=body, headers=headers)\n"
+        "    answer.raise_for_status()\n",
+    )
+    names = ("GEMINI_BASE_URL", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GROQ_BASE_URL")
+    with serve(Emulator()) as server:
+        for name in names:
+            suffix = "" if name in names[:2] else "/v1"
+            monkeypatch.setenv(name, f"{server.url}{suffix}")
+        project.run("--record-mode=once", passed=1)
+    for name in names:
+        monkeypatch.delenv(name)
+    project.run(passed=1)
+    [path] = project.cassettes
+    recorded = json.loads((project.pytester.path / path).read_text("utf-8"))["interactions"]
+    assert [urlsplit(each["request"]["url"]).hostname for each in recorded] == [
+        "generativelanguage.googleapis.com",
+        "api.groq.com",
+        "api.openai.com",
+        "api.anthropic.com",
+        "api.anthropic.com",
+    ]
 
 
 def test_a_cassette_is_of_one_kind(project: Project) -> None:
