@@ -64,6 +64,7 @@ _OF_ASSISTANT = keys(
 _RESULTS = dict.fromkeys(("tool", "function"), _OF_TOOL)
 _NAMED = keys("name")
 _FUNCTION = keys("type", function=keys("name description parameters strict"))
+_ALLOWED = keys("mode", tools=keys("type", function=_NAMED, custom=_NAMED))
 _GRAMMAR = keys("type", grammar=keys("definition syntax"))
 _READ = keys(
     "function_call functions max_completion_tokens max_tokens metadata modalities model n"
@@ -72,7 +73,7 @@ _READ = keys(
     messages=Kinds("role", {"assistant": _OF_ASSISTANT, **_RESULTS}, _OF_USER),
     response_format=keys("type", json_schema=keys("name description schema strict")),
     stream_options=keys("include_usage"),
-    tool_choice=keys("type", function=_NAMED, custom=_NAMED, allowed_tools=keys("mode tools")),
+    tool_choice=keys("type", function=_NAMED, custom=_NAMED, allowed_tools=_ALLOWED),
     tools=Kinds(
         "type",
         {
@@ -360,11 +361,9 @@ def _choice(
     if isinstance(choice, str):
         return "required" if choice == "any" else choice
     if choice.allowed_tools is not None:
-        if choice.allowed_tools.mode == "required":
-            return _allowed(choice)
         if given.own:
             given.add("tool_choice")
-        return "auto"
+        return _allowed(choice) if choice.allowed_tools.mode == "required" else "auto"
     one = choice.function or choice.custom
     if one is None:
         given.add("tool_choice")

@@ -68,7 +68,7 @@ _READ = keys(
     " background conversation prompt",
     input=_items(Item),
     reasoning=keys("effort summary generate_summary"),
-    tool_choice=keys("type name mode tools"),
+    tool_choice=keys("type name mode", tools=keys("type name")),
     text=keys("verbosity", format=keys("type name description schema strict")),
     tools=Kinds(
         "type",
@@ -312,11 +312,9 @@ def _choice(
     if choice.type in ("function", "custom"):
         return (choice.name or "",)
     if choice.type == "allowed_tools":
-        if choice.mode == "required":
-            return _allowed(choice)
         if given.own:
             given.add("tool_choice")
-        return "auto"
+        return _allowed(choice) if choice.mode == "required" else "auto"
     if any(isinstance(tool, ServerTool) for tool in tools):
         return (choice.type or "",)
     given.add("tool_choice")
