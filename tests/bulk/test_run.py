@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -470,6 +470,21 @@ def test_bad_input_is_named_before_a_row_is_read(
 # --- files that change while a run writes to them -------------------------------------------------
 
 
+class Changing(AsyncEmulatorTransport):
+    """Changes a file after so many answers."""
+
+    def __init__(self, at: int, change: Callable[[], None]) -> None:
+        super().__init__(Emulator())
+        self.asked, self._at, self._change = 0, at, change
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.asked += 1
+        answer = await super().handle_async_request(request)
+        if self.asked == self._at:
+            self._change()
+        return answer
+
+
 def removed(path: Path) -> None:
     path.unlink()
 
@@ -510,20 +525,9 @@ def test_a_file_that_changes_ends_the_run_and_a_new_start_completes_it(
 ) -> None:
     style = "trio" if at == 5 else "asyncio"
     path = tmp_path / "out.jsonl"
-    asked = 0
-
-    class Changing(AsyncEmulatorTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            nonlocal asked
-            asked += 1
-            answer = await super().handle_async_request(request)
-            if asked == at:
-                change(path)
-            return answer
-
     options: dict[str, Any] = {"to": str(path), "concurrent": 1}
     with pytest.raises(WireError, match=CHANGES[change]) as caught:
-        finished(style, ROWS, http=Changing(Emulator()), **options)
+        finished(style, ROWS, http=Changing(at, lambda: change(path)), **options)
     assert f"stopped, because {path} " in caught.value.message
     left = lines(path)[1:] if path.exists() and change is replaced else []
     progress = finished(style, ROWS, **options)
@@ -549,20 +553,10 @@ def test_the_end_of_a_run_looks_at_its_file_again(tmp_path: Path) -> None:
 def test_an_input_that_changes_ends_the_run(change: Any, tmp_path: Path) -> None:
     rows, path = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
-    asked = 0
-
-    class Changing(AsyncEmulatorTransport):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            nonlocal asked
-            asked += 1
-            answer = await super().handle_async_request(request)
-            if asked == 5:
-                change(rows)
-            return answer
-
+    http = Changing(5, lambda: change(rows))
     with pytest.raises(WireError, match=f"stopped, because {rows} was changed while"):
-        finished("asyncio", str(rows), http=Changing(Emulator()), to=path, concurrent=1)
-    assert asked < 10
+        finished("asyncio", str(rows), http=http, to=path, concurrent=1)
+    assert http.asked < 10
     rows.write_text("".join(json.dumps(each) + "\n" for each in ROWS))
     progress = finished("asyncio", str(rows), to=path)
     assert (progress.total, progress.done, progress.failed) == (30, 30, 0)
