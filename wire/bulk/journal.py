@@ -16,18 +16,23 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
 
-from wire.bulk.output_files import Header, LinesFile, header_line, refuse_other_run
+from wire.bulk.output_files import Header, header_line, refuse_other_run
+from wire.core.appended import AppendedFile, lines_of
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular
 
 JOURNAL = ".jobs.jsonl"
 """Follows the name of the results."""
+_SAFE = (
+    "Jobs may be missing in it: look at the vendor's list of batches first, since a new start asks "
+    "their rows again"
+)
 
 
 class BatchJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +114,7 @@ class Journal:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._file = LinesFile(path)
+        self._file = AppendedFile(path, ConfigurationError, prefix="to: ", safe=_SAFE)
 
     def open_jobs(self, header: Header) -> list[BatchJob]:
         """Return the jobs that earlier runs have left; begin the file if it is new.
@@ -118,14 +123,14 @@ class Journal:
         """
         size, first = 0, header_line(header)
         jobs: dict[str, BatchJob] = {}
-        for number, line in self._file.lines():
-            if number == 1 and (line.endswith(b"\n") or not first.startswith(line)):
-                refuse_other_run(self._path, line, header)
-            if not line.endswith(b"\n"):
+        for line in self._file.lines():
+            if line.number == 1 and (line.ends or not first.startswith(line.data)):
+                refuse_other_run(self._path, line.data, header)
+            if not line.ends:
                 break
-            size += len(line)
-            if number > 1:
-                _apply(jobs, _read(self._path, number, line))
+            size += line.size
+            if line.number > 1:
+                _apply(jobs, _read(self._path, line.number, line.data))
         self._file.cut(size)
         if not size:
             self._file.append(first)
@@ -161,18 +166,14 @@ def refuse_open_jobs(path: str) -> None:
     if not os.path.exists(path):
         return
     jobs: dict[str, BatchJob] = {}
-    for number, line in _lines(path):
-        if number > 1 and line.endswith(b"\n"):
-            _apply(jobs, _read(path, number, line))
+    with open_regular(path, ConfigurationError) as file:
+        for line in lines_of(file):
+            if line.number > 1 and line.ends:
+                _apply(jobs, _read(path, line.number, line.data))
     if jobs:
         raise ConfigurationError(
             f"batch: {path}: has {len(jobs)} jobs whose results are not merged yet: give batch=True"
         )
-
-
-def _lines(path: str) -> Iterator[tuple[int, bytes]]:
-    with open_regular(path, ConfigurationError) as file:
-        yield from enumerate(file, 1)
 
 
 def _read(path: str, number: int, line: bytes) -> _Line:

@@ -11,10 +11,11 @@ import msgspec
 
 from wire.bulk.index import private_database
 from wire.bulk.output_files import FORMAT, Header, read_done
+from wire.core.appended import lines_of
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
-from wire.core.files import open_regular, replace_file
+from wire.core.files import open_regular
 
 
 @checked_arguments(ConfigurationError)
@@ -37,18 +38,6 @@ def _is_header(line: bytes) -> bool:
         return False
 
 
-def put_in_order(name: str) -> None:
-    """Write the results anew in the order of their rows, completely or not at all.
-
-    Raises `ConfigurationError` if that is not possible.
-    """
-    try:
-        replace_file(name, lines_in_order(name))
-    except OSError as cause:
-        reason = f"cannot be put in order: {cause.strerror}"
-        raise ConfigurationError(f"to: {name}: {reason}") from cause
-
-
 def lines_in_order(name: str) -> Iterator[bytes]:
     """Yield the header if there is one, then all complete lines in the order of their rows."""
     table = "lines (row INTEGER PRIMARY KEY, start INTEGER, size INTEGER)"
@@ -56,15 +45,13 @@ def lines_in_order(name: str) -> Iterator[bytes]:
         closing(private_database(table)) as database,
         open_regular(name, ConfigurationError) as file,
     ):
-        start = 0
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
+        for line in lines_of(file):
+            if not line.ends:
                 break
-            begins = number == 1 and _is_header(line)
-            row = 0 if begins else read_done(name, number, line)[0].row
-            entry = (row, start, len(line))
+            begins = line.number == 1 and _is_header(line.data)
+            row = 0 if begins else read_done(name, line.number, line.data)[0].row
+            entry = (row, line.start, line.size)
             database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
-            start += len(line)
         query = "SELECT start, size FROM lines ORDER BY row"
         for start, size in database.execute(query):
             file.seek(start)

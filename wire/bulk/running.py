@@ -14,7 +14,7 @@ import msgspec
 from wire.bulk.background import Background
 from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
-from wire.bulk.ordering import put_in_order
+from wire.bulk.ordering import lines_in_order
 from wire.bulk.output_files import Header, OutputFiles
 from wire.bulk.plan import Plan
 from wire.bulk.progress import Counter, Progress
@@ -175,11 +175,15 @@ class Run:
     async def _ask_all(self, record: Record, *, replies: bool) -> None:
         await self._executor.ask_all(self._next_row, record, replies=replies)
         if self._files is not None:
-            self._files.check()
-        if self._in_order and self._files is not None:
+            await anyio.to_thread.run_sync(self._end, self._files)
+
+    def _end(self, files: OutputFiles) -> None:
+        """Look at the files a last time, and put them on the disk."""
+        files.check()
+        files.sync()
+        if self._in_order:
             assert self._to is not None
-            self._files.sync()
-            await anyio.to_thread.run_sync(put_in_order, self._to)
+            files.rewrite(lines_in_order(self._to))
 
     async def _record_and_keep(self, outcome: Outcome) -> None:
         await self._record(outcome)

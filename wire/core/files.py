@@ -42,7 +42,7 @@ def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
                 pieces.append(piece)
                 read += len(piece)
     except (OSError, ValueError) as cause:
-        raise error(f"{name}: cannot be read: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be read: {reason_of(cause)}") from cause
     if max(size, read) > MAX_FILE_BYTES:
         raise error(f"{name}: cannot be read: it has more than {MAX_FILE_BYTES:,} bytes")
     return b"".join(pieces)
@@ -60,7 +60,7 @@ def open_regular(path: str | os.PathLike[str], error: type[WireError]) -> Binary
             raise OSError(errno.EINVAL, "not a regular file")
         return open(name, "rb")
     except (OSError, ValueError) as cause:
-        raise error(f"{name}: cannot be read: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be read: {reason_of(cause)}") from cause
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:
@@ -83,23 +83,34 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
     try:
         if len(data) > MAX_FILE_BYTES:
             raise ValueError(f"{len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that are read")
-        if _descriptor_in(name) is not None:
-            # Behind /dev/stdout may be a regular file. If it were replaced, what is printed later
-            # would go to a file without a name.
-            raise OSError(errno.EINVAL, "not a regular file but an open one")
-        _check_links(name)
-        # Renaming over a symlink would replace the link itself.
-        target = os.path.realpath(name)
-        _make_folder(os.path.dirname(target))
-        replace_file(target, data)
+        replace_file(_target_of(name), data)
     except (OSError, ValueError) as cause:
-        raise error(f"{name}: cannot be written: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be written: {reason_of(cause)}") from cause
+
+
+def open_to_append(
+    path: str | os.PathLike[str], error: type[WireError], prefix: str = ""
+) -> tuple[int, str]:
+    """Open a regular file that is read and appended to, and make it with the folders that it needs.
+
+    Returns its descriptor, and its path without symlinks. The rules are those of `write_whole`.
+    Raises `error` with the prefix, the path and the reason.
+    """
+    name = _checked(path, error)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+    try:
+        target = _target_of(name)
+        is_new = _mode_of_regular_file(target, None) is None
+        descriptor = os.open(target, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except (OSError, ValueError) as cause:
+        raise error(f"{prefix}{name}: cannot be written: {reason_of(cause)}") from cause
+    if is_new:
+        _sync_folder(os.path.dirname(target), None)
+    return descriptor, target
 
 
 def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireError]) -> None:
     """Write as `write_whole`, but append to a pipe, a terminal, a device or an open file.
-
-    So /dev/stderr, /dev/null and a process substitution of the shell work as for other programs.
 
     So /dev/stderr, /dev/null and a process substitution of the shell work as they do for other
     programs.
@@ -119,7 +130,7 @@ def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireErro
                 file.write(data)
             return
     except (OSError, ValueError) as cause:
-        raise error(f"{name}: cannot be written: {_reason(cause)}") from cause
+        raise error(f"{name}: cannot be written: {reason_of(cause)}") from cause
     write_whole(name, data, error)
 
 
@@ -137,7 +148,7 @@ def _checked(path: Any, error: type[WireError]) -> str:
     return name
 
 
-def _reason(cause: OSError | ValueError) -> str:
+def reason_of(cause: OSError | ValueError) -> str:
     """Return why a path was refused.
 
     A path that no system accepts, such as one with a NUL, raises a `ValueError`.
@@ -159,6 +170,19 @@ def _descriptor_in(name: str) -> int | None:
             return None
         name = os.path.join(os.path.dirname(name), os.readlink(name))
     return None
+
+
+def _target_of(name: str) -> str:
+    """Return the path without symlinks of a file that is to be written, and make its folder."""
+    if _descriptor_in(name) is not None:
+        # Behind /dev/stdout may be a regular file. If it were replaced, what is printed later
+        # would go to a file without a name.
+        raise OSError(errno.EINVAL, "not a regular file but an open one")
+    _check_links(name)
+    # Renaming over a symlink would replace the link itself.
+    target = os.path.realpath(name)
+    _make_folder(os.path.dirname(target))
+    return target
 
 
 def _check_links(name: str) -> None:
