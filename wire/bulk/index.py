@@ -62,18 +62,20 @@ class Index:
         """The rows that are done."""
         self.cost = Decimal(0)
         """USD of these rows, as far as it is known."""
+        self.unpriced = 0
+        """Those whose cost is not known."""
         for each in done:
-            self._add(each)
+            self.add(each)
 
-    def _add(self, done: Done) -> None:
-        try:
-            self._database.execute("INSERT INTO done VALUES (?, ?, ?)", done[:3])
-        except sqlite3.IntegrityError:
-            raise ConfigurationError(f"to: row {done.row} has two lines") from None
-        except OverflowError:
-            raise ConfigurationError(f"to: {done.row} is not the number of a row") from None
+    def add(self, done: Done) -> bool:
+        """Return whether the row is new."""
+        insert = "INSERT OR IGNORE INTO done VALUES (?, ?, ?)"
+        if not self._database.execute(insert, done[:3]).rowcount:
+            return False
         self.count += 1
-        self.cost += done.cost
+        self.cost += done.cost or 0
+        self.unpriced += done.cost is None
+        return True
 
     def is_done(self, row: Row) -> bool:
         """Return whether an earlier run has done the row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -48,11 +49,16 @@ def lines_in_order(name: str) -> Iterator[bytes]:
         for line in lines_of(file):
             if not line.ends:
                 break
-            begins = line.number == 1 and _is_header(line.data)
-            row = 0 if begins else read_done(name, line.number, line.data)[0].row
+            if line.number == 1 and _is_header(line.content):
+                row = 0
+            elif isinstance(done := read_done(line), str):
+                raise ConfigurationError(f"to: {name}: line {line.number}: {done}")
+            else:
+                row = done.row
             entry = (row, line.start, line.size)
-            database.execute("INSERT OR REPLACE INTO lines VALUES (?, ?, ?)", entry)
+            database.execute("INSERT OR IGNORE INTO lines VALUES (?, ?, ?)", entry)
         query = "SELECT start, size FROM lines ORDER BY row"
         for start, size in database.execute(query):
             file.seek(start)
-            yield file.read(size)
+            # Some editors put this mark before the first line.
+            yield file.read(size).removeprefix(codecs.BOM_UTF8)

@@ -31,6 +31,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that earlier runs have done."""
     broken: int = 0
     """Rows that would go to the dead letters unsent."""
+    set_aside: int = 0
+    """Damaged lines that would be moved to a file of their own."""
     problems: tuple[str, ...] = ()
     """Why the first of them would: the number of the row, and the reason."""
     input_tokens: int = 0
@@ -53,6 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             words.append(f"{self.earlier:,} done before")
         if self.broken:
             words.append(f"{self.broken:,} that cannot be sent")
+        if self.set_aside:
+            words.append(f"{self.set_aside:,} damaged lines to set aside")
         words.append(f"about {self.input_tokens:,} input tokens")
         if self.output_tokens is not None:
             words.append(f"at most {self.output_tokens:,} output tokens")

@@ -31,6 +31,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Rows that this run has put among the dead letters."""
     cached: int = 0
     """Rows that were answered from the cache."""
+    set_aside: int = 0
+    """Damaged lines that this start has moved to a file of their own."""
     running: int = 0
     """Rows that are asked now, or wait for the rate limits."""
     input_tokens: int = 0
@@ -40,7 +42,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     cost: Decimal = Decimal(0)
     """USD of all replies whose cost is known, those of earlier starts of the run included."""
     unpriced: int = 0
-    """Replies whose cost is not known."""
+    """Replies whose cost is not known, those of earlier starts of the run included."""
     seconds: float = 0.0
     """Time since the run began."""
     rate: float = 0.0
@@ -54,6 +56,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             words.append(f"{self.failed:,} failed")
         if self.cached:
             words.append(f"{self.cached:,} from the cache")
+        if self.set_aside:
+            words.append(f"{self.set_aside:,} damaged lines set aside")
         words.append(f"{self.rate:,.3g} rows/s" if self.rate < 1000 else f"{self.rate:,.0f} rows/s")
         tokens = self.input_tokens + self.output_tokens
         if tokens:
@@ -75,6 +79,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             "answered": self.answered,
             "failed": self.failed,
             "cached": self.cached,
+            "set_aside": self.set_aside,
             "left": left,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
@@ -115,12 +120,17 @@ class Counter:
     """Counts what a run does."""
 
     def __init__(
-        self, total: int | None, earlier: int, now: float, cost: Decimal = Decimal(0)
+        self,
+        total: int | None,
+        earlier: int,
+        now: float,
+        cost: Decimal = Decimal(0),
+        unpriced: int = 0,
     ) -> None:
         self.total, self.earlier, self._began = total, earlier, now
-        self.answered = self.failed = self.cached = self.running = 0
-        self.input_tokens = self.output_tokens = self.unpriced = 0
-        self.cost = cost
+        self.answered = self.failed = self.cached = self.running = self.set_aside = 0
+        self.input_tokens = self.output_tokens = 0
+        self.cost, self.unpriced = cost, unpriced
         self._marks: deque[tuple[float, int]] = deque([(now, 0)])
 
     @property
@@ -150,6 +160,7 @@ class Counter:
             answered=self.answered,
             failed=self.failed,
             cached=self.cached,
+            set_aside=self.set_aside,
             running=self.running,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,

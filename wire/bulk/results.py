@@ -63,7 +63,8 @@ def outcome_of(row: Row, result: Result, *, cached: bool = False) -> Outcome:
             counts |= {"cost": cost.known, "unpriced": int(cost.total is None)}
         if not cached and usage is not None:
             counts |= {"input_tokens": usage.input, "output_tokens": usage.output}
-    line = _line(row, result, cost.total if cost is not None else None)
+    paid = Decimal(0) if cached or cost is None else cost.total
+    line = _line(row, result, paid)
     return Outcome(row=row, result=result, line=line + b"\n", counts=counts)
 
 

@@ -47,9 +47,10 @@ class Run:
         dead: str | None,
         stop_after: int,
         in_order: bool = False,
+        set_aside: bool = False,
         plan: Callable[[Iterable[Row], int], Plan],
     ) -> None:
-        self._in_order, self._plan = in_order, plan
+        self._in_order, self._plan, self._set_aside = in_order, plan, set_aside
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
         self._files: OutputFiles | None = None
@@ -85,24 +86,24 @@ class Run:
         self._begin_use()
         if self._source.is_async:
             raise ConfigurationError("rows: a plan needs a file, or rows that are not async")
-        index = Index()
+        damaged = 0
         try:
             if self._to is not None and os.path.exists(self._to):
-                assert self._dead is not None
-                self._files = OutputFiles(self._to, self._dead)
-                index = Index(self._files.done(self._header, begin=False))
-            return self._plan(
-                (
-                    row
-                    for row in map(self._checked_id, self._source.read())
-                    if not index.is_done(row)
-                ),
-                index.count,
-            )
+                damaged = self._read_files(self._to, begin=False)
+            plan = self._plan(self._rows_of_plan(), self._index.count)
+            return msgspec.structs.replace(plan, set_aside=damaged)
         finally:
-            index.close()
+            self._index.close()
             if self._files is not None:
                 self._files.close()
+
+    def _rows_of_plan(self) -> Iterator[Row]:
+        last = 0
+        for row in map(self._checked_id, self._source.read()):
+            last = row.number
+            if not self._index.is_done(row):
+                yield row
+        self._refuse_beyond(last)
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -201,19 +202,26 @@ class Run:
 
     def _open(self) -> None:
         """Read which rows are done, before anything is sent."""
-        if self._to is not None:
-            assert self._dead is not None
-            self._files = OutputFiles(self._to, self._dead)
-            self._index.close()
-            self._index = Index(self._files.done(self._header))
+        damaged = 0 if self._to is None else self._read_files(self._to)
         total = self._source.count()
         if self._index.count and self._source.path is not None:
             self._check_done()
-        self._counter = Counter(total, self._index.count, time.monotonic(), self._index.cost)
+        elif total is not None:
+            self._refuse_beyond(total)
+        self._counter = Counter(
+            total, self._index.count, time.monotonic(), self._index.cost, self._index.unpriced
+        )
+        self._counter.set_aside = damaged
         if self._source.is_async:
             self._async_rows = self._source.read_async()
         else:
             self._rows = self._source.read()
+
+    def _read_files(self, to: str, *, begin: bool = True) -> int:
+        """Read which rows are done, and return the number of damaged lines."""
+        assert self._dead is not None
+        self._files = OutputFiles(to, self._dead, set_aside=self._set_aside)
+        return self._files.read(self._header, self._index.add, begin=begin)
 
     def _check_done(self) -> None:
         """Raise `ConfigurationError` if a row that is done is not in the file, or is another."""
@@ -221,6 +229,10 @@ class Run:
         for row in self._source.read():
             self._index.is_done(row)
             last = row.number
+        self._refuse_beyond(last)
+
+    def _refuse_beyond(self, last: int) -> None:
+        """Raise `ConfigurationError` if a row is done that comes after the last one."""
         beyond = self._index.beyond(last)
         if beyond is not None:
             raise ConfigurationError(
@@ -247,6 +259,9 @@ class Run:
         if self._index.is_done(row):
             return None
         self._counter.running += 1
+        if self._counter.total is not None and self._source.path is None:
+            # A list may grow while it is read.
+            self._counter.total = max(self._counter.total, row.number)
         return row
 
     def _checked_id(self, row: Row) -> Row:

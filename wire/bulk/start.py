@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from wire.around.pace import Pace
@@ -47,6 +47,7 @@ _OWN = (
     "window",
     "cache",
     "in_order",
+    "set_aside",
     "stop_after",
     "on",
     "batch",
@@ -75,6 +76,7 @@ def run(
     window: float = 60.0,
     cache: str | os.PathLike[str] | None = None,
     in_order: bool = False,
+    set_aside: bool = False,
     stop_after: int = STOP_AFTER,
     on: str | None = None,
     batch: bool = False,
@@ -125,6 +127,9 @@ def run(
             once, in this run and in all that have the same folder.
         in_order: True writes the file of the results anew when all rows are done, in the order of
             the rows. Else lines stay in the order of the answers; `wire.bulk.read` sorts them.
+        set_aside: True moves damaged lines of the results and the dead letters to a file with
+            `.damaged` after the name of the results, and asks rows that have no other line again.
+            Else a damaged line is an error before anything is sent.
         stop_after: The number of rows that may fail one after the other before the run ends.
         on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
             rows, and all limits hold for them together. By default this process asks.
@@ -135,14 +140,10 @@ def run(
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
     """
-    for name in options:
-        if name not in BulkOptions.__annotations__:
-            raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
+    _check_options(options, batch=batch, in_order=in_order, set_aside=set_aside)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
-    if not isinstance(batch, bool):
-        raise ConfigurationError(f"batch: expected True or False, not {type_name(batch)}")
     PollPolicy(every, every)  # raises for a number that is not positive
     models, results = _models(model), _path("to", to)
     if batch:
@@ -168,6 +169,7 @@ def run(
         dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
         stop_after=stop_after,
         in_order=in_order,
+        set_aside=set_aside,
         plan=functools.partial(
             planned,
             model=models[0],
@@ -177,6 +179,15 @@ def run(
             tier="batch" if batch else "",
         ),
     )
+
+
+def _check_options(options: Mapping[str, Any], **flags: Any) -> None:
+    for name in options:
+        if name not in BulkOptions.__annotations__:
+            raise unknown_name(name, (*_OWN, *BulkOptions.__annotations__))
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise ConfigurationError(f"{name}: expected True or False, not {type_name(value)}")
 
 
 def _models(model: Any) -> tuple[str, ...]:

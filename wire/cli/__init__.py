@@ -65,6 +65,8 @@ def _status_of(error: Exception, chosen: argparse.Namespace) -> int:
 
 def _as_options(message: str, chosen: argparse.Namespace) -> str:
     """Replace a parameter's name in a message of the library by the command's option."""
+    for parameter, option in chosen.spelling.items():
+        message = message.replace(f"give {parameter}=True", f"give {option}")
     name, colon, rest = message.partition(": ")
     if name in chosen.spelling:
         return f"{chosen.spelling[name]}{colon}{rest}"

@@ -64,24 +64,18 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--window", type=seconds, metavar="SECONDS", help="in place of the minute of the limits"
     )
-    command.add_argument(
-        "--in-order", action="store_true", help="put OUT in the order of IN when all rows are done"
-    )
-    command.add_argument(
-        "--batch",
-        action="store_true",
-        help="ask in batches of the vendor: at half the price, within 24 hours",
-    )
+    for name, text in (
+        ("in-order", "put OUT in the order of IN when all rows are done"),
+        ("set-aside", "move damaged lines of OUT to OUT.damaged, and ask their rows again"),
+        ("batch", "ask in batches of the vendor: at half the price, within 24 hours"),
+        ("plan", "estimate rows, tokens, money and time, and send nothing"),
+    ):
+        command.add_argument(f"--{name}", action="store_true", help=text)
     command.add_argument(
         "--every",
         type=seconds,
         metavar="SECONDS",
         help="time between two polls of a batch (default: 30)",
-    )
-    command.add_argument(
-        "--plan",
-        action="store_true",
-        help="estimate rows, tokens, money and time, and send nothing",
     )
     json_option(command, "the figures at the end")
 
@@ -101,6 +95,8 @@ _PARAMETERS = (
     "on",
     "every",
     "batch",
+    "in_order",
+    "set_aside",
 )
 
 
@@ -127,6 +123,8 @@ def _bulk(chosen: argparse.Namespace) -> int:
     report(f"done: {progress}")
     if chosen.json:
         write_json(progress.summary())
+    if progress.set_aside:
+        report(f"{progress.set_aside:,} damaged lines were set aside: see {chosen.to}.damaged")
     if progress.failed:
         report(f"{progress.failed:,} rows failed: see {run.dead}")
     return FAILED if progress.failed else 0
@@ -151,7 +149,7 @@ def _run(chosen: argparse.Namespace) -> Run:
         except ConfigurationError as problem:
             raise ConfigurationError(f"output: {problem.message}") from None
     rows = _stdin_lines() if chosen.rows == "-" else chosen.rows
-    return run(rows, models, in_order=chosen.in_order, **given)
+    return run(rows, models, **given)
 
 
 def _stdin_lines() -> Iterator[bytes]:

@@ -7,6 +7,7 @@ it meanwhile would else lose lines in silence.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 from collections.abc import Iterable, Iterator
@@ -39,6 +40,11 @@ class Line(NamedTuple):
     """The line with its end; only the beginning of one that has NUL bytes or is too long."""
     ends: bool
     """Whether it has an end. The last one has none if it was cut."""
+
+    @property
+    def content(self) -> bytes:
+        """The line without the mark of UTF-8, which some editors put before the first one."""
+        return self.data.removeprefix(codecs.BOM_UTF8) if self.number == 1 else self.data
 
 
 def lines_of(file: BinaryIO) -> Iterator[Line]:
@@ -150,6 +156,22 @@ class AppendedFile:
             raise self._stopped(f"cannot be written: {reason_of(cause)}") from cause
         self.size += len(line)
         self._is_synced = False
+
+    def copy(self, path: str, line: Line) -> None:
+        """Append a line of another file in pieces, as it is; NUL bytes become a hole.
+
+        Raises `error` if it cannot be read, and `changed`.
+        """
+        with open_regular(path, self._error) as file:
+            file.seek(line.start)
+            left = line.size
+            while left and (piece := file.read(min(left, _PIECE_BYTES))):
+                left -= len(piece)
+                if piece.strip(b"\0"):
+                    self.append(piece)
+                else:
+                    self.check()
+                    self.cut(self.size + len(piece))
 
     def cut(self, size: int) -> None:
         """Remove what follows the first `size` bytes, such as a line that was cut."""
