@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from wire import Message, Request, Retry, bulk
-from wire.bulk import Progress, Result, source
+from wire.bulk import Progress, Result, running, source
 from wire.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -547,6 +547,35 @@ def test_the_end_of_a_run_looks_at_its_file_again(tmp_path: Path) -> None:
                     path.unlink()
 
     anyio.run(main)
+
+
+@STYLES
+@pytest.mark.parametrize("end", [finished, results])
+def test_a_run_looks_at_its_file_while_it_waits(
+    end: Any, style: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "_LOOK_EVERY", 0.01)
+    path = tmp_path / "out.jsonl"
+
+    class Silent(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            path.unlink()
+            await anyio.sleep_forever()
+            raise AssertionError
+
+    with pytest.raises(WireError, match="was removed while this process wrote to it"):
+        end(style, ROWS[:1], http=Silent(), to=path)
+
+
+def test_dead_letters_of_an_earlier_start_are_looked_at(tmp_path: Path) -> None:
+    path, dead = tmp_path / "out.jsonl", tmp_path / "out.jsonl.dead.jsonl"
+    finished("asyncio", [*ROWS[:3], "oops"], to=path)
+    http = Changing(3, dead.unlink)
+    rows = [*ROWS[:3], "oops", *ROWS[4:]]
+    with pytest.raises(WireError, match=r"out.jsonl.dead.jsonl was removed"):
+        finished("asyncio", rows, http=http, to=path, concurrent=1)
+    assert finished("asyncio", rows, to=path).done == 30
+    assert [each["row"] for each in lines(dead)] == [4]
 
 
 @pytest.mark.parametrize("change", [removed, replaced, cut_in_a_line, emptied, appended])

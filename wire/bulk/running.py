@@ -28,6 +28,10 @@ _MOST_RESULTS = 256
 fill the memory."""
 
 
+_LOOK_EVERY = 5.0
+"""Seconds between two looks at the files: the next line may be hours away."""
+
+
 class Run:
     """Many rows that are asked; `wire.bulk.run` makes one.
 
@@ -174,7 +178,11 @@ class Run:
             self._notify()
 
     async def _ask_all(self, record: Record, *, replies: bool) -> None:
-        await self._executor.ask_all(self._next_row, record, replies=replies)
+        async with anyio.create_task_group() as tasks:
+            if self._files is not None:
+                tasks.start_soon(_watch, self._files)
+            await self._executor.ask_all(self._next_row, record, replies=replies)
+            tasks.cancel_scope.cancel()
         if self._files is not None:
             await anyio.to_thread.run_sync(self._end, self._files)
 
@@ -302,3 +310,10 @@ class Run:
         if self._files is not None:
             await anyio.to_thread.run_sync(self._files.close)
         self._index.close()
+
+
+async def _watch(files: OutputFiles) -> None:
+    """Raise `WireError` if a file was removed, replaced or cut while no line is written."""
+    while True:
+        await anyio.sleep(_LOOK_EVERY)
+        files.check()

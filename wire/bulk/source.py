@@ -45,22 +45,17 @@ class Source:
         """Return an iterator over the rows of a file, or of an iterable."""
         if self.path is None:
             return (read_row(number, each) for number, each in enumerate(self._rows, 1))
-        return self._lines(self.path)
+        return self._rows_of(self.path)
 
-    def _lines(self, path: str) -> Iterator[Row]:
-        with open_regular(path, ConfigurationError) as file:
-            number, begins = 0, True
-            while line := file.readline(MAX_LINE_BYTES + 1):
-                self._check_version(path)
-                number += begins
-                is_long = len(line) > MAX_LINE_BYTES
-                if begins and is_long:
-                    problem = f"the line has more than {MAX_LINE_BYTES:,} bytes"
-                    yield Row(number, str(number), line[:_SHOWN_BYTES], problem)
-                elif begins and line.strip():
-                    yield read_row(number, line)
-                begins = line.endswith(b"\n")
+    def _rows_of(self, path: str) -> Iterator[Row]:
+        for number, line in _lines(path):
             self._check_version(path)
+            if len(line) > MAX_LINE_BYTES:
+                problem = f"the line has more than {MAX_LINE_BYTES:,} bytes"
+                yield Row(number, str(number), line[:_SHOWN_BYTES], problem)
+            else:
+                yield read_row(number, line)
+        self._check_version(path)
 
     def _check_version(self, path: str) -> None:
         """Raise `WireError` if the file is another one than when its rows were counted: the numbers
@@ -92,8 +87,20 @@ class Source:
             except TypeError:
                 return None
         self._version = _version_of(self.path)
-        with open_regular(self.path, ConfigurationError) as file:
-            return sum(1 for line in file if line.strip())
+        return sum(1 for _ in _lines(self.path))
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank with their numbers; the beginning of one that is too
+    long.
+    """
+    with open_regular(path, ConfigurationError) as file:
+        number, begins = 0, True
+        while line := file.readline(MAX_LINE_BYTES + 1):
+            number += begins
+            if begins and line.strip():
+                yield number, line
+            begins = line.endswith(b"\n")
 
 
 def _version_of(path: str) -> tuple[int, ...] | None:
