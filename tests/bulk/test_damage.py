@@ -300,3 +300,10 @@ def test_the_command_tells_and_sets_aside(
 def test_set_aside_is_true_or_false(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="set_aside: expected True or False, not str"):
         made(TEN, to=tmp_path / "out.jsonl", set_aside="yes")
+
+
+def test_whoever_reads_results_gets_the_first_line_of_a_row(out: Path) -> None:
+    out.write_bytes(b"".join(contradicted(out.read_bytes().splitlines(keepends=True))))
+    texts = [each["text"] for each in bulk.read(out)]
+    assert len(texts) == 8
+    assert texts[1].endswith("Question 2")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -15,6 +21,7 @@ from tests.bulk.killing import check_lines, command, driver, kill_and_go_on, poi
 from tests.bulk.quota_server import counts, quota_server
 from tests.property import sample
 from wire import bulk
+from wire.testing.emulator import Emulator, Outage, Quota, serve
 
 CONCURRENT = 32
 Program = Callable[..., list[str]]
@@ -51,6 +58,97 @@ def test_fifty_kills(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "fake-key")
     killed_run(program, tmp_path, 20_000, 50, seed)
+
+
+# --- outages and quotas of all wires --------------------------------------------------------------
+
+
+@dataclass
+class Starts:
+    """What happened to the processes of a run."""
+
+    kills: int = 0
+    ended: int = 0
+    """Processes that had ended before they could be killed."""
+    outages: int = 0
+    """Processes that began in an outage."""
+    more: int = 0
+    """Starts after the last kill, until all rows were done."""
+
+
+def start(emulator: Emulator, command: Sequence[str], dice: random.Random, starts: Starts) -> None:
+    """Start a process, and kill it after so many requests; an outage may end before that."""
+    point = dice.randrange(20)
+    over = dice.randrange(point + 1)
+    if dice.random() < 0.4:
+        starts.outages += 1
+        share = dice.choice([0.3, 1.0])
+        emulator.outage = Outage(share=share, faults=["503"], seed=point)
+    before = len(emulator.requests)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while process.poll() is None and (asked := len(emulator.requests) - before) < point:
+            if asked >= over:
+                emulator.outage = None
+            time.sleep(0.001)
+        time.sleep(dice.random() * 0.02)  # any place of the program, and not only its reads
+        is_running = process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+    emulator.outage = None
+    starts.kills += is_running
+    starts.ended += not is_running
+    assert is_running or process.returncode in (0, 1)
+
+
+WIRES = {
+    "gemini:gemini-3.8-flash": "",
+    "openai@chat:gpt-5.4": "/v1",
+    "openai@responses:gpt-5.4": "/v1",
+    "anthropic:claude-sonnet-5": "",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("model", WIRES)
+def test_thirty_kills_in_outages_and_at_a_quota(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for vendor in ("GEMINI", "OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{vendor}_API_KEY", "fake-key")
+    rows, given, to = 300, tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    write_rows(given, rows)
+    dice, starts = random.Random(model), Starts()
+    emulator = Emulator(quota=Quota(requests=6, window=0.5))
+    with serve(emulator) as server:
+        program = [sys.executable, "-m", "wire", "bulk", str(given), str(to), "--json"]
+        program += [f"--model={model}", f"--base-url={server.url}{WIRES[model]}"]
+        program += ["--concurrent=8", "--max-tokens=100"]
+        while starts.kills < 30:
+            start(emulator, program, dice, starts)
+        status = 1
+        while status:
+            ended = subprocess.run(program, capture_output=True, text=True, check=False)
+            status, starts.more = ended.returncode, starts.more + 1
+            assert status in (0, 1), ended.stderr
+            assert starts.more < 10, ended.stderr
+    summary = json.loads(ended.stdout)
+    assert (summary["rows"], summary["done"], summary["left"]) == (rows, rows, 0)
+    _, *lines = map(json.loads, to.read_bytes().splitlines())
+    assert sorted(each["row"] for each in lines) == list(range(1, rows + 1))
+    for each in lines:
+        assert each["id"] == f"id-{each['row']}"
+        assert each["text"].endswith(f"Question of row {each['row']}.")
+    dead = Path(f"{to}.dead.jsonl")
+    assert not dead.exists() or dead.read_bytes() == b""
+    statuses = Counter(each["status"] for each in emulator.requests)
+    assert statuses[200] - rows <= starts.kills * 8
+    print(model, starts, dict(statuses))
+    assert statuses[503] > 0
+    # The other wires report what remains, so that a run is hardly ever refused.
+    assert statuses[429] > 0 or "gemini" not in model
 
 
 # --- each byte ------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,57 @@ def test_a_run_that_stops_says_how_to_go_on(wire: Command) -> None:
     assert done.err.splitlines()[0].startswith("stopped: 0 of 2 rows")
     assert done.err.splitlines()[0].endswith("give the command again to go on")
     assert done.err.splitlines()[1].startswith("wire bulk: AuthenticationError: ")
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def replaced(path: Path) -> None:
+    path.rename(path.with_name("moved.jsonl"))
+    path.write_bytes(path.with_name("moved.jsonl").read_bytes())
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (removed, "was removed"),
+        (replaced, "was replaced by another file"),
+        (cut, "was cut from "),
+    ],
+)
+def test_an_output_that_changes_ends_the_run_and_a_second_start_completes_it(
+    change: Callable[[Path], None], problem: str, wire: Command
+) -> None:
+    rows = [{"id": f"r{number}", "prompt": f"Question {number}"} for number in range(1, 21)]
+    Path("in.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    asked: list[object] = []
+
+    def script(request: object) -> None:
+        asked.append(request)
+        if len(asked) == 8:
+            change(Path("out.jsonl"))
+
+    with serve(Emulator(script)) as server:
+        command = ("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), "--concurrent", 1)
+        stopped = wire(*command)
+        assert stopped.status == 1
+        first, second = stopped.err.splitlines()
+        assert first.startswith("stopped: 7 of 20 rows, ")
+        assert first.endswith("; give the command again to go on")
+        assert second.startswith(f"wire bulk: WireError: stopped, because out.jsonl {problem}")
+        assert second.endswith(". A new start asks each row that has no line in the file")
+        assert len(asked) == 8
+        done = wire(*command)
+    assert done.status == 0
+    assert done.err.startswith("done: 20 of 20 rows, ")
+    found = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()[1:]]
+    assert sorted(each["row"] for each in found) == list(range(1, 21))
+    assert all(each["text"].endswith(f"Question {each['row']}") for each in found)
 
 
 @pytest.mark.parametrize(
