@@ -77,9 +77,16 @@ def test_what_is_no_regular_file_is_refused(
     assert not (tmp_path / "nowhere").exists()
 
 
-@pytest.mark.parametrize("path", ["", "a\0b"])
-def test_what_is_no_path_is_refused(path: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"path|null"):
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("", "^path: expected a path, not an empty text$"),
+        ("a\0b", "^to: a.b: cannot be written: .*null"),
+        (5, "^path: expected a path, not int$"),
+    ],
+)
+def test_what_is_no_path_is_refused(path: Any, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
         opened(path)
 
 

@@ -15,7 +15,14 @@ from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple
 
 from wire.core.errors import WireError
-from wire.core.files import MAX_FILE_BYTES, open_regular, open_to_append, reason_of, replace_file
+from wire.core.files import (
+    MAX_FILE_BYTES,
+    checked_path,
+    open_regular,
+    open_to_append,
+    reason_of,
+    replace_file,
+)
 
 MAX_LINE_BYTES = MAX_FILE_BYTES
 """Size of the longest line that is read whole."""
@@ -90,7 +97,7 @@ class AppendedFile:
         changed: type[WireError] = WireError,
         safe: str = "",
     ) -> None:
-        self.path = os.fspath(path)
+        self.path = checked_path(path, error)
         self._error, self._prefix, self._changed, self._safe = error, prefix, changed, safe
         self._descriptor = -1
         self._open()

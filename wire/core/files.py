@@ -32,7 +32,7 @@ def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
 
     Raises `error` with the path and the reason.
     """
-    name = _checked(path, error)
+    name = checked_path(path, error)
     pieces: list[bytes] = []
     try:
         with open(name, "rb", buffering=0) as file:
@@ -54,7 +54,7 @@ def open_regular(path: str | os.PathLike[str], error: type[WireError]) -> Binary
     Raises `error` with the path and the reason. A pipe or a device has no size, and opening one may
     wait for ever.
     """
-    name = _checked(path, error)
+    name = checked_path(path, error)
     try:
         if not stat.S_ISREG(os.stat(name).st_mode):
             raise OSError(errno.EINVAL, "not a regular file")
@@ -79,7 +79,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
 
     Raises `error` with the path and the reason; the old file is then unchanged.
     """
-    name = _checked(path, error)
+    name = checked_path(path, error)
     try:
         if len(data) > MAX_FILE_BYTES:
             raise ValueError(f"{len(data):,} bytes, more than the {MAX_FILE_BYTES:,} that are read")
@@ -88,15 +88,12 @@ def write_whole(path: str | os.PathLike[str], data: bytes, error: type[WireError
         raise error(f"{name}: cannot be written: {reason_of(cause)}") from cause
 
 
-def open_to_append(
-    path: str | os.PathLike[str], error: type[WireError], prefix: str = ""
-) -> tuple[int, str]:
+def open_to_append(name: str, error: type[WireError], prefix: str = "") -> tuple[int, str]:
     """Open a regular file that is read and appended to, and make it with the folders that it needs.
 
     Returns its descriptor, and its path without symlinks. The rules are those of `write_whole`.
     Raises `error` with the prefix, the path and the reason.
     """
-    name = _checked(path, error)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
     try:
         target = _target_of(name)
@@ -117,7 +114,7 @@ def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireErro
 
     Raises `error` with the path and the reason.
     """
-    name = _checked(path, error)
+    name = checked_path(path, error)
     try:
         descriptor = _descriptor_in(name)
         if descriptor is not None:
@@ -134,7 +131,7 @@ def write_output(path: str | os.PathLike[str], data: bytes, error: type[WireErro
     write_whole(name, data, error)
 
 
-def _checked(path: Any, error: type[WireError]) -> str:
+def checked_path(path: Any, error: type[WireError]) -> str:
     """Return the path as text.
 
     Other types are refused: `open` takes a number for an open file.
