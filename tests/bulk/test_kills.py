@@ -118,10 +118,10 @@ def test_thirty_kills_in_outages_and_at_a_quota(
 ) -> None:
     for vendor in ("GEMINI", "OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{vendor}_API_KEY", "fake-key")
-    rows, given, to = 300, tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    rows, given, to = 400, tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     write_rows(given, rows)
     dice, starts = random.Random(model), Starts()
-    emulator = Emulator(quota=Quota(requests=6, window=0.5))
+    emulator = Emulator(quota=Quota(requests=40, window=2.0))
     with serve(emulator) as server:
         program = [sys.executable, "-m", "wire", "bulk", str(given), str(to), "--json"]
         program += [f"--model={model}", f"--base-url={server.url}{WIRES[model]}"]
