@@ -252,8 +252,8 @@ def test_a_temporary_file_is_named_after_its_file(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(os, "replace", seen)
     write(tmp_path / "talk.json")
     write(tmp_path / ("ä" * 127))  # 254 bytes
-    assert re.fullmatch(r"\.talk\.json\.[0-9a-f]{16}\.tmp", names[0])
-    assert re.fullmatch(r"\.ä{90}\.[0-9a-f]{16}\.tmp", names[1])
+    assert re.fullmatch(r"\.talk\.json\.[0-9a-f]{16}\.locked\.tmp", names[0])
+    assert re.fullmatch(r"\.ä{90}\.[0-9a-f]{16}\.locked\.tmp", names[1])
 
 
 def test_paths_that_no_system_accepts_are_typed_errors(tmp_path: Path):
@@ -378,10 +378,11 @@ def test_a_process_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_pat
     assert process.returncode == (-signal.SIGXFSZ if step.isdigit() else -signal.SIGKILL)
     assert path.read_bytes() == STEPS[step]
     left = [each for each in os.listdir(tmp_path) if each != "file"]
-    assert all(re.fullmatch(r"\.file\.[0-9a-f]{16}\.tmp", each) for each in left)
+    assert all(re.fullmatch(r"\.file\.[0-9a-f]{16}\.locked\.tmp", each) for each in left)
     assert len(left) == (step not in ("before open", "after replace"))
     write(path)
     assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == ["file"]  # what the dead process left is removed
 
 
 SAVING = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -57,6 +57,19 @@ class StepRecord(MetadataStruct, frozen=True):
     """The calls of the reply that got their results, in call order."""
 
 
+class Turn:
+    """The states of a run from one reply to the next, or to its end.
+
+    They differ in the starts and the results of calls, and in nothing else.
+    """
+
+    saved: Any = None
+    """What is on disk of them; `save_run` sets it."""
+
+
+_TURN = "_turn"
+
+
 class RunState(MetadataStruct, frozen=True, kw_only=True):
     """The state of a run: enough to continue it later, in another process or with another model."""
 
@@ -85,6 +98,18 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     def open_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last turn without a result."""
         return unanswered(self.messages)
+
+    def _changed(self, *, same_turn: bool = False, **fields: Any) -> RunState:
+        """Return the state after a change, which begins a turn or belongs to the same one."""
+        state = msgspec.structs.replace(self, **fields)
+        vars(state)[_TURN] = (same_turn and turn_of(self)) or Turn()
+        return state
+
+
+def turn_of(state: RunState) -> Turn | None:
+    """Return the turn of a state; `None` if the state was made otherwise than by a run."""
+    turn: Turn | None = vars(state).get(_TURN)
+    return turn
 
 
 class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):

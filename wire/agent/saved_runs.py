@@ -2,32 +2,41 @@
 
 `dump_run` and `load_run` convert it to bytes and back, `save_run` and `read_run` use a file.
 
-`wire.sessions.read_session` reads it too. While calls of the last turn are open, the last message
-has the results of the other calls.
+`wire.sessions.read_session` reads it too. While calls of the last turn run, their starts and
+results are in a journal beside the file (`run_journal`), which only `read_run` reads.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from decimal import Decimal
-from typing import Annotated, Any, TypeAlias
+from typing import Any
 
 import msgspec
 
-from wire.agent.run_state import Reason, RunState
+from wire.agent.run_journal import (
+    JOURNAL,
+    Count,
+    Saved,
+    encoded,
+    identity,
+    merged,
+    opened,
+    read_lines,
+)
+from wire.agent.run_state import Reason, RunState, turn_of
 from wire.catalogue.usage import Usage
+from wire.core.appended import AppendedFile
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
-from wire.core.memory import with_notes
+from wire.core.memory import Note, notes, with_notes
 from wire.sessions.session_file import Session, dump_session, load_session, violation
 
 _KEY = "run"
-
-
-Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -43,6 +52,8 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
     reason: Reason | None = None
+    journal: str = ""
+    """The mark of the lines of its journal; empty if it has none."""
 
 
 @checked_arguments(ConfigurationError)
@@ -57,6 +68,10 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
 
     Raises `RuleError` for a value that has no JSON form.
     """
+    return _dumped(state, metadata)
+
+
+def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = "") -> bytes:
     saved = _SavedFields(
         begun=state.begun,
         asked=state.asked,
@@ -67,6 +82,7 @@ def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> byte
         calls=state.calls,
         started=state.started,
         reason=state.reason,
+        journal=journal,
     )
     return dump_session(
         Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(saved)})
@@ -79,20 +95,89 @@ def save_run(
 ) -> None:
     """Write a run to a file that only its owner may read, completely or not at all.
 
+    While calls of a turn run, what is new is appended to a journal beside the file, whose name is
+    that of the file and `.journal`. `read_run` returns the state that was saved last. The journal
+    is removed with the next save of a run without open calls.
+
     Raises as `dump_run`, and `ConfigurationError` if the file cannot be written; the old file is
     then unchanged.
     """
-    write_whole(path, dump_run(state, metadata), ConfigurationError)
+    turn, target, own = turn_of(state), _target(path), encoded(metadata)
+    if turn is not None and turn.saved is not None:
+        saved: Saved = turn.saved
+        is_there = (saved.target, saved.metadata, saved.identity) == (target, own, identity(target))
+        if is_there and (appended := saved.appended(state)) is not None:
+            turn.saved = appended
+            return
+    goes_on = state.reason is None and bool(state.open_calls)
+    if turn is None or own is None or not goes_on or (journal := _journal(target)) is None:
+        write_whole(path, _dumped(state, metadata), ConfigurationError)
+        _remove_journal(target)
+        return
+    with closing(journal):
+        mark = os.urandom(8).hex()
+        write_whole(path, _dumped(state, metadata, mark), ConfigurationError)
+        journal.cut(0)
+    turn.saved = Saved.whole(target, state, own, mark)
+
+
+def _target(path: str | os.PathLike[str]) -> str:
+    """Return the path without symlinks; empty for one that is refused where it is used."""
+    try:
+        name = os.fsdecode(path)
+        return os.path.realpath(name) if name else ""
+    except Exception:  # whatever `__fspath__` raises
+        return ""
+
+
+def _journal(target: str) -> AppendedFile | None:
+    """Return the journal, with a file on disk; `None` if there cannot be one.
+
+    The run is then saved whole each time.
+    """
+    try:
+        return opened(target) if target else None
+    except ConfigurationError:
+        return None
+
+
+def _remove_journal(target: str) -> None:
+    """Remove the journal of a run that has no open calls any more, but no other file."""
+    if os.path.lexists(target + JOURNAL) and (journal := _journal(target)) is not None:
+        journal.close()
+        with suppress(OSError):
+            os.unlink(target + JOURNAL)
 
 
 @checked_arguments(ConfigurationError)
 def read_run(path: str | os.PathLike[str]) -> RunState:
-    """Read a run from a file.
+    """Read a run from a file, with the starts and results in its journal.
+
+    `wire.notes` of it reports lines of an earlier turn, which are left out.
 
     Raises `ConfigurationError` with the name of the file and the JSON path of the problem, also for
-    a session without a run, which `wire.sessions.read_session` reads.
+    a journal that is missing or damaged, and for a session without a run, which
+    `wire.sessions.read_session` reads.
     """
-    return load_run(read_whole(path, ConfigurationError), os.fsdecode(path))
+    target = _target(path)
+    while True:
+        before = identity(target)
+        source, name = read_whole(path, ConfigurationError), os.fsdecode(path)
+        state, mark = _loaded(source, name)
+        if not mark:
+            return state
+        lines = read_lines(target)
+        if identity(target) == before:  # no other process goes on with the run meanwhile
+            break
+    journal = target + JOURNAL
+    if lines is None:
+        raise ConfigurationError(
+            f"{journal}: missing: it has the calls that were started since {name} was saved; "
+            "without it their tools would run twice"
+        )
+    whole, others = merged(state, mark, lines, journal)
+    left_out = Note("", f"left out: {others:,} lines of an earlier turn in {journal}")
+    return with_notes(whole, (*notes(state), *((left_out,) if others else ())))
 
 
 @checked_arguments(ConfigurationError)
@@ -101,8 +186,20 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
 
     `wire.notes` of it reports what `load_session` reports of its messages.
 
-    Raises `ConfigurationError` with `name` and the JSON path of the value that is not valid.
+    Raises `ConfigurationError` with `name` and the JSON path of the value that is not valid, and
+    for the file of a run whose calls were under way: `read_run` reads its journal, too.
     """
+    state, mark = _loaded(source, name)
+    if mark:
+        raise ConfigurationError(
+            f"{name}: metadata.{_KEY}.journal: calls were under way, and what became of them is in "
+            "the journal beside the file: read both with read_run(path)"
+        )
+    return state
+
+
+def _loaded(source: bytes | str | Mapping[str, Any], name: str) -> tuple[RunState, str]:
+    """Load a state without its journal, and the mark of that."""
     session = load_session(source, name)
     if _KEY not in session.metadata:
         raise ConfigurationError(
@@ -130,4 +227,4 @@ def load_run(source: bytes | str | Mapping[str, Any], name: str = "run") -> RunS
         started=saved.started,
         reason=saved.reason,
     )
-    return with_notes(state, session.notes)
+    return with_notes(state, session.notes), saved.journal

@@ -184,7 +184,7 @@ class Steps:
         return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
 
     def _change(self, **fields: Any) -> None:
-        self.state = msgspec.structs.replace(self.state, **fields)
+        self.state = self.state._changed(**fields)
         if self._on_change is not None:
             self._on_change(self.state)
 
@@ -423,7 +423,8 @@ class Steps:
     def started(self, call: ToolCall) -> None:
         """Report that the tool of an open call starts: from here on it may have effects."""
         counted = {} if self._max_calls is None else {"calls": self.state.calls + 1}
-        self._change(started=(*self.state.started, call.id), **counted)
+        started = (*self.state.started, call.id)
+        self._change(same_turn=True, started=started, **counted)
 
     @checked_arguments(ConfigurationError)
     def answered(self, runs: Iterable[ToolRun]) -> None:
@@ -450,7 +451,7 @@ class Steps:
         ids = {run.call.id for run in runs}
         self._new_runs |= ids
         started = tuple(id for id in self.state.started if id not in ids)
-        self._change(messages=messages, started=started)
+        self._change(same_turn=True, messages=messages, started=started)
 
     def take_runs(self) -> tuple[ToolRun, ...]:
         """Return the runs that were reported since the last time, in call order."""
@@ -576,8 +577,7 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
         waiting.remove(result.id)
     can_continue = state.reason not in ("end", "final", "guard", *INCOMPLETE)
     ids = {result.id for result in results}
-    return msgspec.structs.replace(
-        state,
+    return state._changed(
         messages=with_results(state.messages, results),
         started=tuple(id for id in started if id not in ids),
         asked=0 if state.reason == "max_steps" else state.asked,

@@ -23,6 +23,7 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 
 from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
+from wire.agent.on_disk import saved_later
 from wire.agent.spans import Span, Spans, run_inside
 from wire.agent.steps import INTERRUPTED, Verdict, check_verdict, checked_count, refused
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
@@ -177,7 +178,8 @@ def _apply_verdict(ready: Ready, verdict: Verdict) -> Ready | ToolRun:
 async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> ToolRun:
     try:
         with anyio.move_on_after(ready.timeout):
-            return toolbox.finish(ready, await _await_contained(_value(ready, turn, position)))
+            run: ToolRun = await _await_contained(_ended(toolbox, ready, turn, position))
+            return run
     except Exception as error:
         if error is turn.failure:
             raise
@@ -185,24 +187,34 @@ async def _outcome(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -
     return toolbox.timed_out(ready)
 
 
-async def _value(ready: Ready, turn: _Turn, position: int) -> Any:
+async def _ended(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> ToolRun:
     if ready.is_async:
         turn.begin(position)
         value = turn.run(position, ready)
     else:
-        value = await _in_thread(ready, turn, position)
-    return await value if inspect.isawaitable(value) else value
+        value = await _in_thread(toolbox, ready, turn, position)
+        if isinstance(value, ToolRun):
+            return value
+    return toolbox.finish(ready, await value if inspect.isawaitable(value) else value)
 
 
-async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
-    outcome: list[tuple[Any, BaseException | None]] = []
+async def _in_thread(toolbox: Toolbox, ready: Ready, turn: _Turn, position: int) -> Any:
+    """Return the run of a plain function, or the awaitable that it returned.
+
+    The run is reported from the thread: until the event loop is free, a kill would lose it.
+    """
+    outcome: list[Any] = []
 
     def work() -> None:
         try:
             if turn.begin(position):
-                outcome.append((turn.run(position, ready), None))
+                value, error = _called(ready, turn, position)
+                if not inspect.isawaitable(value):
+                    value = toolbox.finish(ready, value, error)
+                    turn.add(position, value)
+                outcome.append(value)
         except BaseException as raised:
-            outcome.append((None, raised))
+            outcome.append(raised)
 
     try:
         await run_in_thread(turn.threads, position, work)
@@ -212,10 +224,16 @@ async def _in_thread(ready: Ready, turn: _Turn, position: int) -> Any:
         turn.withhold(position)
         if not outcome:
             raise
-    value, error = outcome[0]
-    if error is not None:
-        raise error
-    return value
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return outcome[0]
+
+
+def _called(ready: Ready, turn: _Turn, position: int) -> tuple[Any, Exception | None]:
+    try:
+        return turn.run(position, ready), None
+    except Exception as error:
+        return None, error
 
 
 async def _await_contained(awaitable: Awaitable[Any]) -> Any:
@@ -394,7 +412,7 @@ class _Turn:
 
         Raises `failure` if there is one.
         """
-        with self._lock:
+        with saved_later() as save, self._lock:
             if self._ended or position in self._withheld or position in self._runs:
                 return False
             if self.failure is not None:
@@ -404,7 +422,9 @@ class _Turn:
             if self._tracing is not None:
                 description = getattr(self._toolbox.get(call.name), "description", "")
                 self._spans[position] = self._tracing._tool_span(call, description)
-            return True
+        # Without the lock: results of other calls must not wait for a disk.
+        self._report(lambda _: save())
+        return True
 
     def run(self, position: int, ready: Ready) -> Any:
         """Call the function of a tool that has begun, inside its span."""

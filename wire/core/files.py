@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from wire.core.errors import WireError
 from wire.core.lazy import lazy_pattern
+from wire.core.temporary_files import open_temporary, remove_dead
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """Size of the largest file that is read or written. Without a limit, a path such as /dev/zero would
@@ -24,7 +25,7 @@ be read until the memory is full.
 _READ_BYTES = 1 << 20
 _MAX_LINKS = 40  # as on Linux
 _OPEN_FILES = lazy_pattern(r"/dev/fd|/proc/(?P<process>\d+)(/task/\d+)?/fd")
-_MAX_NAME_BYTES = 180  # of the file's name in that of its temporary file; a name has at most 255
+_IS_WINDOWS = os.name == "nt"
 
 
 def read_whole(path: str | os.PathLike[str], error: type[WireError]) -> bytes:
@@ -226,17 +227,16 @@ def replace_file(
 
     With `dir_fd`, `name` is an entry of that open folder. A new file has `new_mode`, less what the
     umask takes away; a file that is replaced keeps its mode. Until then the bytes are in a file
-    whose name begins with a dot and `name`, and ends with `.tmp`.
+    whose name begins with a dot and `name`, and ends with `.tmp`. A process that is killed leaves
+    it; the next one that writes to the folder removes it.
 
     Raises `OSError`; the old file is then unchanged. A last component that is a symlink is refused.
     """
     mode = _mode_of_regular_file(name, dir_fd)
-    temporary = _temporary_name(name)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    remove_dead(os.path.dirname(name), dir_fd)
+    # A file that others may not read must not be readable for a moment under its temporary name.
+    temporary, descriptor = open_temporary(name, new_mode if mode is None else 0o600, dir_fd)
     try:
-        # A file that others may not read must not be readable for a moment under its temporary
-        # name.
-        descriptor = os.open(temporary, flags, new_mode if mode is None else 0o600, dir_fd=dir_fd)
         with os.fdopen(descriptor, "wb") as file:
             file.writelines((data,) if isinstance(data, bytes) else data)
             file.flush()
@@ -244,22 +244,15 @@ def replace_file(
                 os.fchmod(descriptor, mode)
             # Without it, a loss of power after the rename can leave an empty file.
             os.fsync(descriptor)
-        os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+            if not _IS_WINDOWS:  # there, a file that is open cannot be renamed
+                os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
+        if _IS_WINDOWS:
+            os.replace(temporary, name)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=dir_fd)
         raise
     _sync_folder(os.path.dirname(name), dir_fd)
-
-
-def _temporary_name(name: str) -> str:
-    """Return the name of a temporary file in the same folder.
-
-    A rename is atomic within one file system only.
-    """
-    folder, base = os.path.split(name)
-    kept = base.encode("utf-8", "ignore")[:_MAX_NAME_BYTES].decode("utf-8", "ignore")
-    return os.path.join(folder, f".{kept}.{os.urandom(8).hex()}.tmp")
 
 
 def _mode_of_regular_file(name: str, dir_fd: int | None) -> int | None:

@@ -20,6 +20,7 @@ from wire.core.errors import ConfigurationError, ToolError, one_line
 from wire.core.files import replace_file
 from wire.core.forks import new_in_child
 from wire.core.printable import printable_lines
+from wire.core.temporary_files import remove_dead
 
 _MAX_LINKS = 40  # as on Linux
 _MAX_PATH_SHOWN = 200  # bytes of a path in an error
@@ -135,6 +136,7 @@ class Workspace:
         with self._entry(path) as (within, name):
             folder = _folder(name, within)
             try:
+                remove_dead("", folder)
                 with os.scandir(folder) as entries:
                     return sorted(_shown(each, folder) for each in entries)
             finally:

@@ -1,0 +1,142 @@
+"""Agents that are killed at any moment, and the results of their tools after that."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from tests.agent import killed_agent
+from wire.agent.steps import INTERRUPTED
+
+STYLES = ["asyncio", "trio", "threads"]
+ROOT = Path(__file__).parents[2]
+IN_FLIGHT = 0.1
+"""Seconds in which a result may be lost: after its last act a tool returns, and its line is
+written. It takes 0.3 ms, unless the machine is busy."""
+
+
+class Killed:
+    """A run in a folder, process by process."""
+
+    def __init__(self, folder: Path, style: str, turns: int) -> None:
+        self._folder = folder
+        self._command = [sys.executable, killed_agent.__file__, str(folder), style, str(turns)]
+
+    def start(self) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(self._command, env=environment, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        return process
+
+    def kill(self, after: float | None = None) -> float:
+        """Start a process, and kill it some seconds later or after its first request.
+
+        Returns the time of the machine just before the kill.
+        """
+        requests = len(self.log("requests"))
+        with self.start() as process:
+            if after is not None:
+                time.sleep(after)
+            while after is None and len(self.log("requests")) == requests:
+                assert process.poll() is None
+                time.sleep(0.001)
+            assert process.poll() is None
+            moment = time.monotonic()
+            process.kill()
+        return moment
+
+    def end(self) -> None:
+        with self.start() as process:
+            assert process.stdout is not None
+            assert (process.wait(60), process.stdout.read()) == (0, b"Done.\n")
+
+    def log(self, name: str) -> list[str]:
+        file = self._folder / name
+        return file.read_text("utf-8").splitlines() if file.exists() else []
+
+    def sent(self) -> dict[str, dict[str, str]]:
+        """The results in the first request of the last process that sent one."""
+        sent: dict[str, dict[str, str]] = msgspec.json.decode(self.log("requests")[-1])
+        return sent
+
+    def temporary(self) -> list[str]:
+        return [name for name in os.listdir(self._folder) if name.endswith(".tmp")]
+
+
+def killed_often(folder: Path, style: str, kills: int, seed: int) -> dict[str, int]:
+    """Kill a run at random moments; returns what became of the results of its tools.
+
+    Each process tells the results in its first request, so it is the judge of the kills before.
+    """
+    dice, run = Random(seed), Killed(folder, style, 1_000_000)
+    moments: list[float] = []
+    in_flight: set[str] = set()
+    temporary = 0
+    for number in range(kills + 1):
+        ended = {id: float(at) for id, at in (line.split() for line in run.log("ended"))}
+        requests = len(run.log("requests"))
+        moments.append(run.kill(dice.uniform(0.0, 0.6) if number < kills else None))
+        temporary += len(run.temporary()) if number < kills else 0
+        if len(run.log("requests")) == requests:
+            continue
+        sent = run.sent() if requests else {}
+        for id, at in ended.items():
+            if sent.get(id) != {"result": f"the answer of {id}"}:
+                assert sent[id] == {"error": INTERRUPTED}
+                assert min(each for each in moments if each > at) - at < IN_FLIGHT, id
+                in_flight.add(id)
+    began = run.log("began")
+    assert len(began) == len(set(began))  # no tool ran twice
+    cancelled = {id for id, answer in sent.items() if answer == {"error": INTERRUPTED}}
+    return {
+        "ended before a kill": len(ended),
+        "of these in the next request": len(ended.keys() & sent.keys() - cancelled),
+        "of these in flight": len(in_flight),
+        "told as cancelled": len(cancelled),
+        "temporary files after kills": temporary,
+        "temporary files at the end": len(run.temporary()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("style", "kills"),
+    [
+        ("threads", 3),
+        *(pytest.param(style, 17, marks=pytest.mark.slow) for style in STYLES),
+    ],
+)
+def test_results_that_ended_before_a_kill_are_in_the_next_request(
+    tmp_path: Path, style: str, kills: int
+) -> None:
+    figures = killed_often(tmp_path, style, kills, seed=kills)
+    print(style, figures)
+    assert figures["ended before a kill"] > kills
+    # When each result waited for whole runs to be saved, every third kill lost one.
+    assert figures["of these in flight"] <= max(1, kills // 4)
+    assert figures["temporary files at the end"] == 0
+
+
+def test_calls_that_never_started_are_run_after_a_kill(tmp_path: Path) -> None:
+    """The last tool ends the process once the run on disk has the results of the others."""
+    run = Killed(tmp_path, "one by one", 1)
+    with run.start() as process:
+        assert process.wait(60) == -signal.SIGKILL
+    assert run.log("began") == ["0-0", "0-1"]
+    run.end()
+    assert run.log("began") == ["0-0", "0-1", "0-2"]
+    assert run.sent() == {
+        "0-0": {"result": "the answer of 0-0"},
+        "0-1": {"error": INTERRUPTED},
+        "0-2": {"result": "the answer of 0-2"},
+    }
+    assert run.temporary() == []
+    assert not (tmp_path / "run.json.journal").exists()
