@@ -271,6 +271,8 @@ UNKNOWN = ModelFacts()
 _PLACE = re.compile(r"^(?:.*/|(?:[a-z-]+\.)?(?:anthropic|openai|google|mistral|deepseek|qwen)\.)")
 _OF_HOST = re.compile(r"(?:-v\d+)?(?::\w+)+$|-v\d+$")
 _DATE = re.compile(r"(?:-\d{4}-\d\d-\d\d|[-@]\d{8}|@\w+|-latest)$")
+_LIMITS = ".limits-"
+"""In the name of a group of models that have one rate limit together."""
 _PREVIEW = re.compile(r"-(?:preview-)?\d\d-\d{2,4}$|-\d{3,4}$")
 
 
@@ -292,6 +294,24 @@ def spellings(model: str) -> tuple[str, ...]:
     bare, undated = _bare(model), _undated(model)
     # Some hosts write the version of a model with a point where its vendor has a hyphen.
     return _PLACE.sub("", model.lower().strip()), bare, undated, undated.replace(".", "-")
+
+
+@functools.cache
+def counted_as(model: str) -> str:
+    """Return the name under which a vendor counts the calls of a model against its rate limits.
+
+    Snapshots count as their model, and some models of a family count together.
+
+    >>> counted_as("claude-opus-4-6") == counted_as("claude-opus-4-8-20260701")
+    True
+    >>> counted_as("gpt-5.4-2026-03-05"), counted_as("claude-sonnet-5")
+    ('gpt-5.4', 'claude-sonnet-5')
+    """
+    name = _undated(model)
+    for group in shipped().groups.values():
+        if _LIMITS in group.name and re.fullmatch(group.models, name, re.IGNORECASE):
+            return group.name
+    return name
 
 
 def decoded_file(data: bytes, kind: type[T], name: str) -> T:
