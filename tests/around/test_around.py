@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -68,6 +69,7 @@ def test_a_call_and_its_moments(drive: Drive) -> None:
     assert seen.names == [
         "AttemptStarted",
         "HeadReceived",
+        "AttemptRefused",
         "AttemptFailed",
         "AttemptStarted",
         "HeadReceived",
@@ -75,13 +77,15 @@ def test_a_call_and_its_moments(drive: Drive) -> None:
         "closed",
     ]
     (outgoing,) = seen.outgoing
-    assert outgoing == Outgoing(CALL, "gemini", url)
+    assert outgoing == Outgoing(CALL, "gemini", url, outgoing.account)
+    assert re.fullmatch("[0-9a-f]{16}", outgoing.account)
     assert (outgoing.model, outgoing.is_stream) == ("m", False)
-    started, head, failed, again, second_head, ended = seen.moments
+    started, head, refused, failed, again, second_head, ended = seen.moments
     assert (started.attempt, again.attempt) == (1, 2)
     assert (head.status, second_head.status) == (503, 200)
     assert head.headers["content-type"] == "application/json"
     assert isinstance(failed.error, errors.OverloadedError)
+    assert (refused.attempt, refused.error) == (1, failed.error)
     assert (failed.attempt, failed.wait) == (1, 0.0)
     assert ended.result is answer
     assert ended.account.attempts == 2

@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
+import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
+import httpx
+import msgspec
 import pytest
+import trio
 import trio.testing
 
 from tests.http.drive import CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
 from tests.joined import joined
-from wire import AsyncChat, AsyncClient, Chat, Pace, Retry, errors
+from wire import (
+    AsyncChat,
+    AsyncClient,
+    Chat,
+    FallbackChat,
+    Pace,
+    Retry,
+    Timeouts,
+    answer_account,
+    errors,
+)
 from wire.around import (
+    Again,
     Around,
-    AttemptFailed,
+    AttemptRefused,
     AttemptStarted,
-    CallEnded,
     Give,
     Outgoing,
     Wait,
@@ -46,6 +63,28 @@ class Clock:
         self.now += wait.seconds
 
 
+REPLY = {
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    ]
+}
+
+
+def clock_of(monotonic: Callable[[], float]) -> Any:
+    """The module `time` with another clock."""
+    return SimpleNamespace(monotonic=monotonic, time=time.time)
+
+
+@contextlib.contextmanager
+def simulated() -> Iterator[trio.testing.MockClock]:
+    """A clock of trio that moves on when all tasks wait; limiters and clients read it too."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("wire.pace", "wire.http.surrounding"):
+            patch.setattr(f"{module}.monotonic", trio.current_time)
+        patch.setattr("wire.http.sending.time", clock_of(trio.current_time))
+        yield trio.testing.MockClock(autojump_threshold=0)
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The clock of `Pace` and of the emulator."""
@@ -54,7 +93,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     async def wait(action: Wait) -> None:
         clock.wait(action)
 
-    monkeypatch.setattr("wire.pace.monotonic", clock)
+    for module in ("wire.pace", "wire.http.surrounding"):
+        monkeypatch.setattr(f"{module}.monotonic", clock)
+    monkeypatch.setattr("wire.http.sending.time", clock_of(clock))
     monkeypatch.setattr("wire.http.client._wait", clock.wait)
     monkeypatch.setattr("wire.http.aio._wait", wait)
     return clock
@@ -134,75 +175,150 @@ def test_concurrent_bounds_what_runs(drive: Drive) -> None:
     assert (pace.running, pace.waiting) == (0, 0)
 
 
-def test_all_wait_after_a_429(drive: Drive, clock: Clock) -> None:
-    body = {
-        "error": {
-            "code": 429,
-            "message": "x",
-            "status": "RESOURCE_EXHAUSTED",
-            "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}],
-        }
-    }
-    answers = [[whole(body, 429)], [whole(ANSWER)], [whole(ANSWER)]]
-    pace = Pace()
-    with loopback(lambda number, request: answers[number]) as server:
-        with pytest.raises(errors.RateLimitError):
-            drive.send(base_url=server.url, around=pace, retry=None)
-        assert clock.waits == []
-        drive.send(base_url=server.url, around=pace, retry=None)
-        drive.send(base_url=server.url, around=pace, retry=None)
-    assert clock.waits == [7.0]
+def refusal(seconds: float | None, status: int = 429) -> bytes:
+    """Google's, with RetryInfo if the server says when to come back."""
+    name = "RESOURCE_EXHAUSTED" if status == 429 else "UNAVAILABLE"
+    error: dict[str, Any] = {"code": status, "message": "x", "status": name}
+    if seconds is not None:
+        kind = "type.googleapis.com/google.rpc.RetryInfo"
+        error["details"] = [{"@type": kind, "retryDelay": f"{seconds:g}s"}]
+    return whole({"error": error}, status)
 
 
-REPORT = {"x-ratelimit-limit-requests": "90", "x-ratelimit-remaining-requests": "80"}
-REFUSALS: list[tuple[errors.WireError, dict[str, str], int]] = [
-    (errors.RateLimitError("x", status=429, retryable=True), {}, 4),
-    (errors.ServerError("x", status=503, retryable=True), {}, 4),
-    (errors.OverloadedError("x", status=529, retryable=True), {}, 4),
-    (errors.ServerError("x", status=500, retryable=True), {}, 8),
-    (errors.RateLimitError("x", status=429, retryable=True), REPORT, 8),
-    (errors.RateLimitError("x", status=429, retryable=True, retry_after=0.0), {}, 8),
-    (errors.QuotaError("x", status=429, retryable=False), {}, 8),
-]
-"""The error and the headers of one of eight calls at the same time, and how many run after it."""
-
-
-@joined(("error", "headers", "expected"), REFUSALS)
-def test_fewer_calls_run_at_once_at_a_server_that_is_busy(
-    error: errors.WireError, headers: dict[str, str], expected: int
+def test_a_call_that_is_refused_is_sent_again_when_the_server_wants_it(
+    drive: Drive, clock: Clock
 ) -> None:
-    pace = Pace(concurrent=8, requests=1000)
-    outgoing = Outgoing(CALL, "gemini", "https://llm.example")
+    answers = [[refusal(7)], [whole(ANSWER)]]
+    with loopback(lambda number, request: answers[number]) as server:
+        answer = drive.send(base_url=server.url, around=Pace(), retry=None)
+        assert len(server.requests) == 2
+    assert clock.waits == [7.0]
+    account = answer_account(answer)
+    assert account is not None
+    assert account.attempts == 2
 
-    def fill() -> list[Around]:
-        running = []
-        while next(call := pace(outgoing)) is None:
-            running.append(call)
-        call.close()
-        return running
 
-    calls = fill()
-    assert len(calls) == 8
-    account = Account(received_at=1_800_000_000.0, response_headers=headers)
-    calls[0].send(AttemptStarted(1, account))
-    calls[0].send(AttemptFailed(1, error, None, account))
-    for call in calls:
-        call.close()
-    calls = fill()
-    assert len(calls) == expected
-    if expected == 4:  # four answers raise it
-        for call in calls:
-            call.send(AttemptStarted(1, account))
-            with pytest.raises(StopIteration):
-                call.send(CallEnded(None, account))
-        assert len(fill()) == 5
+def test_a_429_takes_nothing_of_the_retry_policy(drive: Drive, clock: Clock) -> None:
+    """No attempt and no token of the budget; without a wish the server is asked more and more
+    rarely.
+    """
+    refused = [[refusal(None)]] * 30
+    policy = Retry(attempts=2, budget=5)
+
+    def work(door: Any) -> None:
+        for _ in range(3):
+            door.send()
+
+    with loopback(lambda number, request: [*refused, [whole(ANSWER)]][number % 31]) as server:
+        drive.session(work, base_url=server.url, around=Pace(), retry=policy)
+        assert len(server.requests) == 3 * 31
+    assert clock.waits[0] == 0.25
+    assert 1.0 < max(clock.waits) < 30.0
+
+
+@joined("status", [503, 529])
+def test_an_outage_is_waited_out_for_thirty_seconds(
+    status: int, drive: Drive, clock: Clock
+) -> None:
+    began = clock.now
+    with loopback(lambda number, request: [refusal(None, status)]) as server:
+        with pytest.raises(errors.ServerError):
+            drive.send(base_url=server.url, around=Pace(), retry=None)
+    assert 30 <= clock.now - began <= 33
+
+
+@pytest.mark.parametrize("status", [503, 429])
+def test_a_call_that_alone_is_refused_does_not_hold_the_others(status: int) -> None:
+    """With 503 its retry policy ends it, with 429 its total time."""
+
+    async def handle(request: httpx.Request) -> httpx.Response:
+        await trio.sleep(0.05)
+        if b"poison" in request.content:
+            return httpx.Response(status, json={"error": {"message": "x"}})
+        return httpx.Response(200, json=REPLY)
+
+    answered = []
+
+    async def main() -> None:
+        http = httpx.MockTransport(handle)
+        pace = Pace(concurrent=4)
+        async with AsyncChat(
+            "openai@chat:gpt-5.4",
+            api_key="fake-key",
+            http=http,
+            around=pace,
+            timeouts=Timeouts(total=60),
+            retry=None,
+        ) as chat:
+
+            async def ask(text: str) -> None:
+                await chat.ask(text)
+                answered.append(trio.current_time() - began)
+
+            async def fails() -> None:
+                with pytest.raises((errors.ServerError, errors.RateLimitError)):
+                    await chat.ask("poison")
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(fails)
+                for number in range(40):
+                    tasks.start_soon(ask, f"Question {number}")
+
+    with simulated() as clock:
+        began = clock.current_time()
+        anyio.run(main, backend="trio", backend_options={"clock": clock})
+    assert len(answered) == 40
+    assert max(answered) < 40
+
+
+def test_the_total_time_bounds_the_waits(drive: Drive, clock: Clock) -> None:
+    """Of the first attempt, and of the next ones: then the refusal is raised."""
+    options: Any = {"timeouts": Timeouts(total=20), "retry": None}
+    began = clock.now
+    with loopback(lambda number, request: [refusal(7)]) as server:
+        with pytest.raises(errors.RateLimitError):
+            drive.send(base_url=server.url, around=Pace(), **options)
+        assert len(server.requests) == 3
+    assert clock.now - began == 20
+
+    def work(door: Any) -> None:
+        door.send()
+        with pytest.raises(errors.TotalClock, match="waited for its turn"):
+            door.send()
+
+    with loopback(lambda number, request: [whole(ANSWER)]) as server:
+        drive.session(work, base_url=server.url, around=Pace(requests=1), **options)
+        assert len(server.requests) == 1
 
 
 def test_each_attempt_is_a_request(drive: Drive, clock: Clock) -> None:
-    answers = [[whole({"error": {"code": 503}}, 503)], [whole(ANSWER)]]
+    answers = [[refusal(None, 503)], [whole(ANSWER)]]
+    began = clock.now
     with loopback(lambda number, request: answers[number]) as server:
         drive.send(base_url=server.url, around=Pace(requests=1), retry=Retry(base=0))
-    assert [round(each) for each in clock.waits] == [61]  # 2 % of the limit is kept back
+        assert len(server.requests) == 2
+    assert clock.now - began == pytest.approx(60 / 0.98, abs=0.01)  # 2 % of the limit is kept back
+
+
+def test_one_model_does_not_wait_for_another_one(clock: Clock) -> None:
+    """After a refusal, and at the front of the queue; models that count together do."""
+    pace = Pace()
+    outgoing = functools.partial(Outgoing, provider="gemini", base_url="https://llm.example")
+    account = Account(status=429)
+
+    def call(model: str) -> Around:
+        given = msgspec.structs.replace(CALL, path=f"/models/{model}:generateContent")
+        return pace(outgoing(given))
+
+    first = call("claude-opus-4-6")
+    assert next(first) is None
+    first.send(AttemptStarted(1, account))
+    error = errors.RateLimitError("x", status=429, retryable=True, retry_after=50.0)
+    assert isinstance(first.send(AttemptRefused(1, error, account)), Again)
+    calls = [call(model) for model in ("claude-opus-4-8", "claude-opus-4-6", "claude-sonnet-5")]
+    assert [isinstance(next(each), Wait) for each in calls] == [True, True, False]
+    assert pace.running == 1
+    assert pace.waiting == 2
 
 
 def test_a_call_that_is_not_sent_uses_nothing(drive: Drive, clock: Clock) -> None:
@@ -222,6 +338,24 @@ def test_a_failed_call_gives_its_tokens_back(drive: Drive, clock: Clock) -> None
             with pytest.raises(errors.BadRequestError):
                 drive.send(base_url=server.url, around=pace)
     assert clock.waits == []
+
+
+def test_the_next_model_is_asked_at_once(clock: Clock) -> None:
+    """Of a fallback, while the first model takes no calls: in this call and in the next ones."""
+    pace, down = Pace(), EmulatorTransport(Emulator([{"fault": "429", "times": 0}]))
+    up = Emulator([{"say": "At 05:12.", "times": 0}])
+    with (
+        Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=down, around=pace) as first,
+        Chat(
+            "openai:gpt-5.4", api_key="fake-key", http=EmulatorTransport(up), around=pace
+        ) as second,
+    ):
+        for _ in range(3):  # each chat is new: none has seen the model fail
+            with FallbackChat([first, second]) as chat:
+                assert chat.ask("When is high tide?").text == "At 05:12."
+    assert clock.waits == []
+    assert len(up.requests) == 3
+    assert len(down.emulator.requests) == 1
 
 
 @pytest.mark.parametrize("most", [1, 1000])

@@ -99,7 +99,7 @@ def damage(path: Path, line: int) -> bool:
 
 
 def faults(start: Start) -> list[dict[str, Any]]:
-    by_row = dict.fromkeys(start.busy, "503") | dict.fromkeys(start.refused, "400")
+    by_row = dict.fromkeys(start.busy, "500") | dict.fromkeys(start.refused, "400")
     return [
         {"match": {"text": f"Question {row}$"}, "fault": fault, "times": 0}
         for row, fault in by_row.items()

@@ -200,12 +200,12 @@ def test_errors_that_may_pass_are_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     dead = tmp_path / "out.jsonl.dead.jsonl"
     script = [
-        {"match": {"text": "Question 7$"}, "fault": "503"},
+        {"match": {"text": "Question 7$"}, "fault": "500"},
         {"match": {"text": "Question 8$"}, "fault": "400"},
     ]
     assert finished("asyncio", ROWS, Emulator(script), to=path).failed == 2
     assert [(x["id"], x["error"]["type"], x["line"]["id"]) for x in bulk.read(dead)] == [
-        ("r7", "OverloadedError", "r7"),
+        ("r7", "ServerError", "r7"),
         ("r8", "BadRequestError", "r8"),
     ]
     progress = finished("asyncio", ROWS, to=path)
@@ -293,7 +293,7 @@ def test_a_key_that_is_refused_ends_the_run(style: str, tmp_path: Path) -> None:
 @STYLES
 def test_rows_that_fail_one_after_the_other_end_the_run(style: str, tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    emulator = Emulator([{"fault": "503", "times": 0}])
+    emulator = Emulator([{"fault": "500", "times": 0}])
     with pytest.raises(WireError, match="stopped, because 5 rows in a row have failed; the last"):
         finished(style, ROWS, emulator, to=path, stop_after=5, concurrent=1)
     assert len(emulator.requests) == 5

@@ -10,8 +10,8 @@ from wire.core.lazy import lazy_names
 
 _NAMES = {
     "wire.around.seam": """
-        Around AttemptFailed AttemptStarted CallEnded CallFailed Change FirstEvent Give
-        HeadReceived Outgoing Pause Signal StreamLeft Wait
+        Again Around AttemptFailed AttemptRefused AttemptStarted CallEnded CallFailed Change
+        FirstEvent Give HeadReceived Outgoing Pause Signal StreamLeft Wait
     """,
 }
 

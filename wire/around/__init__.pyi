@@ -1,6 +1,8 @@
 # Written by `python -m tests.faces`.
+from wire.around.seam import Again as Again
 from wire.around.seam import Around as Around
 from wire.around.seam import AttemptFailed as AttemptFailed
+from wire.around.seam import AttemptRefused as AttemptRefused
 from wire.around.seam import AttemptStarted as AttemptStarted
 from wire.around.seam import CallEnded as CallEnded
 from wire.around.seam import CallFailed as CallFailed

@@ -11,14 +11,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Generator, Mapping
 from time import monotonic
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from wire.around.seam import (
+    Again,
     Around,
     AttemptFailed,
+    AttemptRefused,
     AttemptStarted,
     CallEnded,
     CallFailed,
@@ -28,58 +31,122 @@ from wire.around.seam import (
     Signal,
     StreamLeft,
     Wait,
+    stands_in,
 )
+from wire.catalogue.facts import counted_as
 from wire.catalogue.usage import Usage
 from wire.core.account import Account
-from wire.core.errors import ConfigurationError, WireError
+from wire.core.amounts import amounts, estimated
+from wire.core.errors import ConfigurationError, RateLimitError, WireError
 from wire.core.forks import at_fork
-from wire.core.pacing import BUSY, LONGEST, Pacing, Place, amounts, estimated
+from wire.core.pacing import BUSY, LONGEST, RATE_LIMITED, Pacing, Place
 from wire.core.secret import quoted
 
 __all__ = ["Pace"]
 
+LONGEST_OUTAGE = 30.0
+"""Seconds. The answers 503 and 529 of a longer outage count for the retry policy."""
+_MOST_OUTAGES = 1_000
+"""The number of keys whose outages are kept."""
 _NOTHING = amounts(0, 0)
 Turn = TypeVar("Turn")
 """An attempt that waits or runs."""
 
 
+class Limited:
+    """A call as a limiter sees it."""
+
+    __slots__ = ("amounts", "before", "key", "model", "refused_at")
+
+    def __init__(self, outgoing: Outgoing) -> None:
+        self.model = outgoing.model
+        name = counted_as(self.model) if self.model else ""
+        self.key = f"{outgoing.account} {outgoing.provider} {outgoing.base_url} {name}"
+        """The account, the server and the model, as the vendor counts its calls."""
+        self.amounts = estimated(outgoing.call.body)
+        self.refused_at = math.inf  # the last time
+        self.before: int | None = None
+        """The number of calls that go before it in the queue; `None`: all that wait."""
+
+
+class _Outages:
+    """Since when servers refuse all calls with 503 or 529."""
+
+    def __init__(self) -> None:
+        self._since: dict[str, float] = {}
+        self._taken: dict[str, float] = {}  # when the last call went that was taken
+
+    def taken(self, key: str, sent_at: float) -> None:
+        """Record that the server has taken a call that went at that time."""
+        self._taken[key] = max(sent_at, self._taken.get(key, -math.inf))
+        if sent_at > self._since.get(key, math.inf):
+            del self._since[key]
+
+    def refused(self, call: Limited, now: float) -> bool:
+        """Record a refusal; return whether the call waits for the end of the outage.
+
+        If the server has taken others since it refused the call before, or takes none for long, it
+        is no outage that passes: the retry policy decides.
+        """
+        before, call.refused_at = call.refused_at, now
+        if len(self._since) > _MOST_OUTAGES:
+            self._since.clear()
+            self._taken.clear()
+        since = self._since.setdefault(call.key, now)
+        took_others = self._taken.get(call.key, -math.inf) > before
+        if before == math.inf:
+            call.before = 0
+        else:  # another call tests the server: it may refuse this one alone
+            call.before = None if took_others else 1
+        return not took_others and now - since <= LONGEST_OUTAGE
+
+
 class Limiter(Generic[Turn]):
     """Counts the attempts of each call, and makes them wait; a subclass decides for how long."""
 
+    counts_queue: bool = True
+    """Whether the wait for the first attempt counts to the total time of a call, as all others do.
+    A row of a bulk run may wait for as long as the quota needs; nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._outages = _Outages()
+
     def __call__(self, outgoing: Outgoing) -> Around:
         """Return the generator that `around=` runs for a call."""
-        key = f"{outgoing.provider} {outgoing.base_url} {outgoing.model}"
-        estimate = estimated(outgoing.call.body)
-        # The first wait is before the call begins, so that its total time does not run.
-        turn: Turn | None = self._entered(key, estimate)
-        sent = False
+        return self._around(Limited(outgoing), stands_in.get())
+
+    def _around(self, call: Limited, has_other: bool) -> Around:
+        """Run one call; `has_other`: another model is asked at once if this one takes no calls."""
+        if has_other:
+            self._refuse_if_held(call)
+        turn: Turn | None
+        turn = first = self._entered(call)
+        sent, sent_at = False, -math.inf
         used: Mapping[str, float] = _NOTHING
         try:
-            assert turn is not None
-            yield from self._waited(turn)
+            yield from self._waited(first, is_timed=self.counts_queue)
             while True:
                 moment: Moment = yield None
                 if isinstance(moment, AttemptStarted):
                     if sent:  # a retry, or a stream that is continued
                         if turn is not None:
                             self._leave(turn, {})
-                        turn = self._entered(key, estimate)
-                        yield from self._waited(turn)
-                    sent, used = True, _NOTHING
+                        turn = self._entered(call)
+                        yield from self._waited(turn, is_timed=True)
+                    sent, used, sent_at = True, _NOTHING, monotonic()
                 elif isinstance(moment, HeadReceived):
                     if turn is not None:
-                        self._learn(turn, moment.account)
-                elif isinstance(moment, AttemptFailed):
-                    if turn is not None:
-                        if moment.error.status is not None:  # otherwise the headers are older ones
-                            self._learn(turn, moment.account, moment.error)
-                        self._leave(turn, _NOTHING)
-                        turn = None
+                        self._heard(turn, moment.account)
+                    if moment.status not in BUSY:
+                        self._outages.taken(call.key, sent_at)
+                elif isinstance(moment, AttemptRefused | AttemptFailed):
+                    self._failed(turn, moment)
+                    turn = None
+                    is_refused = isinstance(moment, AttemptRefused)
+                    if is_refused and self._waits(call, moment.error, has_other):
+                        yield Again()
                 elif isinstance(moment, CallEnded):
-                    if turn is not None:
-                        self._answered(turn)
-                    usage = getattr(moment.result, "usage", None)
-                    used = _used(usage) if isinstance(usage, Usage) else {}
+                    used = self._ended(turn, moment.result)
                     return
                 elif isinstance(moment, StreamLeft):
                     used = {}  # the server may have produced the whole reply
@@ -91,16 +158,56 @@ class Limiter(Generic[Turn]):
                 # A call that was never sent has not used a request.
                 self._leave(turn, used if sent else {**_NOTHING, "requests": 0})
 
-    def _entered(self, key: str, estimate: Mapping[str, float], /) -> Turn:
-        """Join the queue; `key` names the server and the model."""
+    def _refuse_if_held(self, call: Limited) -> None:
+        """Raise `RateLimitError` if no call goes to the model of this one."""
+        if seconds := self._held(call.key):
+            raise RateLimitError(
+                f"{call.model} takes no calls for {seconds:.3g} s",
+                retryable=True,
+                retry_after=seconds,
+            )
+
+    def _failed(self, turn: Turn | None, moment: AttemptRefused | AttemptFailed) -> None:
+        """End the run of an attempt that has failed."""
+        if turn is None:
+            return
+        if isinstance(moment, AttemptRefused):
+            self._heard(turn, moment.account, moment.error)
+        elif moment.error.status is not None:  # otherwise the headers are older ones
+            self._heard(turn, moment.account)
+        self._leave(turn, _NOTHING)
+
+    def _ended(self, turn: Turn | None, result: Any) -> Mapping[str, float]:
+        """Record the result of a call; return what it has used."""
+        if turn is not None:
+            self._answered(turn)
+        usage = getattr(result, "usage", None)
+        return _used(usage) if isinstance(usage, Usage) else {}
+
+    def _waits(self, call: Limited, error: WireError, has_other: bool) -> bool:
+        """Return whether a call that was refused waits until the server takes calls again.
+
+        Raises the error if another model can be asked.
+        """
+        if has_other:
+            raise error
+        is_outage = self._outages.refused(call, monotonic())
+        return is_outage or error.status == RATE_LIMITED
+
+    def _held(self, key: str, /) -> float:
+        """Return the seconds for which no call goes to `key`, as far as it is known."""
+        return 0.0
+
+    def _entered(self, call: Limited, /) -> Turn:
+        """Join the queue."""
         raise NotImplementedError
 
-    def _waited(self, turn: Turn, /) -> Generator[Wait, None, None]:
-        """Wait until `turn` is let through."""
+    def _waited(self, turn: Turn, /, *, is_timed: bool) -> Generator[Wait, None, None]:
+        """Wait until `turn` is let through; with `is_timed` it counts to the total time."""
         raise NotImplementedError
 
-    def _learn(self, turn: Turn, account: Account, error: WireError | None = None, /) -> None:
-        """Store the limits that the response to `turn` reports."""
+    def _heard(self, turn: Turn, account: Account, refusal: WireError | None = None, /) -> None:
+        """Store the limits that the response to `turn` reports, and whether it is a refusal."""
         raise NotImplementedError
 
     def _answered(self, turn: Turn, /) -> None:
@@ -113,21 +220,22 @@ class Limiter(Generic[Turn]):
 
 
 class Pace(Limiter[Place]):
-    """Lets calls wait until the rate limits of a provider allow them, first come first served.
+    """Lets calls wait until the rate limits of a provider allow them.
 
     Args:
-        requests: Requests in a window; `None`: as many as the server reports.
+        requests: Requests in a window; `None`: as many as the server takes.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
-        concurrent: Calls that run at the same time; `None`: no limit.
+        concurrent: Calls that run at the same time; `None`: as many as the server takes.
 
-    One object serves all clients and chats of a process that share a key, on threads, asyncio and
-    trio. Each attempt of a call counts as a request. The limits that responses report hold beside
-    the named ones.
+    One object serves all clients and chats of a process, on threads, asyncio and trio. What it
+    names holds for all of them together. What servers report and what their refusals show holds
+    for one key, host and model each. Each attempt of a call counts as a request.
 
-    A server may refuse a call with 429, 503 or 529 and tell neither a limit nor when to come back.
-    Then half as many calls to its model run at the same time; answers raise the number again, one
-    by one, up to `concurrent`.
+    A call that a server refuses with 429 is sent again when the server takes calls again. That
+    takes neither an attempt of the retry policy nor tokens of its budget; only the total time of
+    the call ends it, which runs while it waits. So it is with 503 and 529 in an outage of up to
+    30 seconds.
 
     Raises `ConfigurationError` that names the field with a bad value.
     """
@@ -151,6 +259,7 @@ class Pace(Limiter[Place]):
                 f"pace: window: expected seconds, more than 0 and at most {LONGEST:g}, not "
                 f"{quoted(window)}"
             )
+        super().__init__()
         given = {"requests": requests, "tokens": tokens}
         limits = {unit: count for unit, count in given.items() if count is not None}
         self._pacing = Pacing(limits, window, concurrent)
@@ -178,12 +287,16 @@ class Pace(Limiter[Place]):
         """Calls that were let through and have not ended."""
         return self._pacing.running
 
-    def _entered(self, key: str, estimate: Mapping[str, float]) -> Place:
+    def _held(self, key: str) -> float:
         with self._lock:
-            return self._pacing.enter(key, estimate, is_open=not estimate["output_tokens"])
+            return self._pacing.held(key, monotonic())
 
-    def _waited(self, place: Place) -> Generator[Wait, None, None]:
-        """Wait until `place` is let through."""
+    def _entered(self, call: Limited) -> Place:
+        is_open = not call.amounts["output_tokens"]
+        with self._lock:
+            return self._pacing.enter(call.key, call.amounts, is_open=is_open, before=call.before)
+
+    def _waited(self, place: Place, *, is_timed: bool) -> Generator[Wait, None, None]:
         while True:
             with self._lock:
                 seconds = self._pacing.wait(place, monotonic())
@@ -193,16 +306,16 @@ class Pace(Limiter[Place]):
             if seconds == 0:
                 self._wake()
                 return
-            yield Wait(signal, seconds)
+            yield Wait(signal, seconds, is_timed=is_timed)
 
-    def _learn(self, place: Place, account: Account, error: WireError | None = None) -> None:
+    def _heard(self, place: Place, account: Account, refusal: WireError | None = None) -> None:
         now = monotonic()
         with self._lock:
             self._pacing.learn(place, account.limits, account.received_at or 0.0, now)
-            if error is not None and error.retry_after is not None:
-                self._pacing.hold(error.retry_after, now)
-            elif error is not None and is_busy(error, account):
-                self._pacing.busy(place)
+            if refusal is not None:
+                self._pacing.refused(place, now, wish=refusal.retry_after, status=refusal.status)
+            elif account.status is not None and account.status not in BUSY:
+                self._pacing.taken(place, now)
         self._wake()
 
     def _answered(self, place: Place) -> None:
@@ -216,18 +329,12 @@ class Pace(Limiter[Place]):
         self._wake()
 
     def _wake(self) -> None:
-        """Wake the first call in the queue to check again."""
+        """Wake the first call of each queue to check again."""
         with self._lock:
-            first = self._pacing.next
-            signal = self._turns.get(first) if first is not None else None
-        if signal is not None:
-            signal.set()
-
-
-def is_busy(error: WireError, account: Account) -> bool:
-    """Return whether a server refused a call because too many run at the same time."""
-    is_told = error.retry_after is not None or account.limits
-    return error.retryable and error.status in BUSY and not is_told
+            signals = [self._turns.get(place) for place in self._pacing.firsts()]
+        for signal in signals:
+            if signal is not None:
+                signal.set()
 
 
 def _used(usage: Usage) -> dict[str, float]:

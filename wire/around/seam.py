@@ -19,15 +19,17 @@ gemini-3.8-flash 200 1
 A bare `yield` continues the call and returns its next moment. What else a generator may yield, and
 where:
 
-                        before the first    AttemptStarted    AttemptFailed, CallFailed,
-                        bare yield                            CallEnded of a plain call
+                        before the first    AttemptStarted    AttemptRefused, AttemptFailed,
+                        bare yield                            CallFailed, CallEnded of a plain call
     Pause, Wait, Call   yes                 yes               yes
     Change              the call            this attempt      no
+    Again               no                  no                AttemptRefused
     Give                yes                 no                CallFailed, CallEnded
 
 `Pause` and `Wait` delay the call, and their `yield` returns `None`. A `Call` is sent by the same
 client without its `around`; its `yield` returns the result or raises the error. After any other
-moment only a bare `yield` is possible: the bytes of the response are being read.
+moment only a bare `yield` is possible: the bytes of the response are being read. Delays before the
+call and between its attempts count to its total time.
 
 A `WireError` that a generator raises refuses the call, or replaces its error; after
 `AttemptStarted`, `HeadReceived` and `FirstEvent` it fails the attempt. A generator that returns
@@ -44,6 +46,7 @@ import inspect
 import math
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import msgspec
@@ -56,8 +59,10 @@ from wire.core.forks import at_fork
 from wire.core.secret import type_name
 
 __all__ = [
+    "Again",
     "Around",
     "AttemptFailed",
+    "AttemptRefused",
     "AttemptStarted",
     "CallEnded",
     "CallFailed",
@@ -82,6 +87,8 @@ class Outgoing(msgspec.Struct, frozen=True):
     """Name of the client's provider, with its region: `kimi@cn`."""
     base_url: str
     """The URL to which the client sends calls."""
+    account: str = ""
+    """A digest of the client's API key, equal for equal keys; empty without one."""
 
     @property
     def is_stream(self) -> bool:
@@ -118,6 +125,20 @@ class HeadReceived(msgspec.Struct, frozen=True):
 class FirstEvent(msgspec.Struct, frozen=True):
     """The first event of a stream has arrived."""
 
+    account: Account
+    """The account of the call so far."""
+
+
+class AttemptRefused(msgspec.Struct, frozen=True):
+    """A server has refused an attempt because of its load, with the status 429, 503 or 529.
+
+    `Again` repeats the attempt, whatever the retry policy says. `AttemptFailed` follows.
+    """
+
+    attempt: int
+    """Its number, from 1."""
+    error: WireError
+    """The refusal; it is retryable."""
     account: Account
     """The account of the call so far."""
 
@@ -161,7 +182,14 @@ class StreamLeft(msgspec.Struct, frozen=True):
 
 
 Moment: TypeAlias = (
-    AttemptStarted | HeadReceived | FirstEvent | AttemptFailed | CallEnded | CallFailed | StreamLeft
+    AttemptStarted
+    | HeadReceived
+    | FirstEvent
+    | AttemptRefused
+    | AttemptFailed
+    | CallEnded
+    | CallFailed
+    | StreamLeft
 )
 
 
@@ -223,6 +251,8 @@ class Wait(msgspec.Struct, frozen=True):
     """The signal to wait for."""
     seconds: float | None = None
     """The longest wait."""
+    is_timed: bool = True
+    """Whether the wait counts to the total time of the call."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.signal, Signal):
@@ -258,8 +288,18 @@ class Give(msgspec.Struct, frozen=True):
     """The events that the caller of a stream gets. By default, those of a `Reply`."""
 
 
+stands_in: ContextVar[bool] = ContextVar("stands_in", default=False)
+"""Whether another model is asked if the one of this call fails (`wire.FallbackChat`)."""
+
+
+class Again(msgspec.Struct, frozen=True):
+    """Repeat an attempt that was refused; it takes neither an attempt of the retry policy nor
+    tokens of its budget. `AttemptStarted` comes before it, so a function may delay it there.
+    """
+
+
 Delay: TypeAlias = Pause | Wait | Call[Any]
-Around: TypeAlias = Generator[Delay | Change | Give | None, Any, None]
+Around: TypeAlias = Generator[Delay | Change | Again | Give | None, Any, None]
 """The return type of a function of `around=`."""
 AroundFunction: TypeAlias = Callable[[Outgoing], Around]
 Waits: TypeAlias = Generator[Delay, Any, Any]
@@ -330,6 +370,14 @@ class Surroundings:
                 call = decided.call
         return call
 
+    def attempt_refused(self, moment: AttemptRefused) -> Waits:
+        """Report a refusal, the innermost first; return whether the attempt is repeated."""
+        is_again = False
+        for generator in reversed(self._running[:]):
+            decided = yield from self._resumed(generator, moment, Again)
+            is_again = is_again or decided is not None
+        return is_again
+
     def attempt_failed(self, moment: AttemptFailed) -> Waits:
         """Report a failed attempt, the innermost first."""
         for generator in reversed(self._running[:]):
@@ -382,7 +430,7 @@ class Surroundings:
             raise
 
     def _resumed(self, generator: Around, value: Any, allowed: Any) -> Waits:
-        """Resume a generator until its next bare `yield`; return its last `Change`, or its `Give`.
+        """Resume a generator until its next bare `yield`; return its last decision, or its `Give`.
 
         A `Give` ends the generator, because it decides the result.
         """
@@ -391,7 +439,10 @@ class Surroundings:
         while (action := self._sent(generator, value)) is not None:
             if isinstance(action, Pause | Wait | Call):
                 _check_pause(action)
-                value = yield action
+                try:
+                    value = yield action
+                except WireError as error:  # the total time of the call has passed
+                    value = error
             elif allowed and isinstance(action, allowed):
                 decided, value = action, None
                 if isinstance(action, Give):

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from distributed import WorkerPlugin, get_worker, secede  # pyright: ignore[reportMissingImports]
 
-from wire.around.pace import Limiter, is_busy
+from wire.around.pace import Limited, Limiter
 from wire.around.seam import Signal, Wait
 from wire.bulk.dask_scheduler import END, GO, NAME, SAID, SLICE
 from wire.bulk.job import Asker
@@ -27,6 +27,7 @@ from wire.bulk.sealed_job import opened_job
 from wire.core.account import Account
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError, WireError
+from wire.core.pacing import BUSY
 from wire.core.version import VERSION
 
 _LOG = logging.getLogger(__name__)
@@ -217,7 +218,10 @@ class _Turn:
 class _Lease(Limiter[_Turn]):
     """The limiter of a worker: the scheduler decides."""
 
+    counts_queue = False
+
     def __init__(self, worker: Any, run: str) -> None:
+        super().__init__()
         self._worker, self._run = worker, run
         self._loop = worker.loop.asyncio_loop
         self._numbers = itertools.count(1)
@@ -233,21 +237,24 @@ class _Lease(Limiter[_Turn]):
             if turn is not None:
                 turn.signal.set()
 
-    def _entered(self, key: str, estimate: Mapping[str, float]) -> _Turn:
+    def _entered(self, call: Limited) -> _Turn:
         turn = _Turn(next(self._numbers))
         self._turns[turn.number] = turn
-        self._say(Asked(turn.number, key, dict(estimate)))
+        self._say(Asked(turn.number, call.key, dict(call.amounts), call.before))
         return turn
 
-    def _waited(self, turn: _Turn) -> Generator[Wait, None, None]:
+    def _waited(self, turn: _Turn, *, is_timed: bool) -> Generator[Wait, None, None]:
         while not turn.signal.is_set:
-            yield Wait(turn.signal)
+            yield Wait(turn.signal, is_timed=is_timed)
 
-    def _learn(self, turn: _Turn, account: Account, error: WireError | None = None) -> None:
-        retry_after = error.retry_after if error is not None else None
-        busy = error is not None and is_busy(error, account)
+    def _heard(self, turn: _Turn, account: Account, refusal: WireError | None = None) -> None:
+        status, retry_after = None, None
+        if refusal is not None:
+            status, retry_after = refusal.status, refusal.retry_after
+        elif account.status in BUSY:
+            return  # its error follows
         received_at = account.received_at or 0.0
-        self._say(Heard(turn.number, account.limits, received_at, retry_after, busy))
+        self._say(Heard(turn.number, account.limits, received_at, status, retry_after))
 
     def _answered(self, turn: _Turn) -> None:
         turn.is_answered = True

@@ -7,7 +7,7 @@ be sent now, some at a time. No clock and no I/O, as in `wire.core.pacing`, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
@@ -26,6 +26,8 @@ class Asked(msgspec.Struct, frozen=True, array_like=True, tag="asked"):
     """The server and the model."""
     amounts: dict[str, float]
     """The most that it may use of each unit."""
+    before: int | None = None
+    """The number of attempts that go before it; `None`: all that wait."""
 
 
 class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
@@ -36,10 +38,10 @@ class Heard(msgspec.Struct, frozen=True, array_like=True, tag="heard"):
     """The rate limits in the response."""
     received_at: float
     """When the response came, in seconds since 1970."""
+    refused: int | None
+    """The status, if it refused the attempt because of its load."""
     retry_after: float | None
-    """Seconds that the server wants all to wait."""
-    is_busy: bool
-    """Whether it refused the attempt because too many run at the same time."""
+    """Seconds that it wants all to wait."""
 
 
 class Ended(msgspec.Struct, frozen=True, array_like=True, tag="ended"):
@@ -83,10 +85,10 @@ class Leases:
     """Which of the attempts that wait may be sent, and when; first come first served.
 
     >>> leases = Leases(Terms({"requests": 60}, window=60))
-    >>> leases.hear("a", [Asked(1, "model", {"requests": 59.0})], now=0)
+    >>> leases.hear("a", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.hear("b", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.grant(now=0)
-    ({'a': [1]}, 1.2...)
+    ({'a': [1]}, 1.0...)
     >>> leases.grant(now=2)
     ({'b': [1]}, None)
     """
@@ -104,17 +106,20 @@ class Leases:
         for each in said:
             if isinstance(each, Asked):
                 is_open = each.amounts.get("output_tokens") == 0
-                place = self._pacing.enter(each.key, each.amounts, is_open=is_open)
+                place = self._pacing.enter(
+                    each.key, each.amounts, is_open=is_open, before=each.before
+                )
                 places[each.number] = place
                 self._owners[place] = holder, each.number
             elif (known := places.get(each.number)) is None:
                 continue
             elif isinstance(each, Heard):
                 self._pacing.learn(known, each.limits, each.received_at, now)
-                if each.retry_after is not None:
-                    self._pacing.hold(each.retry_after, now)
-                if each.is_busy:
-                    self._pacing.busy(known)
+                if each.refused is None:
+                    self._pacing.taken(known, now)
+                else:
+                    wish = each.retry_after
+                    self._pacing.refused(known, now, wish=wish, status=each.refused)
             else:
                 if each.is_answered:
                     self._pacing.answered(known)
@@ -129,19 +134,18 @@ class Leases:
         a message.
         """
         granted: dict[str, list[int]] = {}
-        seconds: float | None = None
-        for place in self._queue():
-            seconds = self._pacing.wait(place, now)
-            if seconds != 0:
-                break
-            holder, number = self._owners.pop(place)
-            granted.setdefault(holder, []).append(number)
-            seconds = None
-        return granted, seconds
-
-    def _queue(self) -> Iterator[Place]:
-        while (place := self._pacing.next) is not None:
-            yield place
+        while True:
+            waits: list[float] = []
+            for place in list(self._pacing.firsts()):
+                seconds = self._pacing.wait(place, now)
+                if seconds == 0:
+                    holder, number = self._owners.pop(place)
+                    granted.setdefault(holder, []).append(number)
+                    break
+                if seconds is not None:
+                    waits.append(seconds)
+            else:
+                return granted, min(waits, default=None)
 
     def forget(self, holder: str, now: float) -> None:
         """Remove a holder. Its attempts may have been sent: their estimates count as used."""

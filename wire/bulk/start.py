@@ -226,6 +226,7 @@ def _terms(
 
 def _local(job: Job, terms: Terms) -> Executor:
     pace = Pace(**terms.limits, window=terms.window, concurrent=terms.concurrent)
+    pace.counts_queue = False
     if terms.idle is not None:
         pace._resume(terms.idle)
     return LocalExecutor(job.asker(pace), terms.concurrent)

@@ -17,6 +17,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
 
 import msgspec
 
+from wire.around.seam import stands_in
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
 from wire.chat.state import RequestOptions, seal_settings, settings_of
 from wire.core.arguments import checked_names, items_of
@@ -166,10 +167,12 @@ class Asking(Generic[AnyChat]):
     def __exit__(self, *_: object) -> None:
         if self._asked is not None:
             self._circuits.released(self._asked)
+        stands_in.set(False)
 
     def __iter__(self) -> Iterator[AnyChat]:
         while (position := self._circuits.take(self._failures)) is not None:
             self._asked = position
+            stands_in.set(len(self._failures) + 1 < len(self._chats))
             yield self._chats[position]
         raise self._error()
 

@@ -5,7 +5,8 @@ back. The steps alternate:
 
     Send -> None    the attempt succeeded: gives tokens back to the budget and returns
     Send -> Failed  another attempt is allowed: yields Pause, then Send
-    Send -> Failed  the next attempt sends another request: yields a Pause of 0 s, then Send
+    Send -> Failed  the next attempt sends another request, or a limiter decides when it is sent:
+                    yields a Pause of 0 s, then Send
     Send -> Failed  no attempt is left, the error is not retryable, the wait would exceed the total
                     time, or the retry budget is used up: raises the error
 
@@ -73,6 +74,8 @@ class Failed(msgspec.Struct, frozen=True):
     """Seconds from the beginning of the call to the failure."""
     amended: bool = False
     """Whether the request was changed because of the error, so that it may now succeed."""
+    is_again: bool = False
+    """Whether the attempt is repeated without counting: a limiter waits for the server."""
 
 
 Step = Send | Pause
@@ -97,7 +100,7 @@ def exchange(
     retries of many calls. The outcome of a `Pause` is ignored.
     """
     left = total
-    attempt = taken = 0
+    attempt = free = taken = 0  # `free`: attempts that do not count
     while True:
         attempt += 1
         failed = yield Send(attempt, left)
@@ -107,12 +110,13 @@ def exchange(
             return
         error = failed.error
         error.attempts = attempt
-        if failed.amended and attempt < retry.attempts:
-            if total is not None:
-                left = total - failed.elapsed
+        if failed.is_again or (failed.amended and attempt - free < retry.attempts):
+            free += failed.is_again
+            if total is not None and (left := total - failed.elapsed) <= 0:
+                raise error
             yield Pause(0.0)
             continue
-        wait = retry.wait(error, attempt, dice)
+        wait = retry.wait(error, attempt - free, dice)
         if total is not None and wait is not None:
             left = total - failed.elapsed - wait
         if wait is None or (left is not None and left <= 0):
@@ -147,34 +151,28 @@ def error_limits(error: WireError, now: float) -> tuple[RateLimit, ...]:
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     """Return the seconds that the server wants the client to wait.
 
-    Reads milliseconds, seconds and dates. Any other value is ignored.
+    Reads milliseconds, seconds and dates. A date is compared with the `date` of the same response,
+    since the server's clock may be wrong. Any other value is ignored.
 
     >>> retry_after({"retry-after": "2.5"}, 0), retry_after({"retry-after": "-1"}, 0)
     (2.5, None)
     """
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         text = headers.get(name, "").strip()
-        seconds = float(text) * scale if _NUMBER.fullmatch(text) else _until(text, now)
+        if _NUMBER.fullmatch(text):
+            seconds: float | None = float(text) * scale
+        else:
+            seconds = _until(text, headers, now) if text else None
         if seconds is not None and seconds <= MAX_WAIT:
             return seconds
     return None
 
 
-def _until(text: str, now: float) -> float | None:
-    if not text:
-        return None
-    # Both cost more than a third of `import httpx`, and few servers send a date.
-    import datetime
-    import email.utils
+def _until(text: str, headers: Mapping[str, str], now: float) -> float | None:
+    from wire.core.server_clock import http_date, server_time  # few servers send a date
 
-    try:
-        date = email.utils.parsedate_to_datetime(text)
-        # A date without a zone is in GMT (RFC 9110), not in the local zone.
-        return max(
-            0.0, (date if date.tzinfo else date.replace(tzinfo=datetime.UTC)).timestamp() - now
-        )
-    except (ValueError, TypeError, OverflowError):
-        return None
+    date = http_date(text)
+    return None if date is None else max(0.0, date - server_time(headers, now))
 
 
 def completed(error: WireError, headers: Mapping[str, str], now: float) -> WireError:

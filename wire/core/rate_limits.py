@@ -18,6 +18,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.server_clock import server_time
+
 
 class RateLimit(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
     """One rate limit as a server reported it.
@@ -46,8 +48,9 @@ class RateLimit(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=Tr
     remaining: int | None = None
     """The amount that was left when the server responded."""
     resets_at: datetime | None = None
-    """When it is full again, in UTC. A reset that the server gives in seconds counts from when the
-    response arrived."""
+    """When it is full again, in UTC, by the clock of this machine. A reset that the server gives in
+    seconds counts from when the response arrived; a moment is compared with the `date` of the
+    response."""
 
 
 _UNITS = {
@@ -97,6 +100,7 @@ _STEP_SECONDS = {
     "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0,
     "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
 }  # fmt: skip
+_NONE: Mapping[str, str] = {}
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
 """From here on a bare number is a moment, in seconds or milliseconds since 1970. A smaller one is
 a time to wait: no server asks for 30 years."""
@@ -109,7 +113,7 @@ def header_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimit, ..
     for name, value in texts.items():
         for pattern, unit, window in _SPELLINGS:
             if match := pattern.fullmatch(name):
-                _spelled(facts, match.groupdict(), unit, window, value, now)
+                _spelled(facts, match.groupdict(), unit, window, value, now, texts)
                 break
     _drafted(facts, texts.get("ratelimit-policy", ""), texts.get("ratelimit", ""), now)
     return _values(facts)
@@ -149,6 +153,7 @@ def _spelled(
     window: float | None,
     value: str,
     now: float,
+    headers: Mapping[str, str],
 ) -> None:
     """Add one header; `name` has the parts of its name."""
     if word := name.get("window"):
@@ -156,7 +161,7 @@ def _spelled(
     key = name.get("scope") or "", _UNITS.get(name.get("unit") or "", unit), window
     field = name["field"]
     assert field is not None
-    fact = _moment(value, now) if field == "reset" else _count(value)
+    fact = _moment(value, now, headers) if field == "reset" else _count(value)
     if fact is not None:
         facts.setdefault(key, {})[field] = fact
 
@@ -168,8 +173,11 @@ def _count(value: Any) -> int | None:
     return int(match[1]) if match else None
 
 
-def _moment(value: Any, now: float) -> datetime | None:
-    """Return when a limit resets, from a date, a duration, a wait, or a time since 1970."""
+def _moment(value: Any, now: float, headers: Mapping[str, str] = _NONE) -> datetime | None:
+    """Return when a limit resets, from a date, a duration, a wait, or a time since 1970.
+
+    A date is one of the server's clock, whose time is among the `headers`.
+    """
     text = str(value).strip()
     try:
         if _DURATION.fullmatch(text):
@@ -178,11 +186,14 @@ def _moment(value: Any, now: float) -> datetime | None:
         if match := _NUMBER.fullmatch(text):
             number = float(match[0])
             scale = 0.001 if number >= _EPOCH_MILLISECONDS else 1.0
-            return _at(number * scale if number >= _EPOCH_SECONDS else now + number)
+            if number < _EPOCH_SECONDS:
+                return _at(now + number)
+            return _at(now + number * scale - server_time(headers, now))
         if "T" not in text and " " not in text:  # a day alone does not name a time
             return None
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        return moment + timedelta(seconds=now - server_time(headers, now))
     except (ValueError, OverflowError):
         return None
 

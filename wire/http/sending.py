@@ -114,6 +114,7 @@ class Attempt:
         "_http",
         "_idle",
         "_opening",
+        "_shift",
         "_silent_since",
         "_waits",
         "account",
@@ -164,6 +165,7 @@ class Attempt:
         self._first_byte = self.clocks.first_byte or math.inf
         self._idle = self.clocks.idle or math.inf
         self._ends = self._began + (self.clocks.total or math.inf)
+        self._shift = 0.0  # seconds that do not count to the total time; negative before the call
         self._head_ends = self._connect_ends = math.inf
         self._opening = False
         self.half_open: Any = None
@@ -200,7 +202,13 @@ class Attempt:
     @property
     def left(self) -> float | None:
         """Seconds left of the total time; `None`: not limited."""
-        return None if self.clocks.total is None else self.clocks.total - self.elapsed
+        total = self.clocks.total
+        return None if total is None else total + self._shift - self.elapsed
+
+    def shift(self, seconds: float) -> None:
+        """Let the total time end so many seconds later."""
+        self._shift += seconds
+        self._ends += seconds
 
     @property
     def until_deadline(self) -> float:
@@ -493,21 +501,20 @@ class Attempt:
         clocks, host = self.clocks, self._host()
         arrived = _arrived(received) if self._head else "nothing was received"
         if self.left is not None and self.left <= 0.01:
-            return TotalClock(
-                f"{_over('total', clocks.total)}: the call to {host} is not complete; {arrived}"
-            )
+            problem = f"{over_clock('total', clocks.total)}: the call to {host} is not complete"
+            return TotalClock(f"{problem}; {arrived}")
         connecting = self._opening or isinstance(cause, httpx.ConnectTimeout)
         if connecting and self._connect_ends <= self._head_ends:
-            problem = f"{_over('connect', clocks.connect)}: no connection to {host}"
+            problem = f"{over_clock('connect', clocks.connect)}: no connection to {host}"
             return ConnectClock(problem, retryable=True)
         if self._head:
             kind = "event" if isinstance(received, Incoming) else "data"
-            problem = f"{_over('idle', clocks.idle)}: no further {kind} from {host}; {arrived}"
+            problem = f"{over_clock('idle', clocks.idle)}: no further {kind} from {host}; {arrived}"
             return IdleClock(problem, retryable=True)
         waits = f"no connection to {host}" if connecting else f"no response from {host}"
         if isinstance(cause, httpx.PoolTimeout):
             waits = f"no free connection to {host}"
-        problem = f"{_over('first_byte', clocks.first_byte)}: {waits}; {arrived}"
+        problem = f"{over_clock('first_byte', clocks.first_byte)}: {waits}; {arrived}"
         return FirstByteClock(problem, retryable=True)
 
     def answer(self, body: bytes) -> Any:
@@ -553,7 +560,7 @@ class Attempt:
         if self.log.has_bodies and error.raw:
             self.log.body(self.account.attempts, error.raw, self._whole_mask())
         self.log.failure(self.account.attempts, error)
-        return Failed(error, self.account.seconds, self._amend(error))
+        return Failed(error, self.account.seconds - self._shift, self._amend(error))
 
     def _amend(self, error: WireError) -> bool:
         """Replace the call by the result of `Call.amend`; return whether there was one."""
@@ -780,7 +787,8 @@ def _wait(seconds: float) -> float | None:
     return None if seconds == math.inf else max(0.001, seconds)
 
 
-def _over(clock: str, seconds: float | None) -> str:
+def over_clock(clock: str, seconds: float | None) -> str:
+    """Return the words for a limit of `Timeouts` that has passed."""
     limit = "the timeout of the transport" if seconds is None else f"{seconds:g} s"
     return f"timeouts.{clock} of {limit} is over"
 

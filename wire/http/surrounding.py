@@ -7,11 +7,16 @@ outcome back: the result, or the `WireError`. The `Attempt` itself reports event
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import msgspec
 
 from wire.around.seam import (
     AttemptFailed,
+    AttemptRefused,
     AttemptStarted,
     CallEnded,
     CallFailed,
@@ -22,13 +27,16 @@ from wire.around.seam import (
     StreamLeft,
     Surroundings,
     Wait,
+    Waits,
 )
 from wire.core.call import Call, StreamCall
-from wire.core.errors import WireError
+from wire.core.errors import TotalClock, WireError
 from wire.core.exchange import Pause, Step
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
-from wire.http.sending import AnyCall, Attempt, ClientState
+from wire.core.pacing import BUSY, RATE_LIMITED
+from wire.core.retry import is_off
+from wire.http.sending import AnyCall, Attempt, ClientState, over_clock
 from wire.neutral.events import events_of
 from wire.neutral.messages import Reply
 
@@ -76,7 +84,10 @@ class SurroundedCall:
     def __init__(self, client: ClientState, call: AnyCall, kind: type) -> None:
         target = client._target
         self._client, self._call, self._kind = client, call, kind
-        outgoing = Outgoing(call, target.provider.name, target.base_url)
+        account = "" if target.key is None else target.key.digest
+        outgoing = Outgoing(call, target.provider.name, target.base_url, account)
+        total = (call.timeouts or target.timeouts).total
+        self._left = math.inf if total is None else total  # seconds of the total time, at first
         self._surroundings = Surroundings(client._around, outgoing)
         self._begun = False  # whether the caller has the stream
 
@@ -87,13 +98,16 @@ class SurroundedCall:
         end: CallEnded | CallFailed | Give
         try:
             try:
-                begun = yield from surroundings.begin()
+                began, left = monotonic(), self._left
+                begun = yield from self._timed(surroundings.begin(), None)
                 if isinstance(begun, Give):
                     end = begun
                 else:
                     attempt = Attempt(
                         client._target, begun, client._http, kind=self._kind, around=self
                     )
+                    # What the functions have waited, without the waits that do not count.
+                    attempt.shift(began - monotonic() + self._left - left)
                     answer = yield from self.attempts(attempt, dice)
                     if self._kind is StreamCall:
                         self._begun = True
@@ -114,26 +128,81 @@ class SurroundedCall:
         surroundings, account = self._surroundings, attempt.account
         steps = attempt.steps(dice, self._client._budgets)
         step: Step | None = next(steps)
+        refusal: WireError | None = None
         while step is not None:
             if isinstance(step, Pause):
                 yield Pause(attempt.paused(step))
                 step = next(steps)
                 continue
             number = step.attempt
-            changed = yield from surroundings.attempt(AttemptStarted(number, account))
+            began = monotonic()
+            try:
+                delays = surroundings.attempt(AttemptStarted(number, account))
+                changed = yield from self._timed(delays, attempt)
+            except TotalClock as error:
+                raise refusal or error from None
+            if refusal is not None:
+                account.waits[-1] += monotonic() - began
             if changed is not None:
                 attempt.change(self._client._target.accept(changed, self._kind))
             outcome = yield attempt
             if not isinstance(outcome, WireError):
                 next(steps, None)
                 return outcome
+            failed = attempt.failed(outcome)
+            refusal = outcome if is_refused(attempt, outcome) else None
+            if refusal is not None:
+                moment = AttemptRefused(number, outcome, account)
+                if (yield from surroundings.attempt_refused(moment)):
+                    failed = msgspec.structs.replace(failed, is_again=True)
+                else:
+                    refusal = None
             try:
-                step = steps.send(attempt.failed(outcome))
+                step = steps.send(failed)
             except WireError as error:
                 yield from surroundings.attempt_failed(AttemptFailed(number, error, None, account))
                 raise
             wait = step.seconds
             yield from surroundings.attempt_failed(AttemptFailed(number, outcome, wait, account))
+
+    def _timed(self, delays: Waits, attempt: Attempt | None) -> Steps:
+        """Yield the delays of functions until the total time has passed.
+
+        Raises `TotalClock` then. `attempt` is the one that waits; `None` before the first.
+        """
+        began = monotonic()
+        try:
+            delay = next(delays)
+            while True:
+                left = self._left - (monotonic() - began)
+                if attempt is not None:
+                    left = math.inf if attempt.left is None else attempt.left
+                is_timed = not isinstance(delay, Wait) or delay.is_timed
+                at = monotonic()
+                if is_timed and left <= 0:
+                    delay = delays.throw(self._too_late())
+                    continue
+                if isinstance(delay, Wait) and is_timed and left < math.inf:
+                    seconds = left if delay.seconds is None else min(left, delay.seconds)
+                    outcome = yield Wait(delay.signal, seconds)
+                else:
+                    outcome = yield delay
+                if not is_timed:
+                    self._left += monotonic() - at
+                    if attempt is not None:
+                        attempt.shift(monotonic() - at)
+                delay = delays.send(outcome)
+        except StopIteration as end:
+            return end.value
+        finally:
+            delays.close()
+
+    def _too_late(self) -> TotalClock:
+        """Build the error of a call whose total time has passed before its turn."""
+        target = self._client._target
+        total = (self._call.timeouts or target.timeouts).total
+        problem = "the call waited for its turn at around="
+        return TotalClock(f"{over_clock('total', total)}: {problem}", provider=target.provider.name)
 
     def _ended(self, end: CallEnded | CallFailed | Give, attempt: Attempt, answer: Any) -> Steps:
         """Return the result of a call that is over; raise its error."""
@@ -192,6 +261,15 @@ class SurroundedCall:
         finally:
             self._surroundings.close()
             _log_end(attempt, "left")
+
+
+def is_refused(attempt: Attempt, error: WireError) -> bool:
+    """Return whether the server has refused an attempt because of its load.
+
+    A call that must not run twice counts as refused with 429 only.
+    """
+    statuses = BUSY if attempt.call.idempotent else (RATE_LIMITED,)
+    return error.retryable and error.status in statuses and not is_off()
 
 
 def _log_end(
