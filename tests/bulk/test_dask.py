@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tests.bulk.cluster import Cluster
 from tests.bulk.killing import check_lines, driver, kill_and_go_on, points, write_rows
 from tests.bulk.quota_server import counts, quota_server, text_of
 from wire import bulk
+from wire.bulk.build import build
 from wire.bulk.rows import Row, read_row
 from wire.core.version import VERSION
 from wire.errors import AuthenticationError, ConfigurationError, WireError
@@ -28,6 +30,8 @@ from wire.errors import AuthenticationError, ConfigurationError, WireError
 pytestmark = [pytest.mark.dask, pytest.mark.timeout(300)]
 MODEL = "openai@chat:gpt-5.4"
 KEY = "fake-key-of-the-driver"
+OTHER = f"{VERSION}, build 00000000"
+"""Another commit with the same version."""
 
 
 @pytest.fixture(scope="module")
@@ -339,16 +343,17 @@ def test_no_worker_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             asyncio.run(run.finish())
 
 
-def test_another_version(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wire.bulk.dask_executor.VERSION", "0.0.1")
+def test_another_build(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wire.bulk.dask_executor.build", lambda: OTHER)
     run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
-    with pytest.raises(ConfigurationError, match=r"the scheduler has wire .*, and this is 0.0.1"):
+    said = f"on: the scheduler has wire {build()}, and this is {OTHER}"
+    with pytest.raises(ConfigurationError, match=re.escape(said)):
         asyncio.run(run.finish())
 
 
 @pytest.mark.parametrize(
     ("version", "problem"),
-    [("0.0.1", "has wire .* the driver 0.0.1"), (VERSION, "cannot read")],
+    [(OTHER, f"has wire {build()}, and the driver {OTHER}"), (build(), "cannot read")],
 )
 def test_a_worker_that_cannot_ask(version: str, problem: str) -> None:
     from wire.bulk.dask_worker import WorkerSide

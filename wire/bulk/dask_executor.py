@@ -23,6 +23,7 @@ from distributed import (  # pyright: ignore[reportMissingImports]
     KilledWorker,
 )
 
+from wire.bulk.build import build
 from wire.bulk.dask_scheduler import NAME, SchedulerSide
 from wire.bulk.dask_worker import Chunk, answer_rows, prepare
 from wire.bulk.executors import NextRow, Record
@@ -33,7 +34,6 @@ from wire.bulk.rows import Row
 from wire.bulk.sealed_job import sealed_job
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.secret import quoted
-from wire.core.version import VERSION
 
 CONNECT = 10.0
 """Seconds for the first connection to the scheduler."""
@@ -210,15 +210,15 @@ class _Session:
             await client.register_plugin(SchedulerSide())
         except ImportError as cause:
             raise ConfigurationError(f"on: the scheduler cannot import wire: {cause}") from None
-        version = await client.scheduler.wire_bulk_begin(
-            version=VERSION,
+        there = await client.scheduler.wire_bulk_begin(
+            version=build(),
             run=self._run,
             client=client.id,
             job=job,
             terms=msgspec.json.encode(terms),
         )
-        if version != VERSION:
-            raise ConfigurationError(f"on: the scheduler has wire {version}, and this is {VERSION}")
+        if there != build():
+            raise ConfigurationError(f"on: the scheduler has wire {there}, and this is {build()}")
         found = await client.run(prepare, self._run, on_error="return")
         for worker, problem in found.items():
             if isinstance(problem, WireError):

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 from distributed import SchedulerPlugin  # pyright: ignore[reportMissingImports]
 
+from wire.bulk.build import build
 from wire.bulk.leases import Leases, Terms, decode
 from wire.core.decoders import decoder
-from wire.core.version import VERSION
 
 NAME = "wire-bulk"
 """Of the plugins, and the first word of all messages and of the keys of tasks."""
@@ -44,6 +44,7 @@ class SchedulerSide(SchedulerPlugin):
     async def start(self, scheduler: Any) -> None:
         """Take calls of drivers and workers, and what workers say."""
         self._scheduler = scheduler
+        build()  # of the files that were imported just now
         self._runs: dict[str, _Run] = {}
         scheduler.handlers["wire_bulk_begin"] = self.begin
         scheduler.handlers["wire_bulk_job"] = self.job
@@ -51,19 +52,19 @@ class SchedulerSide(SchedulerPlugin):
         scheduler.stream_handlers[SAID] = self._said
 
     async def begin(self, version: str, **plan: Any) -> str:
-        """Begin a run if the driver has the same version of `wire`; the version here."""
-        if version == VERSION:
+        """Begin a run if the driver has the same build of `wire`; return the build here."""
+        if version == build():
             self._begin(**plan)
-        return VERSION
+        return build()
 
     def _begin(self, run: str, client: str, job: bytes, terms: bytes) -> None:
         leases = Leases(decoder(Terms).decode(terms))
         self._runs[run] = _Run(client, job, leases)
 
     async def job(self, run: str) -> tuple[str, bytes] | None:
-        """Return the version of `wire` and the job of a run; `None` if there is no such run."""
+        """Return the build of `wire` and the job of a run; `None` if there is no such run."""
         found = self._runs.get(run)
-        return None if found is None else (VERSION, found.job)
+        return None if found is None else (build(), found.job)
 
     async def end(self, run: str) -> None:
         """End a run: its workers stop what they do for it."""

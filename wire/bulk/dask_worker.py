@@ -18,6 +18,7 @@ from distributed import WorkerPlugin, get_worker, secede  # pyright: ignore[repo
 
 from wire.around.pace import Limited, Limiter
 from wire.around.seam import Signal, Wait
+from wire.bulk.build import build
 from wire.bulk.dask_scheduler import END, GO, NAME, SAID, SLICE
 from wire.bulk.job import Asker
 from wire.bulk.leases import Asked, Ended, Heard, Said, encode
@@ -28,7 +29,6 @@ from wire.core.account import Account
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError, WireError
 from wire.core.pacing import BUSY
-from wire.core.version import VERSION
 
 _LOG = logging.getLogger(__name__)
 
@@ -99,6 +99,7 @@ class WorkerSide(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Take what the scheduler says."""
         self._worker = worker
+        build()  # of the files that were imported just now
         self._shares: dict[str, asyncio.Task[Share | None]] = {}
         worker.stream_handlers[GO] = self._go
         worker.stream_handlers[END] = self._end
@@ -130,9 +131,9 @@ class WorkerSide(WorkerPlugin):
         found = await self._worker.scheduler.wire_bulk_job(run=run)
         if found is None:
             return None
-        version, data = found
-        if version != VERSION:
-            raise ConfigurationError(f"{where}: has wire {VERSION}, and the driver {version}")
+        there, data = found
+        if there != build():
+            raise ConfigurationError(f"{where}: has wire {build()}, and the driver {there}")
         try:
             job = opened_job(data)
         except Exception as cause:  # of the imports of the user's modules
