@@ -257,6 +257,45 @@ def test_no_address(address: Any) -> None:
         bulk.run(['"x"'], MODEL, api_key=KEY, on=address)
 
 
+PLAIN = ["tcp://scheduler:8786", "scheduler:8786", "tcp://10.0.0.7:8786", "ws://scheduler:8786"]
+PLAIN += ["tcp://[2001:db8::1]:8786", "tcp://127.0.0.1.example:8786", "ucx://scheduler:8786"]
+ENCRYPTED = ["tls://scheduler:8786", "wss://scheduler:8786", "tls://[2001:db8::1]:8786"]
+LOOPBACK = [
+    "tcp://127.0.0.1:9",
+    "127.8.9.1:9",
+    "tcp://localhost:9",
+    "tcp://[::1]:9",
+    "ws://localhost:9",
+]
+CREDENTIALS = [{"api_key": KEY}, {"headers": {"authorization": f"Bearer {KEY}"}}]
+
+
+@pytest.mark.parametrize("address", PLAIN)
+@pytest.mark.parametrize("options", CREDENTIALS, ids=["api_key", "headers"])
+def test_a_key_over_a_plain_connection(address: str, options: Any) -> None:
+    said = f"on: {address} would send the key to another machine unencrypted: use tls://, or "
+    with pytest.raises(ConfigurationError, match=re.escape(said) + ".*plain_tcp=True permits it"):
+        bulk.run(['"x"'], MODEL, on=address, **options)
+    bulk.run(['"x"'], MODEL, on=address, plain_tcp=True, **options)  # connects when it is iterated
+
+
+@pytest.mark.parametrize("address", ENCRYPTED + LOOPBACK)
+def test_a_key_that_nobody_else_reads(address: str) -> None:
+    bulk.run(['"x"'], MODEL, on=address, api_key=KEY)
+
+
+def test_without_a_key_in_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)  # of the driver: it is not sent
+    for address in PLAIN:
+        bulk.run(['"x"'], MODEL, on=address, base_url="https://llm.example/v1", system="Be short.")
+
+
+def test_plain_tcp_is_a_bool() -> None:
+    problem = "plain_tcp: expected True or False, not str"
+    with pytest.raises(ConfigurationError, match=problem):
+        bulk.run(['"x"'], MODEL, api_key=KEY, on=PLAIN[0], plain_tcp="yes")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["http", "around"])
 def test_what_cannot_be_sent(name: str) -> None:
     value: Any = threading.Lock()
@@ -386,9 +425,10 @@ def test_a_job_keeps_its_key_and_shows_none() -> None:
     from wire.bulk.sealed_job import opened_job, sealed_job
     from wire.core.secret import Secret
 
-    data = sealed_job(Job(models=(MODEL,), options={"api_key": Secret(KEY)}))
-    assert KEY.encode() not in data
-    assert opened_job(data).options["api_key"].reveal() == KEY
+    sealed = sealed_job(Job(models=(MODEL,), options={"api_key": Secret(KEY)}))
+    assert KEY.encode() not in sealed.data
+    assert sealed.has_key
+    assert opened_job(sealed.data).options["api_key"].reveal() == KEY
 
 
 def test_the_page_runs(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

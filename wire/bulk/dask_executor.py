@@ -33,6 +33,7 @@ from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row
 from wire.bulk.sealed_job import sealed_job
 from wire.core.errors import ConfigurationError, WireError
+from wire.core.hosts import is_loopback
 from wire.core.secret import quoted
 
 CONNECT = 10.0
@@ -52,24 +53,34 @@ _PAUSE = 0.5
 """Seconds between two looks at the cluster, and between two attempts to connect."""
 
 _ADDRESS = re.compile(
-    r"((tcp|tls|ws|wss|ucx)://)?[^\s/:@]+:\d{1,5}|(tcp|tls)://\[[0-9a-f:]+\]:\d{1,5}"
+    r"((?P<scheme>tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s/:@\[\]]+):\d{1,5}"
+    r"|(?P<scheme6>tcp|tls)://\[(?P<host6>[0-9a-f:]+)\]:\d{1,5}"
 )
+_ENCRYPTED = frozenset({"tls", "wss"})
 
 
 class DaskExecutor:
     """Asks rows on the workers of a cluster.
 
-    Raises `ConfigurationError` for an invalid address, and for a job that cannot be sent.
+    Raises `ConfigurationError` for an invalid address, for a job that cannot be sent, and for one
+    with a key that would go to another machine unencrypted, unless `plain_tcp` permits it.
     """
 
-    def __init__(self, address: Any, job: Job, terms: Terms) -> None:
-        if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+    def __init__(self, address: Any, job: Job, terms: Terms, *, plain_tcp: bool = False) -> None:
+        found = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
+        if found is None:
             raise ConfigurationError(
                 f"on: expected the address of a Dask scheduler such as tcp://scheduler:8786, not "
                 f"{quoted(address)}"
             )
+        sealed = sealed_job(job)
+        if sealed.has_key and not plain_tcp and _is_readable(found):
+            raise ConfigurationError(
+                f"on: {address} would send the key to another machine unencrypted: use tls://, or "
+                "let the workers take the key from their environment; plain_tcp=True permits it"
+            )
         self._address = address
-        self._job, self._terms = sealed_job(job), terms
+        self._job, self._terms = sealed.data, terms
         self._ahead = AHEAD * terms.concurrent
         self._chunk = max(1, min(CHUNK, terms.concurrent // 4))
         self._session: _Session | None = None
@@ -177,6 +188,12 @@ class DaskExecutor:
         session, self._session = self._session, None
         if session is not None:
             await session.aclose()
+
+
+def _is_readable(address: re.Match[str]) -> bool:
+    """Return whether others on the way to a scheduler can read what is sent to it."""
+    scheme = address["scheme"] or address["scheme6"]
+    return scheme not in _ENCRYPTED and not is_loopback(address["host"] or address["host6"])
 
 
 class _Session:

@@ -12,28 +12,41 @@ import zlib
 from typing import Any
 
 import cloudpickle  # pyright: ignore[reportMissingImports]
+import msgspec
 
 from wire.bulk.job import Job
 from wire.core.errors import ConfigurationError
 from wire.core.secret import Secret, type_name
 
 
+class SealedJob(msgspec.Struct, frozen=True):
+    """A job as bytes."""
+
+    data: bytes
+    has_key: bool
+    """Whether a key is in the bytes: an API key, or a header that is a credential."""
+
+
 class _Pickler(cloudpickle.Pickler):
     """Pickles secrets with their texts, and functions and types of a script by value."""
 
+    has_secret = False
+
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, Secret):
+            self.has_secret = True
             return Secret.unchecked, (obj._reveal(),)
         return super().reducer_override(obj)
 
 
-def _pickled(value: Any) -> bytes:
+def _pickled(value: Any) -> tuple[bytes, bool]:
     file = io.BytesIO()
-    _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(value)
-    return file.getvalue()
+    pickler = _Pickler(file, protocol=pickle.HIGHEST_PROTOCOL)
+    pickler.dump(value)
+    return file.getvalue(), pickler.has_secret
 
 
-def sealed_job(job: Job) -> bytes:
+def sealed_job(job: Job) -> SealedJob:
     """Serialise a job to bytes.
 
     Raises `ConfigurationError` that names the option which cannot be sent.
@@ -46,7 +59,8 @@ def sealed_job(job: Job) -> bytes:
             problem = f"a {type_name(value)} cannot be sent to the workers: {type(cause).__name__}"
             raise ConfigurationError(f"{name}: {problem}") from None
     fields = {name: getattr(job, name) for name in job.__struct_fields__}
-    return zlib.compress(_pickled(fields), 1)
+    data, has_key = _pickled(fields)
+    return SealedJob(zlib.compress(data, 1), has_key)
 
 
 def opened_job(data: bytes) -> Job:

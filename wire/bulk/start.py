@@ -50,6 +50,7 @@ _OWN = (
     "set_aside",
     "stop_after",
     "on",
+    "plain_tcp",
     "batch",
     "every",
 )
@@ -79,6 +80,7 @@ def run(
     set_aside: bool = False,
     stop_after: int = STOP_AFTER,
     on: str | None = None,
+    plain_tcp: bool = False,
     batch: bool = False,
     every: float = EVERY_SECONDS,
     http: Any = "auto",
@@ -133,6 +135,8 @@ def run(
         stop_after: The number of rows that may fail one after the other before the run ends.
         on: The address of a scheduler of Dask, such as `tcp://scheduler:8786`: its workers ask the
             rows, and all limits hold for them together. By default this process asks.
+        plain_tcp: True permits a key over an unencrypted connection to a scheduler that is not on
+            loopback. Everyone on the way can read the key.
         batch: Whether the rows are asked in batches of the vendor: at half the price, and within 24
             hours instead of at once. It needs `to`, and has one model, no `cache` and no limits.
         every: Seconds between two polls of a job, with `batch`.
@@ -140,7 +144,8 @@ def run(
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
     """
-    _check_options(options, batch=batch, in_order=in_order, set_aside=set_aside)
+    flags = {"batch": batch, "in_order": in_order, "set_aside": set_aside, "plain_tcp": plain_tcp}
+    _check_options(options, **flags)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
@@ -160,7 +165,7 @@ def run(
     else:
         if results is not None:
             refuse_open_jobs(f"{results}{JOURNAL}")
-        executor = _local(job, terms) if on is None else _on_dask(on, job, terms)
+        executor = _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
     return Run(
         Source(rows),
         executor,
@@ -240,7 +245,7 @@ def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every:
     return BatchExecutor(chat, job.output, header, journal, jobs=most, every=every)
 
 
-def _on_dask(on: str, job: Job, terms: Terms) -> Executor:
+def _on_dask(on: str, job: Job, terms: Terms, plain_tcp: bool) -> Executor:
     try:
         from wire.bulk.dask_executor import DaskExecutor
     except ImportError as cause:
@@ -249,7 +254,7 @@ def _on_dask(on: str, job: Job, terms: Terms) -> Executor:
         raise ConfigurationError(
             "on: Dask is not installed: pip install 'wire-llm[dask]'"
         ) from None
-    return DaskExecutor(on, job, terms)
+    return DaskExecutor(on, job, terms, plain_tcp=plain_tcp)
 
 
 def _path(name: str, path: Any) -> str | None:
