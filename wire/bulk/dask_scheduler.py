@@ -1,4 +1,4 @@
-"""The plugin of Dask's scheduler: rate limits of each run, and its job until the workers ask."""
+"""The plugin of Dask's scheduler: rate limits of all runs, and their jobs until the workers ask."""
 
 from __future__ import annotations
 
@@ -26,17 +26,15 @@ message costs Dask a third of a millisecond. The first one after a pause does no
 _LOG = logging.getLogger(__name__)
 
 
-class _Run:
+class _Run(msgspec.Struct, frozen=True):
     """One run of a driver."""
 
-    def __init__(self, client: str, job: bytes, leases: Leases) -> None:
-        self.client, self.job, self.leases = client, job, leases
-        self.timer: asyncio.TimerHandle | None = None
-        self.granted_at, self.grants_at = -math.inf, math.inf
+    client: str
+    job: bytes
 
 
 class SchedulerSide(SchedulerPlugin):
-    """Leases the quota of each run to the workers. A run ends with the client that began it."""
+    """Leases the quota of all runs to the workers. A run ends with the client that began it."""
 
     name = NAME
     idempotent = True
@@ -46,6 +44,9 @@ class SchedulerSide(SchedulerPlugin):
         self._scheduler = scheduler
         build()  # of the files that were imported just now
         self._runs: dict[str, _Run] = {}
+        self._leases = Leases()
+        self._timer: asyncio.TimerHandle | None = None
+        self._granted_at, self._grants_at = -math.inf, math.inf
         scheduler.handlers["wire_bulk_begin"] = self.begin
         scheduler.handlers["wire_bulk_job"] = self.job
         scheduler.handlers["wire_bulk_end"] = self.end
@@ -58,8 +59,8 @@ class SchedulerSide(SchedulerPlugin):
         return build()
 
     def _begin(self, run: str, client: str, job: bytes, terms: bytes) -> None:
-        leases = Leases(decoder(Terms).decode(terms))
-        self._runs[run] = _Run(client, job, leases)
+        self._leases.begin(run, decoder(Terms).decode(terms))
+        self._runs[run] = _Run(client, job)
 
     async def job(self, run: str) -> tuple[str, bytes] | None:
         """Return the build of `wire` and the job of a run; `None` if there is no such run."""
@@ -68,52 +69,48 @@ class SchedulerSide(SchedulerPlugin):
 
     async def end(self, run: str) -> None:
         """End a run: its workers stop what they do for it."""
-        ended = self._runs.pop(run, None)
-        if ended is not None and ended.timer is not None:
-            ended.timer.cancel()
+        if self._runs.pop(run, None) is not None:
+            self._leases.end(run, monotonic())
+            self._grant_in(0.0)
         for worker in list(self._scheduler.workers):
             self._scheduler.worker_send(worker, {"op": END, "run": run})
 
     def _said(self, run: str, said: bytes, worker: str) -> None:
-        found = self._runs.get(run)
-        if found is None:
+        if run not in self._runs:
             self._scheduler.worker_send(worker, {"op": END, "run": run})
             return
         try:
-            found.leases.hear(worker, decode(said), monotonic())
+            self._leases.hear(run, worker, decode(said), monotonic())
         except msgspec.DecodeError as error:  # an error would end the connection of the worker
             _LOG.error("%s says what is not understood: %s", worker, error)
             return
-        self._grant_in(0.0, run)
+        self._grant_in(0.0)
 
-    def _grant_in(self, seconds: float, name: str) -> None:
+    def _grant_in(self, seconds: float) -> None:
         """Grant after so many seconds, unless that is done earlier."""
-        run, now = self._runs[name], monotonic()
-        at = max(now + seconds, run.granted_at + SLICE)
-        if run.timer is not None:
-            if run.grants_at <= at:
+        now = monotonic()
+        at = max(now + seconds, self._granted_at + SLICE)
+        if self._timer is not None:
+            if self._grants_at <= at:
                 return
-            run.timer.cancel()
-        run.grants_at = at
-        run.timer = self._scheduler.loop.asyncio_loop.call_later(at - now, self._grant, name)
+            self._timer.cancel()
+        self._grants_at = at
+        self._timer = self._scheduler.loop.asyncio_loop.call_later(at - now, self._grant)
 
-    def _grant(self, name: str) -> None:
-        run = self._runs.get(name)
-        if run is None:
-            return
-        run.timer, run.granted_at = None, monotonic()
-        granted, seconds = run.leases.grant(run.granted_at)
-        for worker, numbers in granted.items():
-            if worker in self._scheduler.workers:
-                self._scheduler.worker_send(worker, {"op": GO, "run": name, "numbers": numbers})
+    def _grant(self) -> None:
+        self._timer, self._granted_at = None, monotonic()
+        granted, seconds = self._leases.grant(self._granted_at)
+        for run, holders in granted.items():
+            for worker, numbers in holders.items():
+                if worker in self._scheduler.workers:
+                    self._scheduler.worker_send(worker, {"op": GO, "run": run, "numbers": numbers})
         if seconds is not None:
-            self._grant_in(seconds, name)
+            self._grant_in(seconds)
 
     def remove_worker(self, scheduler: Any, worker: str, **_: Any) -> None:
         """Free the attempts of a worker that is gone, so that others are let through."""
-        for name, run in self._runs.items():
-            run.leases.forget(worker, monotonic())
-            self._grant_in(0.0, name)
+        self._leases.forget(worker, monotonic())
+        self._grant_in(0.0)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
         """End the runs of a driver that is gone."""

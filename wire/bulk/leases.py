@@ -1,20 +1,34 @@
 """Rate limits that hold for the calls of several processes together.
 
-One process has the `Leases` of a run. The others, its holders, tell it about each attempt: `Asked`
-before it is sent, `Heard` of its response, `Ended` after it. It answers with the attempts that may
-be sent now, some at a time. No clock and no I/O, as in `wire.core.pacing`, which decides.
+One process has the `Leases` of all runs. The others, their holders, tell it about each attempt:
+`Asked` before it is sent, `Heard` of its response, `Ended` after it. It answers with the attempts
+that may be sent now, some at a time. No clock and no I/O.
+
+An attempt waits for two: for its server, whose limits and refusals `wire.core.pacing` knows for the
+attempts of all runs, and for what its run names. Runs that name the same limits and ask the same
+server with the same key share these, too. `concurrent` holds for each run alone.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import TypeAlias
 
 import msgspec
 
+from wire.core.amounts import Amounts
 from wire.core.decoders import decoder
+from wire.core.named_limit import NamedLimit
 from wire.core.pacing import Pacing, Place
 from wire.core.rate_limits import RateLimit
+
+_SLACK, _SHORTEST = 1e-6, 0.001
+"""Seconds. A wait below the first is the noise of floating-point numbers; after one below the
+second, the capacity might still be missing, since clocks are not exact."""
+_NO_UNIT = {"": 1.0}
+"""With any limit, `Pacing` lets several calls go to a server that has not responded yet. Whether
+one goes alone depends on the run."""
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True, tag="asked"):
@@ -23,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True, array_like=True, tag="asked"):
     number: int
     """Of the attempt; its holder counts them."""
     key: str
-    """The server and the model."""
+    """The account, the server and the model."""
     amounts: dict[str, float]
     """The most that it may use of each unit."""
     before: int | None = None
@@ -81,74 +95,230 @@ class Terms(msgspec.Struct, frozen=True):
     """Seconds since an earlier process has used the limits; `None`: there was none."""
 
 
-class Leases:
-    """Which of the attempts that wait may be sent, and when; first come first served.
+class _Limits:
+    """What runs name, and what is left of it."""
 
-    >>> leases = Leases(Terms({"requests": 60}, window=60))
-    >>> leases.hear("a", [Asked(1, "model", {"requests": 1.0})], now=0)
-    >>> leases.hear("b", [Asked(1, "model", {"requests": 1.0})], now=0)
+    def __init__(self, terms: Terms, now: float) -> None:
+        self.limits, self.window, self._idle = terms.limits, terms.window, terms.idle
+        self.keys: set[str] = set()  # that count to it
+        self._left = {
+            unit: NamedLimit(most, self.window, now) for unit, most in self.limits.items()
+        }
+        if self._idle is not None:
+            for each in self._left.values():
+                each.left = min(each.limit, self._idle * each.speed)
+
+    def are_of(self, terms: Terms, key: str) -> bool:
+        """Return whether a run with these terms that asks this key shares them."""
+        return key in self.keys and (self.limits, self.window) == (terms.limits, terms.window)
+
+    def wait(self, amounts: Amounts, now: float) -> float:
+        waits = [each.wait(amounts[unit], now) for unit, each in self._counted(amounts)]
+        seconds = max(waits, default=0.0)
+        return max(seconds, _SHORTEST) if seconds > _SLACK else 0.0
+
+    def use(self, amounts: Amounts, now: float) -> None:
+        for unit, each in self._counted(amounts):
+            each.use(amounts[unit], now)
+
+    def settle(self, amounts: Amounts, used: Amounts) -> None:
+        for unit, each in self._counted(amounts):
+            each.settle(used.get(unit, amounts[unit]) - amounts[unit])
+
+    def heard(self, amounts: Amounts, reported: set[str]) -> None:
+        """Record that a server has responded, which reports what is left of these units."""
+        idle, self._idle = self._idle, None
+        for unit, each in self._counted(amounts):
+            if unit in reported and not each.bursts:
+                each.bursts = True
+                if idle is not None:  # what an earlier process has used is in the report
+                    each.left = each.limit - amounts[unit]
+
+    def _counted(self, amounts: Amounts) -> list[tuple[str, NamedLimit]]:
+        return [(unit, each) for unit, each in self._left.items() if unit in amounts]
+
+
+class _Run:
+    """A run, and the attempts of its holders."""
+
+    def __init__(self, name: str, terms: Terms) -> None:
+        self.name, self.terms = name, terms
+        self.limits: _Limits | None = None  # before it asks
+        self.attempts: dict[str, dict[int, _Attempt]] = {}
+        self.running = 0
+
+
+class _Attempt:
+    """An attempt that waits or runs."""
+
+    __slots__ = ("asked", "holder", "limits", "place", "run")
+
+    def __init__(self, run: _Run, limits: _Limits, holder: str, asked: Asked) -> None:
+        self.run, self.limits, self.holder, self.asked = run, limits, holder, asked
+        self.place: Place | None = None  # of one that runs
+
+
+class Leases:
+    """Which of the attempts that wait may be sent, and when.
+
+    The attempts of a run to one server go in their order; runs and servers take turns.
+
+    >>> leases = Leases()
+    >>> leases.begin("run", Terms({"requests": 60}, window=60))
+    >>> leases.hear("run", "a", [Asked(1, "model", {"requests": 59.0})], now=0)
+    >>> leases.hear("run", "b", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.grant(now=0)
-    ({'a': [1]}, 1.0...)
+    ({'run': {'a': [1]}}, 1.2...)
     >>> leases.grant(now=2)
-    ({'b': [1]}, None)
+    ({'run': {'b': [1]}}, None)
     """
 
-    def __init__(self, terms: Terms) -> None:
-        self._pacing = Pacing(terms.limits, terms.window, terms.concurrent)
-        if terms.idle is not None:
-            self._pacing.resume(terms.idle)
-        self._places: dict[str, dict[int, Place]] = {}
-        self._owners: dict[Place, tuple[str, int]] = {}  # of the places that wait
+    def __init__(self) -> None:
+        self._servers = Pacing(_NO_UNIT, 1.0)
+        self._runs: dict[str, _Run] = {}
+        self._queues: OrderedDict[tuple[str, str], deque[_Attempt]] = OrderedDict()
+        """By the run and the key, in turn."""
 
-    def hear(self, holder: str, said: Iterable[Said], now: float) -> None:
-        """Take over what a holder says. What it says of an unknown attempt has no effect."""
-        places = self._places.setdefault(holder, {})
+    def begin(self, run: str, terms: Terms) -> None:
+        """Add a run."""
+        self._runs[run] = _Run(run, terms)
+
+    def end(self, run: str, now: float) -> None:
+        """Remove a run. Its attempts may have been sent: their estimates count as used."""
+        ended = self._runs.pop(run, None)
+        if ended is not None:
+            for attempts in ended.attempts.values():
+                self._leave(attempts.values(), now)
+
+    def hear(self, run: str, holder: str, said: Iterable[Said], now: float) -> None:
+        """Take over what a holder says about its attempts of a run.
+
+        What it says of an unknown run or attempt has no effect.
+        """
+        known = self._runs.get(run)
+        if known is None:
+            return
+        attempts = known.attempts.setdefault(holder, {})
         for each in said:
             if isinstance(each, Asked):
-                is_open = each.amounts.get("output_tokens") == 0
-                place = self._pacing.enter(
-                    each.key, each.amounts, is_open=is_open, before=each.before
-                )
-                places[each.number] = place
-                self._owners[place] = holder, each.number
-            elif (known := places.get(each.number)) is None:
+                attempts[each.number] = self._asked(known, holder, each, now)
+            elif (attempt := attempts.get(each.number)) is None:
                 continue
             elif isinstance(each, Heard):
-                self._pacing.learn(known, each.limits, each.received_at, now)
-                if each.refused is None:
-                    self._pacing.taken(known, now)
-                else:
-                    wish = each.retry_after
-                    self._pacing.refused(known, now, wish=wish, status=each.refused)
+                self._heard(attempt, each, now)
             else:
-                if each.is_answered:
-                    self._pacing.answered(known)
-                del places[each.number]
-                self._owners.pop(known, None)
-                self._pacing.leave(known, now, each.used)
+                if each.is_answered and attempt.place is not None:
+                    self._servers.answered(attempt.place)
+                self._leave([attempts.pop(each.number)], now, each.used)
 
-    def grant(self, now: float) -> tuple[dict[str, list[int]], float | None]:
-        """Return the attempts that may be sent now, by their holders.
+    def _asked(self, run: _Run, holder: str, asked: Asked, now: float) -> _Attempt:
+        if run.limits is None:
+            run.limits = self._limits(run.terms, asked.key) or _Limits(run.terms, now)
+        run.limits.keys.add(asked.key)
+        attempt = _Attempt(run, run.limits, holder, asked)
+        queue = self._queues.setdefault((run.name, asked.key), deque())
+        queue.insert(len(queue) if asked.before is None else asked.before, attempt)
+        return attempt
+
+    def _limits(self, terms: Terms, key: str) -> _Limits | None:
+        """Return what another run with this key has left, if it names the same limits."""
+        for run in self._runs.values():
+            if run.limits is not None and run.limits.are_of(terms, key):
+                return run.limits
+        return None
+
+    def _heard(self, attempt: _Attempt, heard: Heard, now: float) -> None:
+        place = attempt.place
+        if place is None:
+            return
+        self._servers.learn(place, heard.limits, heard.received_at, now)
+        attempt.limits.heard(place.amounts, {unit for unit, _, _ in place.model.limits})
+        if heard.refused is None:
+            self._servers.taken(place, now)
+        else:
+            self._servers.refused(place, now, wish=heard.retry_after, status=heard.refused)
+
+    def _leave(self, attempts: Iterable[_Attempt], now: float, used: Amounts | None = None) -> None:
+        """End the wait or the run of attempts."""
+        for attempt in attempts:
+            place = attempt.place
+            if place is None:
+                self._unqueue(attempt)
+                continue
+            attempt.run.running -= 1
+            self._servers.leave(place, now, used or {})
+            attempt.limits.settle(place.amounts, used or {})
+
+    def _unqueue(self, attempt: _Attempt) -> None:
+        name = attempt.run.name, attempt.asked.key
+        queue = self._queues[name]
+        queue.remove(attempt)
+        if not queue:
+            del self._queues[name]
+
+    def grant(self, now: float) -> tuple[dict[str, dict[str, list[int]]], float | None]:
+        """Return the attempts that may be sent now, by their runs and holders.
 
         The number is the seconds until the next one may be sent; `None`: not before a holder sends
         a message.
         """
-        granted: dict[str, list[int]] = {}
+        granted: dict[str, dict[str, list[int]]] = {}
         while True:
-            waits: list[float] = []
-            for place in list(self._pacing.firsts()):
-                seconds = self._pacing.wait(place, now)
-                if seconds == 0:
-                    holder, number = self._owners.pop(place)
-                    granted.setdefault(holder, []).append(number)
-                    break
-                if seconds is not None:
-                    waits.append(seconds)
+            attempt, seconds = self._next(now)
+            if attempt is None:
+                return granted, seconds
+            holders = granted.setdefault(attempt.run.name, {})
+            holders.setdefault(attempt.holder, []).append(attempt.asked.number)
+
+    def _next(self, now: float) -> tuple[_Attempt | None, float | None]:
+        """Let an attempt through and return it, or else the seconds until one may go."""
+        waits: list[float] = []
+        kept: set[str | _Limits] = set()  # servers and limits for which one waits that is ready
+        for name, queue in self._queues.items():
+            attempt, key = queue[0], name[1]
+            run, limits = attempt.run, attempt.limits
+            if run.running >= run.terms.concurrent or key in kept or limits in kept:
+                continue
+            place = self._entered(attempt)
+            amounts = place.model.expected(place)
+            own, server = limits.wait(amounts, now), None
+            if own == 0:
+                if self._is_unknown(run, place):
+                    self._servers.leave(place, now, {})
+                    continue
+                server = self._servers.wait(place, now)
+                if server == 0:
+                    self._let_through(attempt, place, now)
+                    return attempt, None
+                kept.add(key)
             else:
-                return granted, min(waits, default=None)
+                server = place.model.wait(amounts, now)
+                if server is not None and server <= _SLACK:
+                    kept.add(limits)
+            self._servers.leave(place, now, {})
+            if server is not None:
+                waits.append(max(own, server))
+        return None, min(waits, default=None)
+
+    def _entered(self, attempt: _Attempt) -> Place:
+        asked = attempt.asked
+        is_open = asked.amounts.get("output_tokens") == 0
+        return self._servers.enter(asked.key, asked.amounts, is_open=is_open)
+
+    def _is_unknown(self, run: _Run, place: Place) -> bool:
+        """Return whether another call finds out what limits there are, and the run names none."""
+        return not run.terms.limits and not place.model.is_known and place.model.pending > 0
+
+    def _let_through(self, attempt: _Attempt, place: Place, now: float) -> None:
+        self._unqueue(attempt)
+        name = attempt.run.name, attempt.asked.key
+        if name in self._queues:
+            self._queues.move_to_end(name)
+        attempt.place = place
+        attempt.run.running += 1
+        attempt.limits.use(place.amounts, now)
 
     def forget(self, holder: str, now: float) -> None:
         """Remove a holder. Its attempts may have been sent: their estimates count as used."""
-        for place in self._places.pop(holder, {}).values():
-            self._owners.pop(place, None)
-            self._pacing.leave(place, now, {})
+        for run in self._runs.values():
+            self._leave(run.attempts.pop(holder, {}).values(), now)
