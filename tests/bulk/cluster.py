@@ -30,11 +30,16 @@ class Cluster:
     """
 
     def __init__(
-        self, folder: Path, workers: int = 2, environment: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        workers: int = 2,
+        environment: Mapping[str, str] | None = None,
+        *,
+        protocol: str = "tcp",
     ) -> None:
         self._folder, self._count = folder, workers
-        self._port = _free_port()
-        self.address = f"tcp://127.0.0.1:{self._port}"
+        self._port, self._protocol = _free_port(), protocol
+        self.address = f"{protocol}://127.0.0.1:{self._port}"
         self._environment = {**os.environ, **(environment or {})}
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -60,12 +65,13 @@ class Cluster:
 
     def start_scheduler(self) -> None:
         """Start the scheduler and wait for it."""
-        self.scheduler = self._start("scheduler", "--port", str(self._port), *_LOCAL)
+        options = ("--port", str(self._port), "--protocol", self._protocol, *_LOCAL)
+        self.scheduler = self._start("scheduler", *options)
         self._wait_for(self.scheduler, b"Scheduler at:")
 
     def start_worker(self) -> None:
         """Start a worker with one thread; do not wait for it."""
-        options = ("--nthreads", "1", "--no-nanny", *_LOCAL)
+        options = ("--nthreads", "1", "--no-nanny", "--protocol", self._protocol, *_LOCAL)
         self.workers.append(self._start("worker", self.address, *options))
 
     def kill_scheduler(self) -> None:

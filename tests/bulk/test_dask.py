@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -310,6 +311,50 @@ def test_trio() -> None:
         trio.run(run.finish)
 
 
+def certificates(folder: Path) -> dict[str, str]:
+    """Settings of Dask with a certificate that its own key has signed."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    made += ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    made += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+    settings = {"distributed.comm.tls.ca_file": str(certificate)}
+    for part in ("scheduler", "worker", "client"):
+        settings[f"distributed.comm.tls.{part}.key"] = str(key)
+        settings[f"distributed.comm.tls.{part}.cert"] = str(certificate)
+    return settings
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dask
+
+    settings = certificates(tmp_path)
+    environment = {f"DASK_{name.replace('.', '__').upper()}": settings[name] for name in settings}
+
+    async def ask(url: str, on: str) -> list[bulk.Result]:
+        run = bulk.run(['"row 1"', '"row 2"'], MODEL, base_url=f"{url}/v1", api_key=KEY, on=on)
+        return [result async for result in run]
+
+    with Cluster(tmp_path, environment=environment, protocol="tls") as cluster:
+        assert cluster.address.startswith("tls://")
+        with quota_server() as url, dask.config.set(settings):
+            results = asyncio.run(ask(url, cluster.address))
+            # Nobody answers a driver that speaks plain TCP, and it sends no job.
+            monkeypatch.setattr("wire.bulk.dask_executor.CONNECT", 1.0)
+            with pytest.raises(ConfigurationError, match="nobody answers"):
+                asyncio.run(ask(url, cluster.address.replace("tls://", "tcp://")))
+            assert counts(url)["answered"] == 2
+        logs = cluster.logs()
+    assert sorted(result.reply.text for result in results if result.reply) == [
+        text_of(1),
+        text_of(2),
+    ]
+    assert "tls://127.0.0.1" in logs
+    assert "tcp://" not in logs  # between workers and scheduler neither
+    assert KEY not in logs
+
+
 # --- without a cluster ----------------------------------------------------------------------------
 
 
@@ -499,4 +544,40 @@ def test_a_minute_at_the_limits_of_a_server(name: str, cluster: Cluster, tmp_pat
         1 + received["seconds"] / 60
     )  # a full bucket, and what came back
     assert received["answered"] >= 0.95 * allowed
+    assert received["refused"] <= 0.005 * received["answered"]
+
+
+@pytest.mark.parametrize("name", QUOTAS)
+def test_two_runs_share_the_quota_of_a_key(name: str, cluster: Cluster, tmp_path: Path) -> None:
+    limits, options = QUOTAS[name]
+    rows = 700 if options else 2850  # a full bucket goes first, if it is reported
+    with quota_server(**limits, latency=0.1) as url:
+        drivers = []
+        for run in ("one", "two"):
+            (folder := tmp_path / run).mkdir()
+            write_rows(folder / "in.jsonl", rows)
+            drivers.append(started(folder, rows, url, cluster, concurrent=32, **options))
+        figures = [ended(each) for each in drivers]
+        received = counts(url)
+    assert [each["done"] for each in figures] == [rows, rows]
+    allowed = LIMIT["requests"] * received["seconds"] / 60
+    allowed += 0 if options else LIMIT["requests"]
+    assert received["answered"] >= 0.95 * allowed
+    assert received["refused"] <= 0.005 * received["answered"]
+
+
+TOKENS = {"tokens": 300_000}
+
+
+@pytest.mark.parametrize("is_named", [False, True], ids=["learned", "named, not reported"])
+def test_a_quota_of_tokens(is_named: bool, cluster: Cluster, tmp_path: Path) -> None:
+    limits, options = ({**TOKENS, "headers": 0}, TOKENS) if is_named else (TOKENS, {})
+    rows = 500 if is_named else 2550
+    with quota_server(**limits, latency=0.1) as url:
+        figures = ended(started(tmp_path, rows, url, cluster, **options))
+        received = counts(url)
+    check_lines(tmp_path / "out.jsonl", rows)
+    assert (figures["done"], figures["failed"]) == (rows, 0)
+    allowed = TOKENS["tokens"] * (received["seconds"] / 60 + (not is_named))
+    assert received["tokens"] >= 0.95 * allowed
     assert received["refused"] <= 0.005 * received["answered"]
