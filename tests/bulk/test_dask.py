@@ -550,7 +550,7 @@ def test_a_minute_at_the_limits_of_a_server(name: str, cluster: Cluster, tmp_pat
 @pytest.mark.parametrize("name", QUOTAS)
 def test_two_runs_share_the_quota_of_a_key(name: str, cluster: Cluster, tmp_path: Path) -> None:
     limits, options = QUOTAS[name]
-    rows = 700 if options else 2850  # a full bucket goes first, if it is reported
+    rows = 700 if options else 3500  # a full bucket goes first, if it is reported
     with quota_server(**limits, latency=0.1) as url:
         drivers = []
         for run in ("one", "two"):
@@ -572,7 +572,7 @@ TOKENS = {"tokens": 300_000}
 @pytest.mark.parametrize("is_named", [False, True], ids=["learned", "named, not reported"])
 def test_a_quota_of_tokens(is_named: bool, cluster: Cluster, tmp_path: Path) -> None:
     limits, options = ({**TOKENS, "headers": 0}, TOKENS) if is_named else (TOKENS, {})
-    rows = 500 if is_named else 2550
+    rows = 500 if is_named else 3200
     with quota_server(**limits, latency=0.1) as url:
         figures = ended(started(tmp_path, rows, url, cluster, **options))
         received = counts(url)

@@ -384,6 +384,8 @@ def simulated(
     while events[0][0] < seconds:
         now, _, (run, holder), number, what = heapq.heappop(events)
         if what == "look":
+            if now < looks_at:
+                continue  # an earlier look has found another time
             looks_at = math.inf
         elif what == "ask":
             leases.hear(run, holder, [Asked(number, "model", amounts)], now)
