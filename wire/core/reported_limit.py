@@ -25,7 +25,7 @@ _ROUNDED, _EXACT = 1.5, 0.2
 _EARLY = 0.5
 """Seconds before the reset at which all of the limit is to be used. Calls that still go when a
 window ends early show that it has ended."""
-_MARGIN = 0.1
+_MARGIN = 0.05
 """Share of a bucket that is left to calls that are counted otherwise than they were estimated."""
 _LEAST = 2
 _LATE = 0.02
