@@ -39,10 +39,13 @@ QUOTAS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
     "requests, learned": (REQUESTS, {}, 2_280),
     "tokens, named": (TOKENS, TOKENS, 1_050),
     "tokens, learned": (TOKENS, {}, 1_050),
-    "named, not reported": ({**REQUESTS, "headers": 0}, REQUESTS, 2_280),
-    "Gemini, named": (REQUESTS, {**REQUESTS, "model": GEMINI}, 2_280),
+    "named, not reported": ({**REQUESTS, "headers": 0}, REQUESTS, 1_140),
+    "Gemini, named": (REQUESTS, {**REQUESTS, "model": GEMINI}, 1_140),
 }
-"""Limits of the server in a minute, options of the run, and rows, which take nearly a minute."""
+"""Limits of the server in a minute, options of the run, and rows, which take nearly a minute.
+
+A limit that no header reports is used evenly: the full bucket at the start stays unused.
+"""
 
 
 @pytest.mark.bulk
@@ -51,7 +54,8 @@ QUOTAS: dict[str, tuple[dict[str, Any], dict[str, Any], int]] = {
 def test_a_minute_at_the_limits_of_a_server(name: str, tmp_path: Path) -> None:
     limits, options, rows = QUOTAS[name]
     received = asked(tmp_path, rows, {**limits, "latency": 0.1}, {"concurrent": 64, **options})
-    allowed = 1 + received["seconds"] / 60  # a full bucket, and what comes back
+    is_reported = "headers" not in limits and options.get("model") != GEMINI
+    allowed = is_reported + received["seconds"] / 60  # a full bucket, and what comes back
     used = {"requests": received["answered"], "tokens": received["tokens"]}
     shares = [used[unit] / (limits[unit] * allowed) for unit in used if unit in limits]
     print(name, shares, received)
