@@ -90,6 +90,16 @@ def test_an_outage_says_nothing_about_the_rate() -> None:
     assert rate.pace(now + 6) == float("inf")
 
 
+def test_an_outage_while_no_call_goes_is_part_of_no_measurement() -> None:
+    rate = LearnedRate()
+    now = sent_evenly(rate, range(1, 101), 0.0, 1.0)
+    refused(rate, 101, now, wish=9.25)
+    rate.sent(102, 10.25)
+    rate.refused(102, 102, 10.3, wish=None, is_rate=False, is_told=False)
+    assert rate.taken(103, 16.0, waited=rate.sent(103, 15.9)) is True
+    assert rate.pace(16.0) == float("inf")
+
+
 def test_a_window_that_is_reported_is_used_up_at_its_end() -> None:
     limit = ReportedLimit(100, None, 0.0)
     limit.learn(100, 1, 9.6, 0.3, age=0.3, is_exact=True)
