@@ -165,10 +165,10 @@ class Leases:
 
     >>> leases = Leases()
     >>> leases.begin("run", Terms({"requests": 60}, window=60))
-    >>> leases.hear("run", "a", [Asked(1, "model", {"requests": 59.0})], now=0)
+    >>> leases.hear("run", "a", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.hear("run", "b", [Asked(1, "model", {"requests": 1.0})], now=0)
     >>> leases.grant(now=0)
-    ({'run': {'a': [1]}}, 1.2...)
+    ({'run': {'a': [1]}}, 1.0...)
     >>> leases.grant(now=2)
     ({'run': {'b': [1]}}, None)
     """
