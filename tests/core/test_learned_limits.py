@@ -128,6 +128,25 @@ def test_what_comes_back_to_a_bucket_is_seen_in_its_resets() -> None:
     assert limit.left == pytest.approx(10)
 
 
+@joined(
+    "reports",
+    [
+        [(1, 0.001), (4, 0.004)],  # too short to tell how quickly it is refilled
+        [(1, 0.1), (5, 0.5), (0, 0.05)],  # nothing used, though it is not full
+        [(1, 0.1), (5, 0.5), (-3, 0.05)],  # more left than the limit
+    ],
+)
+def test_a_bucket_that_tells_too_little_is_used_on(reports: list[tuple[int, float]]) -> None:
+    limit = ReportedLimit(10, None, 0.0)
+    for used, seconds in reports:
+        limit.learn(10, used, seconds, 0.1, age=0.0, is_exact=True)
+    for now in (0.1, 0.2):
+        limit.left = 1.0
+        limit.use(1, now)
+        limit.refresh(now, 0)
+        assert 0 <= limit.wait(1, now) <= 1
+
+
 def test_a_limit_without_a_reset_comes_back_over_its_minute() -> None:
     limit = ReportedLimit(60, None, 0.0)
     limit.learn(60, 60, None, 0.0, age=0.0, is_exact=False)

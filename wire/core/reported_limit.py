@@ -19,7 +19,8 @@ import math
 
 from wire.core.learned_rate import CATCH_UP
 
-MINUTE = 60.0
+_MINUTE = 60.0
+"""Seconds of a window that the server does not name."""
 _ROUNDED, _EXACT = 1.5, 0.2
 """Seconds. Resets of one window differ by less, if they are rounded to seconds, and if not."""
 _EARLY = 0.5
@@ -28,9 +29,13 @@ window ends early show that it has ended."""
 _MARGIN = 0.05
 """Share of a bucket that is left to calls that are counted otherwise than they were estimated."""
 _LEAST = 2
-_LATE = 0.02
+"""The least amount that is left so."""
+_PRECISE = 0.02
+"""Seconds. A shorter reset, in milliseconds, does not tell how quickly a bucket is refilled."""
 _SHARE = 0.98
+"""Share of `limit / window` that a server gets whose calls come back on their own."""
 _SLACK = 1e-6
+"""Less is the noise of floating-point numbers."""
 
 
 class ReportedLimit:
@@ -79,7 +84,7 @@ class ReportedLimit:
         self._grows: bool | None = None  # whether the reset is the later the more is used
         self._returns = 0.0  # how much comes back to a bucket in a second
         self._moves = False  # whether each call comes back on its own
-        self._earliest = -1.0
+        self._earliest = -1.0  # the least that `_late` may be
         self._late = 0.0  # seconds by which a window ends after its reset
 
     def wait(self, amount: float, now: float) -> float:
@@ -95,13 +100,18 @@ class ReportedLimit:
         return max(0.0, self.resets_at + self._late - now)
 
     @property
+    def _is_bucket(self) -> bool:
+        """Whether the limit is refilled all the time, and it is known how quickly."""
+        return bool(self._grows) and self._returns > 0
+
+    @property
     def _refill(self) -> float:
         """How much comes back in a second; 0 if all of it comes back at once."""
-        if self._grows:
+        if self._is_bucket:
             return self._returns
         if self._moves:
             return self.limit / max(self.window or self._longest, 1.0)
-        return self.limit / (self.window or MINUTE) if self.resets_at is None else 0.0
+        return self.limit / (self.window or _MINUTE) if self.resets_at is None else 0.0
 
     def refresh(self, now: float, under_way: float) -> None:
         """Count what has come back; after the reset all of it, less what is `under_way`."""
@@ -132,7 +142,7 @@ class ReportedLimit:
         """Return how much may be used in a second."""
         if self.resets_at is None:
             return math.inf
-        if self._grows:
+        if self._is_bucket:
             margin = max(self.limit * _MARGIN, _LEAST)
             return math.inf if self.left >= margin else self._returns * max(self.left, 1.0) / margin
         if self._moves:
@@ -162,7 +172,7 @@ class ReportedLimit:
             return False
         self._same = _EXACT if is_exact else _ROUNDED
         resets_at = now + seconds
-        if seconds >= (_LATE if is_exact else _ROUNDED):
+        if used > 0 and seconds >= (_PRECISE if is_exact else _ROUNDED):
             self._returns = used / seconds
         if now - age < self._renewed_at and resets_at < self._renewed_at + self._same:
             return None  # of a call that went before that reset
