@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 import gc
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
 from tests.http.drive import CALL, STREAM_CALL, Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
-from wire import AsyncChat, AsyncClient, Chat, Client, Message, Reply, Stop, errors, gemini
+from tests.joined import joined
+from wire import (
+    AsyncChat,
+    AsyncClient,
+    Chat,
+    Client,
+    Message,
+    Reply,
+    Stop,
+    Timeouts,
+    errors,
+    gemini,
+)
 from wire.around import (
     Around,
     AttemptFailed,
@@ -30,6 +44,8 @@ from wire.around import (
     StreamLeft,
     Wait,
 )
+from wire.http.sending import Attempt
+from wire.http.watchdog import ATTEMPT
 from wire.testing.emulator import Emulator, EmulatorTransport
 
 UNAVAILABLE = whole({"error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}, 503)
@@ -504,3 +520,37 @@ def test_a_stream_that_is_left_is_told_once() -> None:
         with pytest.raises(errors.StreamIncomplete):
             chunks.result()
     assert seen.names.count("StreamLeft") == 1
+
+
+@joined("kind", [Pause, lambda seconds: Wait(Signal(), seconds)])
+def test_a_delay_ends_with_the_total_time(kind: Callable[[float], Any], drive: Drive) -> None:
+    """Before the call, which is then not sent."""
+
+    def waits(outgoing: Outgoing) -> Around:
+        yield kind(600.0)
+
+    with loopback(steps_of([whole(ANSWER)])) as server:
+        with pytest.raises(errors.TotalClock, match="waited for its turn at around="):
+            drive.send(base_url=server.url, around=waits, timeouts=Timeouts(total=0.05))
+        assert server.requests == []
+
+
+@joined("seconds", [None, 30.0])
+def test_a_wait_that_does_not_count_moves_the_end_of_the_total_time(seconds: float | None) -> None:
+    """Without a total time there is none."""
+    attempts: list[Attempt] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        attempts.append(request.extensions[ATTEMPT])
+        return httpx.Response(200, json=ANSWER)
+
+    def waits(outgoing: Outgoing) -> Around:
+        yield Wait(Signal(), 0.01, is_timed=False)
+
+    timeouts = Timeouts(total=seconds)
+    http = httpx.MockTransport(answer)
+    with Client("gemini", api_key="fake-key", http=http, around=waits, timeouts=timeouts) as client:
+        client.send(CALL)
+    (attempt,) = attempts
+    assert attempt.left is None if seconds is None else 29.0 < (attempt.left or 0) <= 30.0
+    assert not math.isnan(attempt._ends)

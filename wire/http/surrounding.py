@@ -7,7 +7,6 @@ outcome back: the result, or the `WireError`. The `Attempt` itself reports event
 
 from __future__ import annotations
 
-import math
 from collections.abc import Generator
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -20,6 +19,7 @@ from wire.around.seam import (
     AttemptStarted,
     CallEnded,
     CallFailed,
+    Delay,
     FirstEvent,
     Give,
     HeadReceived,
@@ -86,8 +86,8 @@ class SurroundedCall:
         self._client, self._call, self._kind = client, call, kind
         account = "" if target.key is None else target.key.digest
         outgoing = Outgoing(call, target.provider.name, target.base_url, account)
-        total = (call.timeouts or target.timeouts).total
-        self._left = math.inf if total is None else total  # seconds of the total time, at first
+        self._total = (call.timeouts or target.timeouts).total
+        self._uncounted = 0.0  # seconds of waits that do not count to the total time
         self._surroundings = Surroundings(client._around, outgoing)
         self._begun = False  # whether the caller has the stream
 
@@ -98,7 +98,7 @@ class SurroundedCall:
         end: CallEnded | CallFailed | Give
         try:
             try:
-                began, left = monotonic(), self._left
+                began = monotonic()
                 begun = yield from self._timed(surroundings.begin(), None)
                 if isinstance(begun, Give):
                     end = begun
@@ -106,8 +106,7 @@ class SurroundedCall:
                     attempt = Attempt(
                         client._target, begun, client._http, kind=self._kind, around=self
                     )
-                    # What the functions have waited, without the waits that do not count.
-                    attempt.shift(began - monotonic() + self._left - left)
+                    attempt.shift(self._uncounted - (monotonic() - began))
                     answer = yield from self.attempts(attempt, dice)
                     if self._kind is StreamCall:
                         self._begun = True
@@ -174,35 +173,42 @@ class SurroundedCall:
         try:
             delay = next(delays)
             while True:
-                left = self._left - (monotonic() - began)
-                if attempt is not None:
-                    left = math.inf if attempt.left is None else attempt.left
-                is_timed = not isinstance(delay, Wait) or delay.is_timed
-                at = monotonic()
-                if is_timed and left <= 0:
+                left = self._left(began) if attempt is None else attempt.left
+                if isinstance(delay, Wait) and not delay.is_timed:
+                    yield from self._uncounted_wait(delay, attempt)
+                    delay = delays.send(None)
+                    continue
+                if left is not None and left <= 0:
                     delay = delays.throw(self._too_late())
                     continue
-                if isinstance(delay, Wait) and is_timed and left < math.inf:
-                    seconds = left if delay.seconds is None else min(left, delay.seconds)
-                    outcome = yield Wait(delay.signal, seconds)
-                else:
-                    outcome = yield delay
-                if not is_timed:
-                    self._left += monotonic() - at
-                    if attempt is not None:
-                        attempt.shift(monotonic() - at)
-                delay = delays.send(outcome)
+                shorter = _cut(delay, left)
+                outcome = yield shorter
+                # One that was cut is not over: the total time has passed.
+                if shorter == delay or (isinstance(delay, Wait) and delay.signal.is_set):
+                    delay = delays.send(outcome)
         except StopIteration as end:
             return end.value
         finally:
             delays.close()
 
+    def _uncounted_wait(self, wait: Wait, attempt: Attempt | None) -> Steps:
+        began = monotonic()
+        yield wait
+        seconds = monotonic() - began
+        if attempt is None:
+            self._uncounted += seconds
+        else:
+            attempt.shift(seconds)
+
+    def _left(self, began: float) -> float | None:
+        """Return the seconds left of the total time before the first attempt; `None`: no limit."""
+        total = self._total
+        return None if total is None else total + self._uncounted - (monotonic() - began)
+
     def _too_late(self) -> TotalClock:
         """Build the error of a call whose total time has passed before its turn."""
-        target = self._client._target
-        total = (self._call.timeouts or target.timeouts).total
-        problem = "the call waited for its turn at around="
-        return TotalClock(f"{over_clock('total', total)}: {problem}", provider=target.provider.name)
+        problem = f"{over_clock('total', self._total)}: the call waited for its turn at around="
+        return TotalClock(problem, provider=self._client._target.provider.name)
 
     def _ended(self, end: CallEnded | CallFailed | Give, attempt: Attempt, answer: Any) -> Steps:
         """Return the result of a call that is over; raise its error."""
@@ -261,6 +267,15 @@ class SurroundedCall:
         finally:
             self._surroundings.close()
             _log_end(attempt, "left")
+
+
+def _cut(delay: Delay, left: float | None) -> Delay:
+    """Return a delay that ends with the total time; a call has that of its own."""
+    if left is None or isinstance(delay, Call):
+        return delay
+    if isinstance(delay, Pause):
+        return Pause(min(left, delay.seconds))
+    return Wait(delay.signal, left if delay.seconds is None else min(left, delay.seconds))
 
 
 def is_refused(attempt: Attempt, error: WireError) -> bool:
