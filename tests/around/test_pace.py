@@ -358,6 +358,46 @@ def test_the_next_model_is_asked_at_once(clock: Clock) -> None:
     assert len(down.emulator.requests) == 1
 
 
+def limited(clock: Clock, model: str, pace: Pace) -> tuple[Chat, Emulator]:
+    """A chat with a model that allows one request in ten seconds."""
+    emulator = Emulator(quota=Quota(requests=1, window=10.0), clock=clock)
+    chat = Chat(model, api_key="fake-key", http=EmulatorTransport(emulator), around=pace)
+    return chat, emulator
+
+
+def test_a_fallback_waits_if_all_models_take_no_calls(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one is asked, or sits out; the last one that may be asked waits for its turn."""
+    monkeypatch.setattr("wire.core.circuits.time", clock_of(clock))
+    pace = Pace()
+    first, _ = limited(clock, "gemini:gemini-3.8-flash", pace)
+    second, _ = limited(clock, "gemini:gemini-3.8-pro", pace)
+    with first, second, FallbackChat([first, second]) as chat:
+        for _ in range(12):
+            assert chat.ask("When is high tide?").stop.reason == "end"
+
+
+def test_code_inside_a_stream_of_a_fallback_is_none_of_its_calls(clock: Clock) -> None:
+    """A call that is made there waits after a refusal, as any other."""
+    emulator = Emulator([{"fault": "429"}, {"say": "At 05:12.", "times": 0}])
+    with (
+        Chat("gemini:gemini-3.8-flash", api_key="fake-key", http=EmulatorTransport()) as first,
+        Chat("openai:gpt-5.4", api_key="fake-key", http=EmulatorTransport()) as second,
+        Chat(
+            "openai:gpt-5.4",
+            api_key="fake-key",
+            http=EmulatorTransport(emulator),
+            around=Pace(),
+            retry=None,
+        ) as other,
+        FallbackChat([first, second]) as chat,
+        chat.stream("When is high tide?") as events,
+    ):
+        assert other.ask("When is high tide?").text == "At 05:12."
+        assert list(events)
+
+
 @pytest.mark.parametrize("most", [1, 1000])
 def test_a_stream_counts_until_it_ends(drive: Drive, most: int) -> None:
     pace = Pace(concurrent=1)

@@ -172,7 +172,7 @@ class Asking(Generic[AnyChat]):
     def __iter__(self) -> Iterator[AnyChat]:
         while (position := self._circuits.take(self._failures)) is not None:
             self._asked = position
-            stands_in.set(len(self._failures) + 1 < len(self._chats))
+            stands_in.set(self._circuits.has_other((*self._failures, position)))
             yield self._chats[position]
         raise self._error()
 

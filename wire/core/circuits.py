@@ -109,6 +109,14 @@ class Circuits:
                     return position
         return None
 
+    def has_other(self, tried: Collection[int]) -> bool:
+        """Return whether `take` would return a model that is not in `tried`."""
+        now = time.monotonic()
+        return any(
+            position not in tried and not (state.is_wish and state.until > now)
+            for position, state in enumerate(self._states)
+        )
+
     def succeeded(self, position: int) -> None:
         """Record that the model has responded."""
         with self._lock:
