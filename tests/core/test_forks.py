@@ -21,7 +21,6 @@ ROOT = Path(wire.__file__).parent
 UNREACHABLE = {
     "agent/tool_calls.py": "of one turn, which runs in the parent",
     "agent/tool_threads.py": "of one turn, which runs in the parent",
-    "http/client.py": "of one stream; nobody waits for it",
     "http/httpx_lane.py": "of one lane, which the child drops",
 }
 """Locks that a call of a child cannot meet."""

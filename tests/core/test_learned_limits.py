@@ -8,7 +8,7 @@ from tests.joined import joined
 from wire.core.exchange import retry_after
 from wire.core.learned_rate import LearnedRate
 from wire.core.learned_width import LearnedWidth
-from wire.core.named_limit import NamedLimit
+from wire.core.named_limit import NamedLimits
 from wire.core.rate_limits import header_limits
 from wire.core.reported_limit import ReportedLimit
 
@@ -155,14 +155,15 @@ def test_a_limit_without_a_reset_comes_back_over_its_minute() -> None:
 
 
 def test_a_named_limit_begins_without_a_burst() -> None:
-    limit = NamedLimit(600, 60.0, 0.0)
+    limits = NamedLimits({"requests": 600}, 60.0)
+    one = {"requests": 1}
     waits = []
     for _ in range(3):
-        waits.append(limit.wait(1, 0.0))
-        limit.use(1, 0.0)
+        waits.append(limits.wait(one, 0.0))
+        limits.use(one, 0.0)
     assert waits == pytest.approx([0.0, 1 / 9.8, 2 / 9.8])
-    limit.bursts = True
-    assert limit.wait(100, 0.0) == 0.0
+    limits.reported(one, {"requests"})
+    assert limits.wait({"requests": 100}, 0.0) == 0.0
 
 
 def test_a_server_that_refuses_when_so_many_run_is_believed() -> None:

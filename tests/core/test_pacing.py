@@ -52,8 +52,8 @@ def learned(*reports: RateLimit, now: float = 0.0) -> Pacing:
 def bursting(limits: dict[str, float], window: float = 60, **options: Any) -> Pacing:
     """Named limits whose bursts the server permits, since it has reported what is left."""
     pacer = Pacing(limits, window, **options)
-    for _, limit in pacer._limits(amounts(1, 1), 0.0):
-        limit.bursts = True
+    pacer._named.wait(amounts(1, 1), 0.0)
+    pacer._named.reported(amounts(1, 1), limits)
     return pacer
 
 

@@ -12,9 +12,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.faults.clients import HAS_HTTPX2
 from tests.faults.page import PAGE, last_measured, measured, written
 from tests.faults.pieces import WIRES
-from tests.faults.verdicts import judged, matrix, served, table
+from tests.faults.verdicts import axes, judged, matrix, served, table
 from tests.property import sample
 
 
@@ -40,7 +41,9 @@ def main() -> int:
         os.environ["SSL_CERT_FILE"] = ports.authority
         os.environ["HTTPS_PROXY"] = f"http://127.0.0.1:{ports.proxy}"
         verdicts = judged(ports, runs)
-    print(table(verdicts))
+    if not HAS_HTTPX2:
+        print("httpx2 is not installed: its runs are left out")
+    print(f"{table(verdicts)}\n\n{axes(verdicts)}")
     if len(runs) == len(matrix()):
         PAGE.write_text(written(measured(verdicts)), encoding="utf-8")
     for each in verdicts:

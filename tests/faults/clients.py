@@ -14,6 +14,7 @@ import anyio
 import httpx
 import trio  # noqa: F401  before any thread: two that import it at once may get half of it
 
+from tests.faults.behind import of_the_gateway, rows
 from tests.faults.families import LEFT_AFTER, Fault, canary
 from tests.faults.pieces import Pieces
 from wire import AsyncChat, Chat, Retry, TextDelta, Timeouts
@@ -27,10 +28,14 @@ except ImportError:
     httpx2 = None  # type: ignore[assignment]
 
 STYLES = ("threads", "asyncio", "trio")
+PROGRAMS = ("gateway", "bulk")
+"""Clients that are programs: a client of the gateway, whose backend meets the fault, and `wire
+bulk`."""
 TRANSPORTS = ("direct", "lanes", "httpx", "httpx2")
 """The pool of this library with direct connections and with those of httpx, and the pools of httpx
 and httpx2."""
 WAYS = ("plain", "TLS", "TLS through a proxy")
+HAS_HTTPX2 = httpx2 is not None
 HAS_HTTPTOOLS = importlib.util.find_spec("httptools") is not None
 
 NEXT = "Next"
@@ -66,6 +71,8 @@ class Seen:
     error: BaseException | None = None
     pieces: str = ""
     """The texts of the stream's events, joined."""
+    written: str = ""
+    """What a program has written to files."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +88,20 @@ class Cell:
 
     @property
     def exists(self) -> bool:
-        """Direct connections need httptools, are for threads and asyncio, and use no proxy."""
+        """Direct connections need httptools, are for threads and asyncio, and use no proxy.
+
+        httpx2 is an optional package.
+        """
+        if self.transport == "httpx2":
+            return HAS_HTTPX2
         return self.transport != "direct" or (
             HAS_HTTPTOOLS and self.style != "trio" and "proxy" not in self.way
         )
+
+    @property
+    def is_program(self) -> bool:
+        """Whether the client is a program, with errors of its own."""
+        return self.style in PROGRAMS
 
     @property
     def has_own_pool(self) -> bool:
@@ -116,6 +133,10 @@ class Cell:
         options["timeouts"] = Timeouts(**{**clocks, **fault.clocks})
         if self.style == "threads":
             return _in_threads(pieces.model, fault, options)
+        if self.style == "gateway":
+            return of_the_gateway(_in_a_loop, fault, pieces.wire, options, FAR)
+        if self.style == "bulk":
+            return anyio.run(_in_bulk, pieces.model, options, self.http(ports))
         return anyio.run(_in_a_loop, pieces.model, fault, options, backend=self.style)
 
 
@@ -181,6 +202,23 @@ async def _in_a_loop(model: str, fault: Fault, options: dict[str, Any]) -> tuple
         with _kept(then):
             then.text = (await chat.ask(NEXT, retry=_again(chat), timeouts=FAR)).text
     return seen, then
+
+
+async def _in_bulk(model: str, options: dict[str, Any], other: Any) -> tuple[Seen, Seen]:
+    """Two rows of one run. If the first one ends it, the second is that of a run of its own."""
+    found, written = await rows(model, ("Hi", NEXT), options)
+    if "all" in found:
+        again, _ = await rows(model, (NEXT,), {**options, "http": other})
+        found = {**again, **found}
+    seen, then = (_of_a_row(found.get(each), found.get("all")) for each in ("Hi", NEXT))
+    seen.written = written
+    return seen, then
+
+
+def _of_a_row(result: Any, error: BaseException | None) -> Seen:
+    if result is None:
+        return Seen(error=error)
+    return Seen(text=result.reply and result.reply.text, error=result.error)
 
 
 async def _streamed_in_a_loop(chat: AsyncChat, fault: Fault, seen: Seen) -> None:

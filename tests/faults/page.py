@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from tests.faults.clients import HAS_HTTPX2
 from tests.faults.families import FAMILIES, FAULTS
 from tests.faults.promises import page as promises
-from tests.faults.verdicts import Verdict, table
+from tests.faults.verdicts import Verdict, axes, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
@@ -37,6 +38,11 @@ more call. A run is as it should be if
 - no connection stays open after the client was closed;
 - the key of the client is in no message, repr, traceback with locals, pickle, field or log record.
 
+Two clients are programs: a client of the gateway (`wire serve`), whose backend meets the fault and
+which speaks the four APIs in turn, and `wire bulk`, whose first row meets it and whose second row
+is the next call. Their errors need not be of one class; their answers, requests, connections, keys
+and files are held to the same.
+
 Otherwise it is one of: `silent` (a short answer as if whole), `wrong` (another error), `foreign`
 (an exception of another library), `hang`, `held` (an open connection), `key` (in a sink), `next`
 (the next call failed, or got another's answer).
@@ -60,12 +66,13 @@ def measured(verdicts: Sequence[Verdict]) -> str:
         f"{way}: {', '.join(sorted(kind for other, kind in cells if other == way))}"
         for way in dict.fromkeys(each.cell.way for each in verdicts)
     )
-    versions = ", ".join(f"{name} {version(name)}" for name in ("httpx", "httpx2", "anyio", "trio"))
+    names = ("httpx", *(("httpx2",) if HAS_HTTPX2 else ()), "anyio", "trio")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     return (
         f"{MEASURED}\nMeasured on {today} with Python {platform.python_version()}, {versions}.\n"
-        f"Clients for threads, asyncio and trio; transports {ways}.\n\n"
-        f"{table(verdicts)}\n{MEASURED}"
+        f"Clients for threads, asyncio and trio, one of the gateway, and `wire bulk`; transports\n"
+        f"{ways}.\n\n{table(verdicts)}\n\n{axes(verdicts)}\n{MEASURED}"
     )
 
 

@@ -44,7 +44,8 @@ PROMISES = {
     "R-20": "A broken answer is never continued by a new request without the caller.",
     "R-21": "A call that is left, cancelled or broken at any moment closes its connection and "
     "gives its place back.",
-    "R-22": "Streams are context managers; nothing relies on the garbage collector.",
+    "R-22": "Streams are context managers; nothing relies on the garbage collector. One that is "
+    "closed from another thread or task ends alone, at once and with a typed error.",
     "R-23": "A typed error inside a stream closes the connection too.",
     "R-24": "Several event loops may use one client.",
     "R-25": "A connection is used again only if its body was read to the end and nothing arrived "

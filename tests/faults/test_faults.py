@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.clients import STYLES, Cell
+from tests.faults.clients import PROGRAMS, STYLES, TRANSPORTS, Cell
 from tests.faults.families import FAMILIES, FAULTS
 from tests.faults.page import PAGE, last_measured, written
 from tests.faults.pieces import WIRES
@@ -44,6 +44,37 @@ def test_each_fault_once(tmp_path: Path) -> None:
         verdicts = judged(ports, runs)
     assert len(verdicts) == len(runs) > 100
     assert [str(each) for each in verdicts if each.kind] == []
+
+
+def test_each_program_meets_a_fault_of_each_family(tmp_path: Path) -> None:
+    """A client of the gateway, and `wire bulk`; `make faults` runs all faults on all wires."""
+    wires, met, runs = list(WIRES.values()), set(), []
+    for style in PROGRAMS:
+        cell = Cell(style, "direct", "plain")
+        cell = cell if cell.exists else Cell(style, "lanes", "plain")
+        for fault in FAULTS.values():
+            pieces = WIRES.get(fault.only, wires[len(runs) % len(wires)])
+            quick = not fault.clocks and not fault.name.startswith(SLOW)
+            if quick and (style, fault.family) not in met and applies(fault, pieces, cell):
+                met.add((style, fault.family))
+                runs.append((fault, pieces, cell))
+    with served(tmp_path) as ports:
+        verdicts = judged(ports, runs)
+    assert len(verdicts) > 15
+    assert [str(each) for each in verdicts if each.kind] == []
+
+
+def test_the_matrix_has_every_client_and_every_fault_on_each() -> None:
+    runs = matrix()
+    assert {cell.style for _, _, cell in runs} == {*STYLES, *PROGRAMS}
+    installed = {kind for kind in TRANSPORTS if Cell("threads", kind, "plain").exists}
+    assert {cell.transport for _, _, cell in runs} == installed
+    assert {pieces.wire for _, pieces, _ in runs} == set(WIRES)
+    left = {fault.name for fault in FAULTS.values() if fault.family not in ("none", "caller")}
+    for part in (*PROGRAMS, *installed):
+        met = {fault.name for fault, _, cell in runs if part in (cell.style, cell.transport)}
+        missing = {name for name in left - met if not FAULTS[name].own_pool}
+        assert missing <= {"closed_after_the_response"}, part
 
 
 def test_the_faults_go_to_every_wire() -> None:

@@ -14,16 +14,25 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import trustme
 
-from tests.faults.clients import STYLES, TRANSPORTS, WAYS, Cell, Ports, Seen
+from tests.faults.clients import (
+    HAS_HTTPTOOLS,
+    PROGRAMS,
+    STYLES,
+    TRANSPORTS,
+    WAYS,
+    Cell,
+    Ports,
+    Seen,
+)
 from tests.faults.families import FAMILIES, FAULTS, Fault, canary
-from tests.faults.pieces import WIRES, Pieces
+from tests.faults.pieces import WIRES, WORDS, Pieces
 from wire import WireError
 
 ROOT = Path(__file__).parents[2]
@@ -154,10 +163,10 @@ def _judged(ports: Ports, run: str, fault: Fault, pieces: Pieces, cell: Cell) ->
         return Verdict(fault.name, pieces.wire, cell, "foreign", trace)
     seen, then = result
     kind, detail = (
-        _of_the_call(fault, seen)
-        or _of_the_key(run, seen.error)
+        (_of_the_program(fault, seen) if cell.is_program else _of_the_call(fault, seen))
+        or _of_the_key(run, seen)
         or _of_the_next(run, then)
-        or _of_the_server(ports, run, fault)
+        or _of_the_server(ports, run, fault, cell)
         or ("", "")
     )
     return Verdict(fault.name, pieces.wire, cell, kind, detail)
@@ -189,8 +198,21 @@ def _of_the_call(fault: Fault, seen: Seen) -> tuple[str, str] | None:
     return None
 
 
-def _of_the_key(run: str, error: BaseException | None) -> tuple[str, str] | None:
-    """The sinks of an error in which the key stands."""
+def _of_the_program(fault: Fault, seen: Seen) -> tuple[str, str] | None:
+    """What is wrong with what a program gave: a whole answer or any error of this library."""
+    if seen.error is not None:
+        right = isinstance(seen.error, WireError)
+        return None if right else ("foreign", "".join(traceback.format_exception(seen.error)))
+    if seen.text not in (WORDS, *fault.expect.split(" "), *([None] if fault.caller else [])):
+        return "silent", f"the answer {seen.text!r} instead of {fault.expect}"
+    return None
+
+
+def _of_the_key(run: str, seen: Seen) -> tuple[str, str] | None:
+    """The sinks in which the key stands."""
+    if canary(run) in seen.written:
+        return "key", "the key is in a file"
+    error = seen.error
     if error is None:
         return None
     trace = traceback.TracebackException.from_exception(error, capture_locals=True)
@@ -212,7 +234,7 @@ def _of_the_next(run: str, then: Seen) -> tuple[str, str] | None:
     return ("next", f"it got {then.text!r}") if then.text != f"next-{run}" else None
 
 
-def _of_the_server(ports: Ports, run: str, fault: Fault) -> tuple[str, str] | None:
+def _of_the_server(ports: Ports, run: str, fault: Fault, cell: Cell) -> tuple[str, str] | None:
     """What the server saw after the client was closed."""
     until = time.monotonic() + CLOSED_WITHIN
     while (counts := _counts(ports, run))["open"] and time.monotonic() < until:
@@ -223,6 +245,8 @@ def _of_the_server(ports: Ports, run: str, fault: Fault) -> tuple[str, str] | No
     # the clock of the first byte on a machine that is busy.
     early = fault.caller or "first_byte" in fault.clocks
     right = {fault.requests + 1, 1} if early else {fault.requests + 1}
+    if cell.style == "bulk" and fault.streamed:
+        right.add(fault.attempts + 1)  # a row has handed out nothing, so it is asked again
     if counts["requests"] not in right:
         return "wrong", f"{counts['requests'] - 1} requests instead of {fault.requests}"
     return None
@@ -243,12 +267,15 @@ def applies(fault: Fault, pieces: Pieces, cell: Cell) -> bool:
         and cell.exists
         and (cell.has_own_pool or not fault.own_pool)
         and (cell.style != "threads" or "cancel" not in fault.caller)
+        and (cell.style != "bulk" or not (fault.caller or fault.pause))  # its rows are not left
     )
 
 
 def matrix() -> list[tuple[Fault, Pieces, Cell]]:
     """All runs of `make faults`."""
     cells = [Cell(style, kind, way) for way in WAYS for kind in TRANSPORTS for style in STYLES]
+    # Each meets every fault on every wire once, on a transport of its own.
+    cells += [Cell(style, "direct" if HAS_HTTPTOOLS else "lanes", WAYS[0]) for style in PROGRAMS]
     return [
         (fault, pieces, cell)
         for cell in cells
@@ -260,10 +287,29 @@ def matrix() -> list[tuple[Fault, Pieces, Cell]]:
 
 def table(verdicts: Sequence[Verdict]) -> str:
     """One row for each family, one column for each kind of failure, in Markdown."""
-    rows = ["| family | runs | as it should | " + " | ".join(KINDS) + " |"]
+    return _counted(
+        "family",
+        {
+            family: [each for each in verdicts if family in ("all", FAULTS[each.fault].family)]
+            for family in (*FAMILIES, "all")
+        },
+    )
+
+
+def axes(verdicts: Sequence[Verdict]) -> str:
+    """The same figures, one row for each wire, client and transport."""
+    groups: dict[str, list[Verdict]] = {}
+    for name in ("wire", "style", "transport"):
+        for each in verdicts:
+            value = each.wire if name == "wire" else getattr(each.cell, name)
+            groups.setdefault(f"{'client' if name == 'style' else name} `{value}`", []).append(each)
+    return _counted("part", groups)
+
+
+def _counted(title: str, groups: Mapping[str, Sequence[Verdict]]) -> str:
+    rows = [f"| {title} | runs | as it should | " + " | ".join(KINDS) + " |"]
     rows.append("|---" * (len(KINDS) + 3) + "|")
-    for family in (*FAMILIES, "all"):
-        of = [each for each in verdicts if family in ("all", FAULTS[each.fault].family)]
+    for name, of in groups.items():
         counts = [sum(each.kind == kind for each in of) for kind in ("", *KINDS)]
-        rows.append(f"| {family} | {len(of)} | " + " | ".join(map(str, counts)) + " |")
+        rows.append(f"| {name} | {len(of)} | " + " | ".join(map(str, counts)) + " |")
     return "\n".join(rows)

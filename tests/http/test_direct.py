@@ -439,6 +439,30 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[int]], str]:
 
 
 @both_drives
+def test_a_lookup_that_does_not_end(drive: Drive, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connect clock ends the wait for a resolver that answers nothing (R-13)."""
+    over, asked = threading.Event(), threading.Event()
+
+    def addresses(*arguments: Any, **options: Any) -> Any:
+        asked.set()
+        assert over.wait(30)
+        return []
+
+    def send(door: Any) -> None:
+        try:
+            door.send()
+        finally:
+            over.set()  # asyncio waits for the thread of its lookup when the loop ends
+
+    monkeypatch.setattr(socket, "getaddrinfo", addresses)
+    with pytest.raises(errors.ConnectClock):
+        drive.session(
+            send, base_url="http://localhost:1", timeouts=Timeouts(connect=0.2), retry=None
+        )
+    assert asked.is_set()
+
+
+@both_drives
 @pytest.mark.parametrize("first", [refusing, hanging])
 def test_the_next_address(drive: Drive, first: Any, host: Any) -> None:
     clocks = Timeouts(connect=1)

@@ -19,13 +19,10 @@ import msgspec
 
 from wire.core.amounts import Amounts
 from wire.core.decoders import decoder
-from wire.core.named_limit import NamedLimit
+from wire.core.named_limit import SLACK, NamedLimits
 from wire.core.pacing import Pacing, Place
 from wire.core.rate_limits import RateLimit
 
-_SLACK, _SHORTEST = 1e-6, 0.001
-"""Seconds. A wait below the first is the noise of floating-point numbers; after one below the
-second, the capacity might still be missing, since clocks are not exact."""
 _NO_UNIT = {"": 1.0}
 """With any limit, `Pacing` lets several calls go to a server that has not responded yet. Whether
 one goes alone depends on the run."""
@@ -95,47 +92,16 @@ class Terms(msgspec.Struct, frozen=True):
     """Seconds since an earlier process has used the limits; `None`: there was none."""
 
 
-class _Limits:
-    """What runs name, and what is left of it."""
+class _Limits(NamedLimits):
+    """What runs name."""
 
-    def __init__(self, terms: Terms, now: float) -> None:
-        self.limits, self.window, self._idle = terms.limits, terms.window, terms.idle
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(terms.limits, terms.window, terms.idle)
         self.keys: set[str] = set()  # that count to it
-        self._left = {
-            unit: NamedLimit(most, self.window, now) for unit, most in self.limits.items()
-        }
-        if self._idle is not None:
-            for each in self._left.values():
-                each.left = min(each.limit, self._idle * each.speed)
 
     def are_of(self, terms: Terms, key: str) -> bool:
         """Return whether a run with these terms that asks this key shares them."""
         return key in self.keys and (self.limits, self.window) == (terms.limits, terms.window)
-
-    def wait(self, amounts: Amounts, now: float) -> float:
-        waits = [each.wait(amounts[unit], now) for unit, each in self._counted(amounts)]
-        seconds = max(waits, default=0.0)
-        return max(seconds, _SHORTEST) if seconds > _SLACK else 0.0
-
-    def use(self, amounts: Amounts, now: float) -> None:
-        for unit, each in self._counted(amounts):
-            each.use(amounts[unit], now)
-
-    def settle(self, amounts: Amounts, used: Amounts) -> None:
-        for unit, each in self._counted(amounts):
-            each.settle(used.get(unit, amounts[unit]) - amounts[unit])
-
-    def heard(self, amounts: Amounts, reported: set[str]) -> None:
-        """Record that a server has responded, which reports what is left of these units."""
-        idle, self._idle = self._idle, None
-        for unit, each in self._counted(amounts):
-            if unit in reported and not each.bursts:
-                each.bursts = True
-                if idle is not None:  # what an earlier process has used is in the report
-                    each.left = each.limit - amounts[unit]
-
-    def _counted(self, amounts: Amounts) -> list[tuple[str, NamedLimit]]:
-        return [(unit, each) for unit, each in self._left.items() if unit in amounts]
 
 
 class _Run:
@@ -213,7 +179,7 @@ class Leases:
 
     def _asked(self, run: _Run, holder: str, asked: Asked, now: float) -> _Attempt:
         if run.limits is None:
-            run.limits = self._limits(run.terms, asked.key) or _Limits(run.terms, now)
+            run.limits = self._limits(run.terms, asked.key) or _Limits(run.terms)
         run.limits.keys.add(asked.key)
         attempt = _Attempt(run, run.limits, holder, asked)
         queue = self._queues.setdefault((run.name, asked.key), deque())
@@ -232,7 +198,8 @@ class Leases:
         if place is None:
             return
         self._servers.learn(place, heard.limits, heard.received_at, now)
-        attempt.limits.heard(place.amounts, {unit for unit, _, _ in place.model.limits})
+        units = {unit for unit, _, _ in place.model.limits}
+        attempt.limits.reported(place.amounts, units)
         if heard.refused is None:
             self._servers.taken(place, now)
         else:
@@ -247,7 +214,7 @@ class Leases:
                 continue
             attempt.run.running -= 1
             self._servers.leave(place, now, used or {})
-            attempt.limits.settle(place.amounts, used or {})
+            attempt.limits.settle(place.amounts, used or {}, now)
 
     def _unqueue(self, attempt: _Attempt) -> None:
         name = attempt.run.name, attempt.asked.key
@@ -293,7 +260,7 @@ class Leases:
                 kept.add(key)
             else:
                 server = place.model.wait(amounts, now)
-                if server is not None and server <= _SLACK:
+                if server is not None and server <= SLACK:
                     kept.add(limits)
             self._servers.leave(place, now, {})
             if server is not None:

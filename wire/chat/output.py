@@ -95,6 +95,11 @@ class OutputStream(ChatStream[Any]):
         """Return the reply so far, with those before it in `reasks`."""
         return answered(self._asking.call, self._stream.partial())
 
+    def close(self) -> None:
+        """End this stream alone, at any moment and from any thread. As `Stream.close`."""
+        self._asking.left = True
+        self._stream.close()
+
     def _ask_again(self, error: OutputError) -> None:
         self._asking.again(error)
         self._block.close()
@@ -111,6 +116,8 @@ class OutputStream(ChatStream[Any]):
             except OutputError as error:  # it has no events, such as an empty reply
                 self._asking.again(error)
             else:
+                if self._asking.left:  # closed by another thread meanwhile
+                    self._stream.close()
                 return
 
 
@@ -151,6 +158,11 @@ class AsyncOutputStream(AsyncChatStream[Any]):
         """Return the reply so far, with those before it in `reasks`."""
         return answered(self._asking.call, self._stream.partial())
 
+    async def aclose(self) -> None:
+        """End this stream alone, at any moment and from any task. As `AsyncStream.aclose`."""
+        self._asking.left = True
+        await self._stream.aclose()
+
     async def _ask_again(self, error: OutputError) -> None:
         self._asking.again(error)
         await self._block.aclose()
@@ -169,6 +181,8 @@ class AsyncOutputStream(AsyncChatStream[Any]):
             except OutputError as error:  # it has no events, such as an empty reply
                 self._asking.again(error)
             else:
+                if self._asking.left:  # closed by another task meanwhile
+                    await self._stream.aclose()
                 return self
 
 

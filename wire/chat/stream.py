@@ -66,6 +66,10 @@ class ChatStream(ChatStreamState["Stream[Event, Reply]", Value_co]):
         """
         return self._stream.result()
 
+    def close(self) -> None:
+        """End this stream alone, at any moment and from any thread. As `Stream.close`."""
+        self._stream.close()
+
 
 class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
     """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
@@ -79,6 +83,10 @@ class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
     async def reply(self) -> Reply[Value_co]:
         """Read to the end and return the complete reply. As `ChatStream.reply`."""
         return await self._stream.result()
+
+    async def aclose(self) -> None:
+        """End this stream alone, at any moment and from any task. As `AsyncStream.aclose`."""
+        await self._stream.aclose()
 
 
 @stream_block("with chat.stream(...) as events:")

@@ -24,7 +24,14 @@ from typing import Any, ClassVar, ParamSpec, TypeVar
 import msgspec
 
 from wire.core.credentials import hidden
-from wire.core.errors import ConfigurationError, RuleError, Violation, WireError, one_line
+from wire.core.errors import (
+    ConfigurationError,
+    RuleError,
+    Violation,
+    WireError,
+    one_line,
+    typed_at_the_end,
+)
 from wire.core.lazy import here_it_is, lazy_pattern
 from wire.core.secret import hide_arguments, quoted, sealed_headers
 
@@ -285,6 +292,9 @@ def checked_names(
                     if not (takes_any or options.keys() <= known):
                         raise unknown_name(sorted(options.keys() - known)[0], keywords, what, known)
                     return await function(*args, **options)
+                except Exception as raised:
+                    typed_at_the_end(raised)
+                    raise
                 finally:
                     # A traceback shows the variables of frames.
                     del args, options
@@ -301,6 +311,9 @@ def checked_names(
                 if not (takes_any or options.keys() <= known):
                     raise unknown_name(sorted(options.keys() - known)[0], keywords, what, known)
                 return function(*args, **options)
+            except Exception as raised:
+                typed_at_the_end(raised)
+                raise
             finally:
                 del args, options
 

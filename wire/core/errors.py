@@ -36,6 +36,7 @@ R-34). No name shadows a built-in one.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -688,3 +689,30 @@ def frameless(cause: BaseException) -> BaseException:
 # Tracebacks and pickles name the module from which users import the classes.
 for _name in __all__:
     globals()[_name].__module__ = "wire.errors"
+
+
+def _typed() -> Callable[[Exception], None]:
+    # Names of this function, as those of a module become `None` in the end.
+    is_finalizing, lost, ours = sys.is_finalizing, ConnectionLost, WireError
+
+    def typed_at_the_end(raised: Exception) -> None:
+        """Raise a `ConnectionLost` in place of a foreign exception, if the interpreter ends.
+
+        A call in a `__del__` works then with what has been loaded before. An import fails, so that
+        Python raises exceptions that have nothing to do with the call.
+
+        >>> typed_at_the_end(ImportError("no such module"))
+        """
+        if not is_finalizing() or isinstance(raised, ours):
+            return
+        problem = f"the interpreter ends, and has unloaded what the call needs: {raised!r}"
+        try:
+            error = lost(problem)
+        except Exception:  # the names of its module are `None`
+            error = lost.__new__(lost, problem)
+        raise error from None
+
+    return typed_at_the_end
+
+
+typed_at_the_end = _typed()

@@ -22,7 +22,7 @@ from wire.core.account import Account
 from wire.core.call import Answer, Chunk, StreamCall
 from wire.core.chunk_bytes import ChunkBytes
 from wire.core.decoders import decoder
-from wire.core.errors import Deferred, StreamIncomplete, WireError, invalid
+from wire.core.errors import Deferred, StreamIncomplete, WireError, invalid, typed_at_the_end
 from wire.core.limits import Inflater, Limits, over
 from wire.core.memory import (
     PARTIAL,
@@ -34,7 +34,7 @@ from wire.core.memory import (
     with_notes,
 )
 
-_LEFT = "the stream was left before its end: read the rest inside its block, or take partial()"
+_LEFT = "the stream was left before its end, or closed: partial() is what had arrived"
 
 
 class Incoming(Generic[Chunk, Answer]):
@@ -326,7 +326,11 @@ class Incoming(Generic[Chunk, Answer]):
         self.account.events = self._kept.count
         self._error = error
         if error is not None:
-            self._masked(error)
+            try:
+                self._masked(error)
+            except Exception as raised:
+                typed_at_the_end(raised)
+                raise
             error.attempts = error.attempts or self.account.attempts
             error.request_id = error.request_id or self.account.request_id
             if self._result is not None:

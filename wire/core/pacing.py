@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from wire.core.amounts import Amounts
 from wire.core.learned_rate import LearnedRate
 from wire.core.learned_width import LearnedWidth
-from wire.core.named_limit import NamedLimit
+from wire.core.named_limit import SLACK, NamedLimits, rounded
 from wire.core.reported_limit import ReportedLimit
 
 if TYPE_CHECKING:
@@ -35,10 +35,6 @@ RATE_LIMITED = 429
 LONGEST = 3600.0
 """Seconds. A limit with a longer window is ignored: the call is sent, and the server's error
 reports at once what waiting would not mend."""
-_SLACK = 1e-5
-"""Seconds. A shorter wait is the noise of floating-point numbers."""
-_SHORTEST = 0.001
-"""Seconds. Clocks are not exact: after a shorter wait the capacity might still be missing."""
 
 _OUTPUT_UNITS = frozenset({"tokens", "output_tokens"})
 _OUTPUTS = 32
@@ -247,9 +243,7 @@ class Pacing:
     def __init__(
         self, limits: Mapping[str, float], window: float, concurrent: int | None = None
     ) -> None:
-        self._given, self._window, self._concurrent = dict(limits), window, concurrent
-        self._named: dict[str, NamedLimit] = {}
-        self._idle: float | None = None  # seconds since an earlier process used the limits
+        self._named, self._concurrent = NamedLimits(dict(limits), window), concurrent
         self._models: OrderedDict[str, _Model] = OrderedDict()  # least recently asked first
         self._turns: OrderedDict[_Model, None] = OrderedDict()  # those with a queue, in turn
         self._running: set[Place] = set()
@@ -261,7 +255,7 @@ class Pacing:
         Call it before the first call. The limits may have been used up then: only if the first
         response reports the remaining capacity, they count as full.
         """
-        self._idle = idle
+        self._named.idle = idle
 
     def forget_calls(self) -> None:
         """Drop the waiting and running calls in a forked child; they belong to the parent.
@@ -325,12 +319,12 @@ class Pacing:
         model = place.model
         if model.first is not place:
             return None
-        if not model.is_known and model.pending and not self._given:
+        if not model.is_known and model.pending and not self._named.limits:
             return None  # one call finds out whether the server reports limits
         amounts = model.expected(place)
         wait = model.wait(amounts, now)
-        if wait is None or wait > _SLACK:
-            return wait if wait is None else max(wait, _SHORTEST)
+        if wait is None or (wait := rounded(wait)):
+            return wait
         if self._concurrent is not None and len(self._running) >= self._concurrent:
             return None
         # What is named holds for all keys: it goes to the first one that waits for nothing else.
@@ -341,15 +335,12 @@ class Pacing:
             if first is None:
                 continue
             ready = other.wait(other.expected(first), now)
-            if ready is not None and ready <= _SLACK:
+            if ready is not None and ready <= SLACK:
                 return None
-        limits = self._limits(amounts, now)
-        wait = max([0.0, *(limit.wait(amounts[unit], now) for unit, limit in limits)])
-        if wait > _SLACK:
-            return max(wait, _SHORTEST)
+        if wait := self._named.wait(amounts, now):
+            return wait
         self._let_through(place, amounts, now)
-        for unit, limit in limits:
-            limit.use(amounts[unit], now)
+        self._named.use(amounts, now)
         return 0.0
 
     def _let_through(self, place: Place, amounts: Amounts, now: float) -> None:
@@ -384,8 +375,7 @@ class Pacing:
         for (unit, _, _), known in model.limits.items():
             if known.latest < place.number:  # otherwise its server has counted what was used
                 known.left += place.amounts[unit] - used.get(unit, place.amounts[unit])
-        for unit, named in self._limits(place.amounts, now):
-            named.settle(used.get(unit, place.amounts[unit]) - place.amounts[unit])
+        self._named.settle(place.amounts, used, now)
 
     def refused(self, place: Place, now: float, *, wish: float | None, status: int | None) -> None:
         """Record that the server has refused `place` with a `status` of `BUSY`.
@@ -418,7 +408,6 @@ class Pacing:
         model = place.model
         if not place.reported:
             model.has_response(place)
-        idle, self._idle = self._idle, None
         for report in reported:
             unit = report.unit
             if unit not in place.amounts:
@@ -427,17 +416,5 @@ class Pacing:
                 continue
             if report.window is not None and report.window > LONGEST:
                 continue
-            if (named := self._named.get(unit)) is not None and not named.bursts:
-                named.bursts = True
-                if idle is not None:
-                    named.left = named.limit - place.amounts[unit]
             model.learn(place, report, received_at, now)
-
-    def _limits(self, amounts: Amounts, now: float) -> list[tuple[str, NamedLimit]]:
-        """Return the named limits that count what a call uses, each with its unit."""
-        for unit, most in self._given.items():
-            if unit in amounts and unit not in self._named:
-                named = self._named[unit] = NamedLimit(most, self._window, now)
-                if self._idle is not None:
-                    named.left = min(named.limit, self._idle * named.speed)
-        return [(unit, limit) for unit, limit in self._named.items() if unit in amounts]
+        self._named.reported(place.amounts, {unit for unit, _, _ in model.limits})

@@ -58,7 +58,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
     the result so far.
     """
 
-    __slots__ = ("_body", "_client", "_is_being_read", "_reads")
+    __slots__ = ("_body", "_client", "_is_being_read", "_reads", "_scope")
 
     def __init__(
         self,
@@ -72,6 +72,8 @@ class AsyncStream(StreamState[Chunk, Answer]):
         self._body = body
         self._reads: Any = aiter(body)
         self._is_being_read = False
+        self._scope: anyio.CancelScope | None = None
+        """That of a wait that shutting the socket down would not end."""
 
     def __aiter__(self) -> Self:
         return self
@@ -97,6 +99,20 @@ class AsyncStream(StreamState[Chunk, Answer]):
             self._incoming.ready.clear()
         return self._incoming.result()
 
+    async def aclose(self) -> None:
+        """End this stream alone, at any moment and from any task; other streams go on.
+
+        A task that waits in `anext` or `result` gets a `StreamIncomplete`, whose `partial` is the
+        result so far, and so does each later read. Closing twice has no effect.
+        """
+        self._closed = True
+        if not self._is_being_read:
+            await self._finish()
+            return
+        self._attempt.stop()  # its reader wakes, and closes the stream
+        if self._scope is not None:
+            self._scope.cancel()
+
     async def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
             await self._read()
@@ -118,30 +134,38 @@ class AsyncStream(StreamState[Chunk, Answer]):
                         await arrival
                     data = reads.take()
                 else:
-                    data = await _next(attempt, reads)
+                    data = await _next(attempt, reads, self)
             except TRANSPORT_ERRORS as cause:
-                attempt.read(incoming, None, cause)
+                if not self._closed:
+                    attempt.read(incoming, None, cause)
             else:
-                attempt.read(incoming, data)
-            if (call := incoming.resumption) is not None:
+                if data is not None or not self._closed:
+                    attempt.read(incoming, data)
+            if (call := incoming.resumption) is not None and not self._closed:
                 await self._resume(attempt.resumed(call, broke_off=incoming.broke_off))
         finally:
-            self._is_being_read = False
+            self._is_being_read, self._scope = False, None
+            if self._closed:
+                await self._finish()
 
     async def _resume(self, attempt: Attempt) -> None:
         """Continue the stream with the body of another call."""
         await _close(self._attempt, self._reads, self._body)
+        self._attempt = attempt
         try:
-            await self._client._run(attempt, self._reopen)
+            with anyio.CancelScope() as self._scope:
+                if not self._closed:  # otherwise `aclose` came before there was a scope
+                    await self._client._run(attempt, self._reopen)
         except WireError as error:
-            attempt.give_up(self._incoming, error)
+            if not self._closed:
+                attempt.give_up(self._incoming, error)
 
     async def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
         attempt.reopen(self._incoming)
-        self._attempt, self._body = attempt, _body(response)
+        self._body = _body(response)
         self._reads = aiter(self._body)
 
-    async def _close(self) -> None:
+    async def _finish(self) -> None:
         try:
             self._leave()
             if self._incoming.drains:
@@ -151,6 +175,7 @@ class AsyncStream(StreamState[Chunk, Answer]):
 
     async def _drain(self) -> None:
         """Read the end of the body (R-25)."""
+        self._incoming.drains = False
         try:
             with anyio.move_on_after(DRAIN_SECONDS):
                 async for _ in self._reads:
@@ -193,23 +218,29 @@ class _StreamBlock(Block, Generic[Chunk, Answer]):
 
     async def __aexit__(self, *_: object) -> None:
         assert self._stream is not None
-        await self._stream._close()
+        stream = self._stream
+        await (stream.aclose() if stream._is_being_read else stream._finish())
 
 
 def _body(response: httpx.Response) -> httpx.AsyncByteStream:
     return cast(httpx.AsyncByteStream, response.stream)
 
 
-async def _next(attempt: Attempt, reads: AsyncIterator[bytes]) -> bytes | None:
-    """Read the next data of a body; `None` at its end."""
+async def _next(
+    attempt: Attempt, reads: AsyncIterator[bytes], stream: AsyncStream[Any, Any] | None = None
+) -> bytes | None:
+    """Read the next data of a body; `None` at its end, or if the stream is closed meanwhile."""
     attempt.arm()
     try:
         if attempt.watch.connection is not None:  # the watchdog wakes the read
             return await reads.__anext__()
-        with anyio.fail_after(attempt.until_deadline):
+        with anyio.fail_after(attempt.until_deadline) as scope:
+            if stream is not None:
+                stream._scope = scope
             return await reads.__anext__()
     except StopAsyncIteration:
-        return None
+        pass
+    return None
 
 
 async def _close(attempt: Attempt, *bodies: Any) -> None:
@@ -523,7 +554,7 @@ class AsyncClient(ClientState):
         try:
             return await stream._begin()
         except BaseException:
-            await stream._close()  # its iterator too, about which trio would warn
+            await stream._finish()  # its iterator too, about which trio would warn
             raise
 
     async def _gather(

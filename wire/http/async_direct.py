@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from wire.http.direct import CONTINUE_SECONDS, WRITE_SIZE, DirectLaneState, Sessions
+from wire.http.direct import CONTINUE_SECONDS, WRITE_SIZE, DirectLaneState, Sessions, literal
 from wire.http.http11 import ResponseReader
 from wire.http.prepared import chunk_of, request_body, request_head
 from wire.http.sockets import inode
@@ -128,7 +128,7 @@ async def _async_opened(address: tuple[str, int]) -> socket.socket:
     8305). asyncio's own version leaves a socket open if it is cancelled at a wrong moment.
     """
     loop = asyncio.get_running_loop()
-    waiting = _literal(*address) or _alternating(
+    waiting = deque(literal(*address)) or _alternating(
         await loop.getaddrinfo(*address, type=socket.SOCK_STREAM)
     )
     if len(waiting) == 1:
@@ -159,17 +159,6 @@ async def _async_opened(address: tuple[str, int]) -> socket.socket:
     if not opened:
         raise problem
     return opened[0]
-
-
-def _literal(host: str, port: int) -> deque[Any]:
-    """Return the host itself if it is an IP address, which needs no lookup thread; or nothing."""
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            socket.inet_pton(family, host)
-        except OSError:
-            continue
-        return deque([(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))])
-    return deque()
 
 
 def _alternating(found: list[Any]) -> deque[Any]:

@@ -7,6 +7,7 @@ same client for asyncio and trio.
 from __future__ import annotations
 
 import collections
+import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ import httpx
 
 from wire.core.arguments import checked_names
 from wire.core.call import Answer, Call, Chunk, StreamCall, Timeouts
-from wire.core.errors import ConfigurationError, WireError
+from wire.core.errors import ConfigurationError, WireError, typed_at_the_end
 from wire.core.exchange import Pause
 from wire.core.flow import Flow, FlowRun
 from wire.core.incoming import Incoming
@@ -37,6 +38,7 @@ from wire.http.sending import (
     second_reader,
 )
 from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
+from wire.http.watchdog import await_signal
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
@@ -56,7 +58,7 @@ class Stream(StreamState[Chunk, Answer]):
     the result so far.
     """
 
-    __slots__ = ("_body", "_one_reader", "_reads", "_run")
+    __slots__ = ("_body", "_reader", "_reads", "_run")
 
     def __init__(
         self,
@@ -69,19 +71,27 @@ class Stream(StreamState[Chunk, Answer]):
         self._run = run
         self._body = body
         self._reads = iter(body)
-        self._one_reader = _OneReader()
+        self._reader: dict[None, tuple[int]] = {}
+        """The number of the thread that reads or closes the stream, or nothing: a second one would
+        fail inside the transport and break the stream of the first. `setdefault` takes the place in
+        one step, and tells whose it is.
+        """
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> Chunk:
         incoming = self._incoming
-        while not incoming.ready:
-            if incoming.over:
-                incoming.check()
-                raise StopIteration
-            self._read()
-        return incoming.ready.pop()
+        while True:
+            while not incoming.ready:
+                if incoming.over:
+                    incoming.check()
+                    raise StopIteration
+                self._read()
+            try:
+                return incoming.ready.pop()
+            except IndexError:
+                pass  # another thread has closed the stream
 
     def result(self) -> Answer:
         """Read to the end and return what the plain call would return; the same object each time.
@@ -95,6 +105,23 @@ class Stream(StreamState[Chunk, Answer]):
             self._incoming.ready.clear()
         return self._incoming.result()
 
+    def close(self) -> None:
+        """End this stream alone, at any moment and from any thread; other streams go on.
+
+        A thread that waits in `next` or `result` gets a `StreamIncomplete`, whose `partial` is the
+        result so far, and so does each later read. On a transport that shares a connection or shows
+        none, such as HTTP/2, it gets it with the next data or clock. Closing twice has no effect.
+        """
+        self._closed = True
+        mine = (threading.get_ident(),)
+        if self._reader.setdefault(None, mine) is not mine:
+            self._attempt.stop()  # its reader wakes, and closes the stream
+            return
+        try:
+            self._finish()
+        finally:
+            self._reader.clear()
+
     def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):
             self._read()
@@ -104,31 +131,51 @@ class Stream(StreamState[Chunk, Answer]):
 
     def _read(self) -> None:
         attempt, incoming = self._attempt, self._incoming
-        with self._one_reader:
+        mine = (threading.get_ident(),)
+        if self._reader.setdefault(None, mine) is not mine:
+            raise second_reader()
+        try:
             try:
                 attempt.arm()
                 data = next(self._reads, None)
             except TRANSPORT_ERRORS as cause:
-                attempt.read(incoming, None, cause)
+                if not self._closed:
+                    attempt.read(incoming, None, cause)
             else:
-                attempt.read(incoming, data)
-            if (call := incoming.resumption) is not None:
+                if data is not None or not self._closed:
+                    attempt.read(incoming, data)
+            if (call := incoming.resumption) is not None and not self._closed:
                 self._resume(attempt.resumed(call, broke_off=incoming.broke_off))
+        finally:
+            self._reader.clear()
+            if self._closed:
+                self.close()
 
     def _resume(self, attempt: Attempt) -> None:
         """Continue the stream with the body of another call."""
         _close(self._attempt, self._body)
+        attempt.stops = queue.SimpleQueue()
+        self._attempt = attempt
         try:
-            self._run(attempt, self._reopen)
+            if not self._closed:  # otherwise `close` may have stopped the attempt before this one
+                self._run(attempt, self._reopen)
         except WireError as error:
-            attempt.give_up(self._incoming, error)
+            if not self._closed:
+                attempt.give_up(self._incoming, error)
 
     def _reopen(self, attempt: Attempt, response: httpx.Response) -> None:
         attempt.reopen(self._incoming)
-        self._attempt, self._body = attempt, _body(response)
+        self._body = _body(response)
         self._reads = iter(self._body)
 
     def _close(self) -> None:
+        """Close the stream at the end of its block."""
+        if self._reader.get(None) == (threading.get_ident(),):
+            self._finish()  # this thread read until an interrupt, which may leave its mark (R-43)
+        else:
+            self.close()
+
+    def _finish(self) -> None:
         try:
             self._leave()
             if self._incoming.drains:
@@ -138,6 +185,7 @@ class Stream(StreamState[Chunk, Answer]):
 
     def _drain(self) -> None:
         """Read the end of the body (R-25)."""
+        self._incoming.drains = False
         watch = self._attempt.watch
         if watch.connection is None:
             return  # nothing could interrupt the read
@@ -149,23 +197,6 @@ class Stream(StreamState[Chunk, Answer]):
             collections.deque(self._reads, 0)
         except TRANSPORT_ERRORS:
             pass
-
-
-class _OneReader:
-    """Lets one thread read a stream at a time.
-
-    A second reader would fail inside the transport and break the stream of the first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise second_reader()
-
-    def __exit__(self, *_: object) -> None:
-        self._lock.release()
 
 
 def _body(response: httpx.Response) -> httpx.SyncByteStream:
@@ -180,6 +211,13 @@ def _close(attempt: Attempt, body: httpx.SyncByteStream) -> None:
             body.close()
         except TRANSPORT_ERRORS:
             pass  # the lane is dropped, so an error while closing it has no effect
+
+
+def _sleep(attempt: Attempt, seconds: float) -> None:
+    if attempt.stops is None:
+        time.sleep(seconds)
+    elif seconds > 0:
+        await_signal(attempt.stops, seconds)
 
 
 def _wait(wait: Wait) -> None:
@@ -274,13 +312,17 @@ class Client(ClientState):
         Raises the `wire.WireError` of the failure.
         """
         answer: Answer
-        if self._around:
-            from wire.http.surrounding import steps_around  # only few clients have it
+        try:
+            if self._around:
+                from wire.http.surrounding import steps_around  # only few clients have it
 
-            answer = self._surrounded(steps_around(self, call, Call), self._whole)
-        else:
-            attempt = Attempt(self._target, call, self._http, kind=Call)
-            answer = self._run(attempt, self._whole)
+                answer = self._surrounded(steps_around(self, call, Call), self._whole)
+            else:
+                attempt = Attempt(self._target, call, self._http, kind=Call)
+                answer = self._run(attempt, self._whole)
+        except Exception as raised:
+            typed_at_the_end(raised)
+            raise
         if call.follow is not None and (flow := call.follow(call, answer)) is not None:
             answer = self.run(flow)
         return answer
@@ -292,14 +334,18 @@ class Client(ClientState):
         Leaving the block closes the stream.
         """
         stream: Stream[Chunk, Answer]
-        if self._around:
-            from wire.http.surrounding import steps_around  # only few clients have it
+        try:
+            if self._around:
+                from wire.http.surrounding import steps_around  # only few clients have it
 
-            steps = steps_around(self, call, StreamCall)
-            stream = self._surrounded(steps, self._chunks)
-        else:
-            attempt = Attempt(self._target, call, self._http, kind=StreamCall)
-            stream = self._run(attempt, self._chunks)
+                steps = steps_around(self, call, StreamCall)
+                stream = self._surrounded(steps, self._chunks)
+            else:
+                attempt = Attempt(self._target, call, self._http, kind=StreamCall)
+                stream = self._run(attempt, self._chunks)
+        except Exception as raised:
+            typed_at_the_end(raised)
+            raise
         try:
             yield stream
         finally:
@@ -428,7 +474,7 @@ class Client(ClientState):
             else:
                 next(steps, None)
                 return answer
-            time.sleep(attempt.paused(pause))
+            _sleep(attempt, attempt.paused(pause))
             next(steps)
 
     def _attempt(self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], T]) -> T:

@@ -20,9 +20,11 @@ has the timeouts of its extension `timeout` instead.
 from __future__ import annotations
 
 import math
+import queue
 import selectors
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterator, MutableMapping
 from typing import Any, ClassVar
@@ -32,7 +34,7 @@ import httpx
 from wire.http.http11 import ResponseReader
 from wire.http.prepared import PreparedResponse, chunk_of, request_head
 from wire.http.sockets import cut_off, has_arrived, inode
-from wire.http.watchdog import ATTEMPT, Clocks
+from wire.http.watchdog import ATTEMPT, Clocks, await_signal
 
 Sessions = MutableMapping[tuple[str, str, int | None], ssl.SSLSession]
 """The last TLS session of each origin: with it a handshake takes one round trip less."""
@@ -312,7 +314,7 @@ def _opened(
         seconds = clocks.until_deadline
     ends = math.inf if seconds is None else time.monotonic() + seconds
     problem: OSError = OSError("the host has no address")
-    found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    found = literal(*address) or _looked_up(address, seconds)
     for place, (family, kind, protocol, _, peer) in enumerate(found):
         connection = socket.socket(family, kind, protocol)
         try:
@@ -334,6 +336,48 @@ def _opened(
             connection.settimeout(None if left == math.inf else left)
             return connection
     raise problem
+
+
+def literal(host: str, port: int) -> list[Any]:
+    """Return the host itself if it is an IP address, which needs no lookup; or nothing."""
+    for family in (socket.AF_INET, socket.AF_INET6):
+        try:
+            socket.inet_pton(family, host)
+        except OSError:
+            continue
+        return [(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (host, port))]
+    return []
+
+
+def _looked_up(address: tuple[str, int], seconds: float | None) -> list[Any]:
+    """Return the addresses of a host. Raises `TimeoutError` after so long (R-13).
+
+    Nothing can interrupt a lookup: one that takes longer goes on in its thread, which is a daemon.
+    """
+    found: list[Any] = []
+    over: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            found.append(socket.getaddrinfo(*address, type=socket.SOCK_STREAM))
+        except Exception as error:
+            found.append(error)
+        over.put(None)
+
+    if seconds is None or seconds == math.inf:
+        look_up()
+    else:
+        try:
+            threading.Thread(target=look_up, name="wire lookup", daemon=True).start()
+        except RuntimeError:  # the interpreter ends, or has no thread left
+            look_up()
+        await_signal(over, max(seconds, 0.001))
+    if not found:
+        raise TimeoutError("the name of the host was not found in time")
+    if isinstance(found[0], Exception):
+        raise found[0]
+    addresses: list[Any] = found[0]
+    return addresses
 
 
 class _Body(httpx.SyncByteStream):

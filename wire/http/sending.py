@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import queue
 import ssl
 import time
 from collections.abc import Generator, Mapping
@@ -29,6 +30,7 @@ from wire.core.errors import (
     IdleClock,
     LimitError,
     StreamError,
+    StreamIncomplete,
     TotalClock,
     WireError,
     class_of_status,
@@ -124,6 +126,8 @@ class Attempt:
         "half_open",
         "log",
         "mask",
+        "stopped",
+        "stops",
         "target",
         "watch",
     )
@@ -173,6 +177,17 @@ class Attempt:
         """
         self._silent_since: float | None = None
         self.watch: Watch = Watch(math.inf, math.inf)
+        self.stopped: bool = False
+        """The caller has closed the stream: no further request is sent."""
+        self.stops: queue.SimpleQueue[None] | None = None
+        """Gets an item from `stop`; a call that continues a stream waits for it in its pauses."""
+
+    def stop(self) -> None:
+        """Wake the thread that reads or continues the stream. Any thread may call it."""
+        self.stopped = True
+        if self.stops is not None:
+            self.stops.put(None)
+        self.watch.cut()
 
     def steps(self, dice: Random, budgets: RetryBudgets) -> Generator[Step, Outcome, None]:
         """Yield the attempts and pauses of this call."""
@@ -286,6 +301,8 @@ class Attempt:
 
     def request(self, token: Secret | None) -> httpx.Request:
         """Build the request of the next attempt."""
+        if self.stopped:
+            raise StreamIncomplete("the stream was closed while it was being continued")
         self._head, self._headers, self._silent_since = False, {}, None
         if token is not None:
             # With the tokens of earlier attempts, which a server may repeat too.
@@ -332,6 +349,8 @@ class Attempt:
     def connected(self, connection: Any) -> None:
         """Let the watchdog shut the connection down, a lane or a network stream of httpcore."""
         self.watch.connection = connection.get_extra_info("socket")
+        if self.stopped:
+            self.watch.cut()  # `stop` came before it
 
     def sending(self) -> None:
         """Start the time to the first byte, because the connection is open."""
@@ -555,6 +574,7 @@ class Attempt:
     def failed(self, error: WireError) -> Failed:
         """Return the outcome of this attempt for `exchange`."""
         self.account.seconds = self.elapsed
+        error.retryable = error.retryable and not self.stopped
         error.request_id = error.request_id or self.account.request_id
         self.masked(error)
         if self.log.has_bodies and error.raw:
@@ -623,10 +643,11 @@ class Attempt:
 class StreamState(Generic[Chunk, Answer]):
     """The part of a stream that the sync and the async one share."""
 
-    __slots__ = ("__weakref__", "_attempt", "_incoming")
+    __slots__ = ("__weakref__", "_attempt", "_closed", "_incoming")
 
     def __init__(self, attempt: Attempt, incoming: Incoming[Chunk, Answer]) -> None:
         self._attempt, self._incoming = attempt, incoming
+        self._closed = False
 
     def partial(self) -> Answer:
         """Return the result so far, folded anew each time.

@@ -83,6 +83,17 @@ class Watch:
             self.deadline = math.inf
             return self.fired
 
+    def cut(self) -> None:
+        """Shut the connection down before its deadline, which wakes its reader with an error.
+
+        Any thread may call it. Nothing happens after `end`.
+        """
+        if sys.is_finalizing():
+            return  # no other thread runs, and one that was stopped may hold the lock
+        with _watchdog.lock:
+            if not self.over and self.connection is not None:
+                shut_down(self.connection)
+
     def end(self) -> None:
         """End the watch: from now on another call may use the connection."""
         if sys.is_finalizing():
@@ -137,7 +148,8 @@ def await_signal(signals: queue.SimpleQueue[Any], seconds: float) -> None:
 
 class _Watchdog:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        # Reentrant: a signal handler, or a `__del__`, may close a stream inside of it.
+        self.lock = threading.RLock()
         self._new: deque[Watch] = deque()
         self._heap: list[tuple[float, int, weakref.ref[Watch]]] = []
         self._numbers = itertools.count()
