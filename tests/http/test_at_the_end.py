@@ -23,7 +23,7 @@ CHILD = """
 import asyncio, atexit, builtins, os, sys, threading
 
 import wire
-from wire import Agent, AsyncChat, Chat, Client, Lanes, Timeouts, errors, gemini
+from wire import Agent, AsyncChat, AsyncClient, Chat, Client, Lanes, Timeouts, errors, gemini
 from wire.http.async_lanes import AsyncLanes
 
 url, kind, moment, connections, before = sys.argv[1:]
@@ -49,6 +49,17 @@ async def later(lanes=AsyncLanes, ours={**options}, given=connections):
     async with AsyncChat("gemini:m", **ours, http=lanes(connections=given)) as chat:
         return await chat.ask("Hi")
 
+async def sent(make=AsyncClient, lanes=AsyncLanes, ours={**options}, given=connections, call=PLAIN):
+    async with make("gemini", **ours, http=lanes(connections=given)) as client:
+        return await client.send(call)
+
+async def streamed(
+    make=AsyncClient, lanes=AsyncLanes, ours={**options}, given=connections, call=STREAM
+):
+    async with make("gemini", **ours, http=lanes(connections=given)) as client:
+        async with client.stream(call) as stream:
+            return await stream.result()
+
 client, chat = Client("gemini", **sync), Chat("gemini:m", **sync)
 agent = Agent(chat)
 call = {
@@ -58,7 +69,9 @@ call = {
     "events": lambda: events(chat),
     "agent": lambda: agent.run("Hi"),
     "made": again,
-    "async": lambda run=asyncio.run: run(later()),
+    "async": lambda run=asyncio.run, later=later: run(later()),
+    "async send": lambda run=asyncio.run, sent=sent: run(sent()),
+    "async stream": lambda run=asyncio.run, streamed=streamed: run(streamed()),
 }[kind]
 if before == "used":
     call()
@@ -108,7 +121,7 @@ def outcome(url: str, *arguments: str) -> str:
     return done.stdout
 
 
-KINDS = ["send", "stream", "ask", "events", "agent", "made", "async"]
+KINDS = ["send", "stream", "ask", "events", "agent", "made", "async", "async send", "async stream"]
 MOMENTS = ["del", "cycle", "builtins", "atexit", "thread"]
 CASES = [
     (kind, moment, connections, before)
@@ -117,7 +130,7 @@ CASES = [
     for connections in ("direct", "httpx")
     for before in ("unused", "used")
     # asyncio itself cannot begin so late, unless it ran before.
-    if kind != "async" or moment in ("atexit", "thread") or before == "used"
+    if not kind.startswith("async") or moment in ("atexit", "thread") or before == "used"
 ]
 WHOLE = ["Hello."]
 TYPED = ["ConnectionLost", "RuleError", "ConfigurationError"]
@@ -129,6 +142,8 @@ QUICK = [
     ("agent", "del", "direct", "used"),
     ("made", "builtins", "httpx", "unused"),
     ("async", "del", "httpx", "used"),
+    ("async send", "builtins", "direct", "used"),
+    ("async stream", "del", "httpx", "used"),
     ("ask", "atexit", "direct", "unused"),
     ("agent", "thread", "httpx", "unused"),
 ]
