@@ -19,7 +19,7 @@ import trio
 import trio.testing
 
 from tests.http.drive import CALL, Drive
-from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
+from tests.http.loopback import ANSWER, GOOD_STREAM, LAST, STREAM, event, loopback, whole
 from tests.joined import joined
 from wire import (
     AsyncChat,
@@ -269,6 +269,19 @@ def test_a_call_that_alone_is_refused_does_not_hold_the_others(status: int) -> N
         anyio.run(main, backend="trio", backend_options={"clock": clock})
     assert len(answered) == 40
     assert max(answered) < 40
+
+
+@pytest.mark.parametrize("code", [429, 503])
+def test_an_error_in_a_response_refuses_nothing(drive: Drive, clock: Clock, code: int) -> None:
+    """The server has taken the call: whether it is asked again is for the retry policy."""
+    error = {"error": {"code": code, "message": "x", "status": "UNAVAILABLE"}}
+    answers = [whole(error), STREAM + event(error) + LAST]
+    with loopback(lambda number, request: [answers[number]]) as server:
+        for ask in (drive.send, drive.read):
+            with pytest.raises((errors.RateLimitError, errors.ServerError)) as caught:
+                ask(base_url=server.url, around=Pace(), retry=None)
+            assert caught.value.status == code
+        assert len(server.requests) == 2
 
 
 def test_the_total_time_bounds_the_waits(drive: Drive, clock: Clock) -> None:

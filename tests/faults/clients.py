@@ -43,6 +43,8 @@ NEXT = "Next"
 
 FAR = Timeouts(connect=10, first_byte=15, idle=15, total=18)
 """Clocks that fire only where a client hangs."""
+_ASKED_AGAIN = 3.0
+"""Seconds for which a row is asked that its server refuses."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,8 @@ class Cell:
             "base_url": f"{ports.origin(self.way)}/{run}/{fault.name}/{pieces.wire}",
         }
         clocks = {each: getattr(FAR, each) for each in ("connect", "first_byte", "idle", "total")}
+        if self.style == "bulk" and fault.refuses:
+            clocks["total"] = _ASKED_AGAIN
         options["timeouts"] = Timeouts(**{**clocks, **fault.clocks})
         if self.style == "threads":
             return _in_threads(pieces.model, fault, options)

@@ -87,6 +87,9 @@ class Fault:
     """What the caller does once the first text has come, or after `LEFT_AFTER` seconds."""
     pause: float = 0.0
     """Seconds between the call and the next one."""
+    refuses: bool = False
+    """The server refuses each request because of its load. A row of a bulk run is asked again until
+    its total clock ends."""
     own_pool: bool = False
     """Only the lanes of this library can hold the rule: httpx shows no byte that it has read after
     a response."""
@@ -535,7 +538,7 @@ def drip_in_an_error_body(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     return [head(500, JSON), chunk(pieces.error(500, "It broke.")), Repeat(chunk(b" "), DRIP)]
 
 
-@fault("drip", "RateLimitError", clocks=IDLE)
+@fault("drip", "RateLimitError", clocks=IDLE, refuses=True)
 def silence_in_an_error_body(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     return [head(429, JSON), chunk(pieces.error(429, "Slow down.")), Do.HOLD]
 
@@ -913,7 +916,7 @@ _refused_once(503, "overloaded_once")
 _refused_once(408, "timeout_once")
 
 
-@fault("status", "RateLimitError", attempts=3, fields={"retry_after": 86400.0})
+@fault("status", "RateLimitError", attempts=3, fields={"retry_after": 86400.0}, refuses=True)
 def rate_limit_for_a_day(pieces: Pieces, ask: Ask) -> Iterable[Step]:
     return sized(pieces.error(429, "Tomorrow."), 429, retry_after="86400")
 

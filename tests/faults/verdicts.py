@@ -247,6 +247,8 @@ def _of_the_server(ports: Ports, run: str, fault: Fault, cell: Cell) -> tuple[st
     right = {fault.requests + 1, 1} if early else {fault.requests + 1}
     if cell.style == "bulk" and fault.streamed:
         right.add(fault.attempts + 1)  # a row has handed out nothing, so it is asked again
+    if cell.style == "bulk" and fault.refuses:
+        right = set(range(fault.requests + 2, 20))
     if counts["requests"] not in right:
         return "wrong", f"{counts['requests'] - 1} requests instead of {fault.requests}"
     return None

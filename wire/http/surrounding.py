@@ -281,10 +281,12 @@ def _cut(delay: Delay, left: float | None) -> Delay:
 def is_refused(attempt: Attempt, error: WireError) -> bool:
     """Return whether the server has refused an attempt because of its load.
 
-    A call that must not run twice counts as refused with 429 only.
+    A call that must not run twice counts as refused with 429 only. An error in the body of a
+    response with another status refuses nothing: the server has taken the call.
     """
     statuses = BUSY if attempt.call.idempotent else (RATE_LIMITED,)
-    return error.retryable and error.status in statuses and not is_off()
+    is_load = error.status in statuses and attempt.account.status == error.status
+    return error.retryable and is_load and not is_off()
 
 
 def _log_end(
