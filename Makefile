@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD ROWS
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample soak verify check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -107,6 +107,10 @@ faults-sample: .venv/.dev
 # The tests that look at paths, in clones of this commit with other names of their folder.
 test-folders: .venv/.dev
 	$(BIN)/python -m tests.folders
+
+# Random inputs for each reader of foreign bytes, ten minutes; with SEED=7 others.
+fuzz: .venv/.dev
+	$(BIN)/python -m tests.fuzz --seconds 600 --seed $(or $(SEED),1)
 
 soak: .venv/.dev
 	$(BIN)/python -m tests.faults.soak

@@ -75,7 +75,7 @@ class Row:
 TARGETS = (
     *("docs", "check", "test", "test-slow", "test-transports", "test-lowest", "test-python"),
     *("test-integrations", "test-sdks", "test-clis", "test-real", "test-browser", "test-otlp"),
-    *("facts", "test-bulk", "test-dask", "faults", "soak", "release-check", "bench"),
+    *("facts", "test-bulk", "test-dask", "faults", "fuzz", "soak", "release-check", "bench"),
 )
 """Targets of make in the order of the runs: what is quick first, and last what needs the machine
 for itself. `test-` is no part of the name of a suite whose target is named after what it needs."""
@@ -138,6 +138,10 @@ _CLOSING = re.compile(rf"^(?:=+ )?({_COUNT}(?:, {_COUNT})*) in [\d.]+s\b", re.MU
 _SKIPPED = re.compile(r"^SKIPPED \[\d+\] [^\s:]+(?::\d+)?: (.*)$", re.MULTILINE)
 _OTHERS: tuple[tuple[str, str], ...] = (
     (r"^\| all \| (\d+) \| (\d+) \|", "{0} runs against the hostile server, {1} as they should be"),
+    (
+        r"^\| all \| (\d+) \| [\d.]+ \| (\d+) \| (\d+) \|",
+        "{0} random inputs, {1} read and {2} refused with a WireError",
+    ),
     (
         r"(?:^\d+ calls, \d+ as they should.*\n)*^(\d+) calls, (\d+) as they should.*",
         "{0} calls, {1} as they should be",

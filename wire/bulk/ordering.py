@@ -17,6 +17,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError
 from wire.core.files import open_regular
+from wire.core.secret import quoted
 
 
 @checked_arguments(ConfigurationError)
@@ -27,7 +28,16 @@ def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     `ConfigurationError` for a file that no bulk run has written.
     """
     name = os.fsdecode(path)
-    return (value for value in map(msgspec.json.decode, lines_in_order(name)) if "row" in value)
+    values = (_value(line, name) for line in lines_in_order(name))
+    return (value for value in values if "row" in value)
+
+
+def _value(line: bytes, name: str) -> dict[str, Any]:
+    try:
+        value: dict[str, Any] = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise ConfigurationError(f"to: {name}: {cause}, in {quoted(line, 80)}") from None
+    return value
 
 
 def _is_header(line: bytes) -> bool:

@@ -113,6 +113,7 @@ def read_done(line: Line) -> Done | str:
     """
     try:
         read: _Line = decoder(_Line).decode(line.content)
+        line.content.decode()  # the decoder does not look at the texts of keys that it leaves out
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         return _damage_of(line) or f"it is no row of a run: {cause}"
     cost = read.cost if read.error is None else Decimal(0)

@@ -131,7 +131,10 @@ def question_of(row: Row) -> Question:
     """
     if row.problem:
         raise RuleError(row.problem)
-    value = msgspec.json.decode(row.line)
+    try:
+        value = msgspec.json.decode(row.line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        raise RuleError(str(cause)) from None  # `read_row` has not looked at each value
     if isinstance(value, str):
         return Question(Request(messages=(Message.user(value),)), {})
     body, wire = _vendor_body(value)

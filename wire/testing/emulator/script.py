@@ -31,7 +31,6 @@ without `match` and `times`, or `None` to leave the request to the next step.
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +38,8 @@ from typing import Any
 
 from wire.catalogue.stops import Stop, reason_of
 from wire.core.errors import ConfigurationError
+from wire.core.files import read_whole
+from wire.core.json_values import json_of_file
 from wire.neutral.messages import Citation, Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.faults import fault_of
@@ -126,13 +127,10 @@ def steps_of(script: Script) -> list[Step]:
 def read(path: str | Path) -> Any:
     """Read the JSON of a script's file. Raises `ConfigurationError`."""
     try:
-        return json.loads(Path(path).read_text("utf-8"))
-    except OSError as cause:
-        raise ConfigurationError(
-            f"script: {path}: cannot be read: {cause.strerror or type(cause).__name__}"
-        ) from None
-    except ValueError as cause:
-        raise ConfigurationError(f"script: {path}: invalid JSON: {cause}") from None
+        data = read_whole(path, ConfigurationError)
+    except ConfigurationError as cause:
+        raise ConfigurationError(f"script: {cause.message}") from None
+    return json_of_file(data, f"script: {path}", ConfigurationError)
 
 
 def step_of(value: Any, path: str = "step") -> Step:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -54,7 +55,8 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
     """
     try:
         request: ChatCompletionRequest = decoder(ChatCompletionRequest).decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
+        keys = json.loads(body)  # the decoder does not look at the values of unknown keys
+    except (msgspec.DecodeError, ValueError, RecursionError) as cause:
         raise undecodable(cause) from None
     if (request.n or 1) > _MAX_CHOICES:
         limit = f"Expected a value <= {_MAX_CHOICES}, but got {request.n} instead."
@@ -63,7 +65,7 @@ def decoded(body: bytes, host: Provider | None, settings: Settings) -> ChatCompl
         raise refusal(400, "you must provide a model parameter", param="model")
     if not settings.lenient:
         refusals.check_model(request.model, host)
-        refusals.check_keys(decoder(dict[str, Any]).decode(body), request.model, host)
+        refusals.check_keys(keys, request.model, host)
         for each in check(request, "", host or ""):
             if settings.warnings_too or each.severity == "error":
                 code = None if each.code in ("", "INVALID_ARGUMENT") else each.code

@@ -1,0 +1,517 @@
+"""Each reader of foreign bytes, with the inputs that the random ones are made from.
+
+A reader raises a `WireError` for what it refuses, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import re
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import httpx
+import yaml
+
+from tests.agent.test_run_journal import drive
+from tests.faults import received
+from wire import AsyncChat, bulk, sessions
+from wire.agent import load_config, load_run, read_run, save_run
+from wire.catalogue.catalogue import parse_file
+from wire.core.rate_limits import header_limits
+from wire.core.response_headers import shown
+from wire.errors import RuleError, WireError
+from wire.neutral.messages import Media, Message, ToolCall, ToolResult
+from wire.neutral.request import Tool
+from wire.pipeline import parse
+from wire.pipeline.checkpoint import load_checkpoint
+from wire.pipeline.conditions import parse_condition
+from wire.pipeline.linting import lint
+from wire.serving import Gateway
+from wire.testing.cassette.checks.scan import scan
+from wire.testing.cassette.convert.conversion import NothingToConvert, convert
+from wire.testing.cassette.format.file import load
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+from wire.tools import Toolbox, mcp, tool
+
+ROOT = Path(__file__).parents[2]
+FIXTURES = ROOT / "tests" / "fixtures"
+_LONGEST = 20_000
+"""Bytes of a seed. Each input costs time in proportion, and small ones find as much."""
+
+Read = Callable[[bytes, str, Random], object]
+
+
+class Reader(NamedTuple):
+    """What reads bytes from elsewhere."""
+
+    read: Read
+    """Gets the bytes, the name of the seed from which they were made, and dice for its options."""
+    seeds: Callable[[], Mapping[str, bytes]]
+    """Valid inputs, by name."""
+
+
+@tool
+def look(place: str) -> str:
+    """Look at a place."""
+    return place
+
+
+# --- what servers answer --------------------------------------------------------------------------
+
+
+def _of_wire(name: str) -> Reader:
+    @functools.cache
+    def seeds() -> Mapping[str, received.Seed]:
+        return {
+            each.name: each
+            for each in received.seeds()
+            if each.wire == name and len(each.body) <= _LONGEST
+        }
+
+    def read(data: bytes, seed: str, dice: Random) -> object:
+        of = seeds().get(seed) or dice.choice(list(seeds().values()))
+        status = of.status if dice.random() < 0.8 else dice.choice((200, 400, 429, 500, 529))
+        cut = dice.randrange(len(data) + 1)
+        got, error = received.receive(name, dice.choice(of.calls), status, [data[:cut], data[cut:]])
+        if error is not None:
+            assert "cannot be decoded" not in error.message, "the net under the decoders"
+            received.use(name, error)
+            raise error
+        received.use(name, got[-1])
+        return got
+
+    return Reader(read, lambda: {key: each.body for key, each in seeds().items()})
+
+
+def _headers(data: bytes, seed: str, dice: Random) -> object:
+    lines = (line.partition(b":") for line in data.splitlines())
+    # All transports refuse other names.
+    headers = httpx.Headers([(name, value) for name, _, value in lines if _NAME.fullmatch(name)])
+    return shown(headers), header_limits(headers, 1_800_000_000.0)
+
+
+_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADERS = b"""\
+retry-after: Fri, 15 Jan 2027 09:00:05 GMT
+date: Fri, 15 Jan 2027 09:00:00 GMT
+x-ratelimit-limit-requests: 500
+x-ratelimit-remaining-requests: 499
+x-ratelimit-reset-requests: 1m30.5s
+anthropic-ratelimit-tokens-reset: 2027-01-15T09:00:00Z
+anthropic-ratelimit-tokens-limit: 80000
+anthropic-ratelimit-tokens-remaining: 79000
+ratelimit-policy: "burst";q=100;w=60,"daily";q=1000;w=86400
+ratelimit: "burst";r=50;t=30
+location: https://user:pass@example.com/a/b?key=fake#c
+set-cookie: a=b; Path=/
+"""
+
+
+# --- what clients of the servers send -------------------------------------------------------------
+
+
+@functools.cache
+def _requests() -> Mapping[str, bytes]:
+    """A request of each wire with everything that a conversation may have."""
+    picture = Media(media_type="image/png", data=b"\x89PNG\r\n\x1a\n")
+    call = ToolCall(id="call_1", name="look", arguments={"place": "pier", "deep": [1, {"a": None}]})
+    turns = [
+        Message.system("Be brief."),
+        Message.user(["Look.", picture]),
+        Message.assistant("I look.", call),
+        Message.tool_response(ToolResult("call_1", "look", {"seen": ["boats", 2]})),
+        Message.user("And now?"),
+    ]
+    settings: dict[str, Any] = {"tools": [look], "max_tokens": 99}
+    found = {}
+    for name in received.MODELS:
+        chat = received.chat_of(name)
+        for kind, call_of in (("whole", chat.call), ("stream", chat.stream_call)):
+            made = call_of(messages=turns, **settings)
+            found[f"{made.path} {kind}"] = made.body
+    return found
+
+
+def _target(seed: str, dice: Random) -> str:
+    return (seed or dice.choice(list(_requests()))).rpartition(" ")[0]
+
+
+_KEYS = [(name, "fake-key") for name in ("x-goog-api-key", "x-api-key")]
+_KEYS += [("authorization", "Bearer fake-key"), ("content-type", "application/json")]
+
+
+def _gateway(data: bytes, seed: str, dice: Random) -> object:
+    async def main() -> Any:
+        backend = AsyncEmulatorTransport(Emulator())
+        model = dice.choice(("anthropic:claude-sonnet-5", "gemini:gemini-3.8-flash"))
+        gateway = Gateway(AsyncChat(model, api_key="fake-key", http=backend))
+        answer = await gateway.respond("POST", _target(seed, dice), _KEYS, data)
+        await gateway.aclose()
+        return answer
+
+    return _checked(asyncio.run(main()))
+
+
+def _emulator(data: bytes, seed: str, dice: Random) -> object:
+    emulator = Emulator()
+    answer = emulator.answer("POST", _target(seed, dice), _KEYS, data)
+    repr(emulator.requests)
+    return _checked(answer)
+
+
+def _checked(answer: Any) -> object:
+    """A server has no defect that its client sees as one of the server."""
+    assert answer.status < 500, (answer.status, answer)
+    return answer
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def _folder() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="wire-fuzz-")
+    _folder_lives.append(folder)
+    return Path(folder.name)
+
+
+_folder_lives: list[Any] = []
+
+
+def _file(name: str, data: bytes) -> Path:
+    path = _folder() / name
+    path.write_bytes(data)
+    return path
+
+
+def _fixtures(*patterns: str) -> Callable[[], Mapping[str, bytes]]:
+    @functools.cache
+    def seeds() -> Mapping[str, bytes]:
+        paths = [path for each in patterns for path in sorted(ROOT.glob(each)) if path.is_file()]
+        return {path.name: path.read_bytes() for path in paths if path.stat().st_size <= _LONGEST}
+
+    return seeds
+
+
+_CASSETTES = _fixtures("tests/fixtures/cassettes/*.json", "examples/*.cassette.json")
+
+
+def _cassette(data: bytes, seed: str, dice: Random) -> object:
+    return load(data, str(FIXTURES / "cassettes" / "side_files.cassette.json"))
+
+
+@functools.cache
+def _recordings() -> Mapping[str, bytes]:
+    found = {}
+    for name, data in _CASSETTES().items():
+        for kind in ("vcr", "har"):
+            try:
+                text = convert(data, str(FIXTURES / "cassettes" / name), kind).text  # type: ignore[arg-type]
+            except WireError:
+                continue  # a cassette that the other format cannot hold
+            found[f"{name} {kind}"] = text.encode()
+    return {name: data for name, data in found.items() if len(data) <= _LONGEST}
+
+
+def _recording(data: bytes, seed: str, dice: Random) -> object:
+    try:
+        return convert(data, "a", dice.choice(("wire", "vcr", "har")))
+    except NothingToConvert:
+        return None
+
+
+def _scan(data: bytes, seed: str, dice: Random) -> object:
+    return scan(data.decode("utf-8", "replace"))
+
+
+def _session(data: bytes, seed: str, dice: Random) -> object:
+    loaded = sessions.load_session(data)
+    again = sessions.load_session(sessions.dump_session(loaded.messages))
+    assert again.messages == loaded.messages or repr(again.messages) == repr(loaded.messages)
+    for kind in ("text", "markdown", "json"):
+        sessions.export(loaded.messages, kind)  # type: ignore[call-overload]
+    return loaded
+
+
+@functools.cache
+def _run_files() -> tuple[bytes, bytes]:
+    """A saved run in the middle of a turn, and its journal."""
+    path = _folder() / "seed.json"
+    drive(lambda state: save_run(path, state), end=False)
+    return path.read_bytes(), Path(f"{path}.journal").read_bytes()
+
+
+@functools.cache
+def _runs() -> Mapping[str, bytes]:
+    from wire.agent import dump_run
+
+    data, _ = _run_files()
+    whole = dump_run(read_run(_pair("seed-again", data, _run_files()[1])))
+    return {"whole": whole, "open": data}
+
+
+def _pair(name: str, data: bytes, journal: bytes) -> Path:
+    path = _file(f"{name}.json", data)
+    _file(f"{name}.json.journal", journal)
+    return path
+
+
+def _run(data: bytes, seed: str, dice: Random) -> object:
+    if dice.random() < 0.5:
+        return load_run(data)
+    return read_run(_pair("run", data, _run_files()[1]))
+
+
+def _journal(data: bytes, seed: str, dice: Random) -> object:
+    return read_run(_pair("journal", _run_files()[0], data))
+
+
+_CONFIG: dict[str, Any] = {
+    "provider": "gemini",
+    "api_key": "${WIRE_FUZZ_KEY}",
+    "model": "gemini-3.8-flash",
+    "temperature": 0.7,
+    "max_tokens": 4096,
+    "timeout": 60,
+    "base_url": "https://example.com/v1",
+    "multi_agent": {"agents": {"parser": {"provider": "openai", "model": "gpt-5.4-mini"}}},
+    "workspace_dir": "./workspace",
+}
+_TOML = b"""\
+provider = "gemini"
+api_key = "${WIRE_FUZZ_KEY}"
+model = "gemini-3.8-flash"
+temperature = 0.7
+[multi_agent.agents.parser]
+provider = "openai"
+model = "gpt-5.4-mini"
+"""
+
+
+def _config(data: bytes, seed: str, dice: Random) -> object:
+    kind = seed or dice.choice(("toml", "yaml", "json"))
+    return load_config(
+        _file(f"config.{kind}", data), env={"WIRE_FUZZ_KEY": "fake-key"}, date="2026-11-28"
+    )
+
+
+def _dot(data: bytes, seed: str, dice: Random) -> object:
+    return lint(parse(data.decode("utf-8", "replace")), date="2026-11-28")
+
+
+def _condition(data: bytes, seed: str, dice: Random) -> object:
+    return parse_condition(data.decode("utf-8", "replace")).holds({"verdict": "ok", "a": {"b": 1}})
+
+
+def _checkpoint(data: bytes, seed: str, dice: Random) -> object:
+    return load_checkpoint(data)
+
+
+def _catalogue(data: bytes, seed: str, dice: Random) -> object:
+    return parse_file(data, "catalogue.json")
+
+
+@functools.cache
+def _catalogues() -> Mapping[str, bytes]:
+    """The first rows of the built-in catalogue."""
+    whole = json.loads((ROOT / "wire" / "catalogue" / "models.json").read_bytes())
+    rows = whole["models"]
+    few = rows[:3] if isinstance(rows, list) else dict(list(rows.items())[:3])
+    return {"few": json.dumps({**whole, "models": few}).encode()}
+
+
+def _script(data: bytes, seed: str, dice: Random) -> object:
+    return Emulator(_file("script.json", data))
+
+
+# --- tools ----------------------------------------------------------------------------------------
+
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "description": "Where and what.",
+    "properties": {
+        "place": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[a-z ]+$"},
+        "count": {"type": "integer", "minimum": 0, "exclusiveMaximum": 10, "multipleOf": 2},
+        "kind": {"enum": ["boat", "bird", None, 3]},
+        "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}, "maxItems": 3},
+        "either": {"anyOf": [{"type": "number"}, {"type": ["string", "null"]}]},
+        "day": {"type": "string", "format": "date-time"},
+        "all": {"allOf": [{"type": "object"}, {"required": ["a"]}]},
+        "fixed": {"const": {"a": [1]}},
+    },
+    "required": ["place"],
+    "additionalProperties": {"type": "boolean"},
+    "$defs": {"tag": {"type": "object", "properties": {"inner": {"$ref": "#/$defs/tag"}}}},
+}
+_ARGUMENTS: dict[str, Any] = {
+    "place": "old pier",
+    "count": 4,
+    "kind": "boat",
+    "tags": [{"inner": {"inner": {}}}],
+    "either": 1.5,
+    "day": "2026-11-28T09:00:00Z",
+    "all": {"a": 1},
+    "fixed": {"a": [1]},
+    "more": True,
+}
+
+
+def _json(data: bytes) -> Any:
+    """The value of JSON that has one, as the readers of requests and listings get it."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _schema(data: bytes, seed: str, dice: Random) -> object:
+    value = _json(data)
+    if not isinstance(value, dict):
+        return None
+    made = Tool("search", "Searches.", value)
+    for name in received.MODELS:
+        try:
+            received.chat_of(name).call("Hi", tools=[made])
+        except RuleError:
+            continue
+    return made
+
+
+def _found(**arguments: Any) -> str:
+    return str(arguments)
+
+
+def _arguments(data: bytes, seed: str, dice: Random) -> object:
+    toolbox = Toolbox([look, tool(_found, name="search", parameters=_SCHEMA)])
+    value, name = _json(data), dice.choice(("look", "search"))
+    if isinstance(value, dict):
+        return toolbox.prepare(ToolCall(name=name, arguments=value))
+    return toolbox.prepare(
+        ToolCall(name=name, arguments=None, text=data.decode("utf-8", "replace"))
+    )
+
+
+class _Session:
+    """A session of MCP whose server answers everything with one value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def list_tools(self, cursor: str | None = None) -> Any:
+        if cursor is not None:
+            return {"tools": []}
+        return self.value
+
+    def call_tool(self, name: str, arguments: dict[str, Any]) -> Any:
+        return self.value
+
+
+_LISTING = {"tools": [{"name": "tide", "description": "Tells.", "inputSchema": _SCHEMA}]}
+_LISTING["tools"] += [{"name": "now", "inputSchema": {"type": "object"}, "outputSchema": _SCHEMA}]
+_RESULT = {
+    "content": [
+        {"type": "text", "text": '{"a": 1}'},
+        {"type": "image", "data": "iVBORw0K", "mimeType": "image/png"},
+        {"type": "resource", "resource": {"uri": "file:///a", "text": "t", "mimeType": "text/a"}},
+        {"type": "resource_link", "uri": "https://example.com/a", "name": "a"},
+        {"type": "audio", "data": "AAAA", "mimeType": "audio/wav", "annotations": {"priority": 1}},
+    ],
+    "structuredContent": {"a": 1},
+    "isError": False,
+}
+
+
+def _mcp_listing(data: bytes, seed: str, dice: Random) -> object:
+    return mcp.tools_in_threads(_Session(_json(data)))
+
+
+def _mcp_result(data: bytes, seed: str, dice: Random) -> object:
+    session = _Session(_LISTING)
+    [tide, _] = mcp.tools_in_threads(session)
+    session.value = _json(data)
+    return tide(place="old pier")
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+_ROWS = b"""\
+{"id": "a", "prompt": "Hi", "max_tokens": 9, "metadata": {"n": 1}}
+"A prompt."
+{"custom_id": "b", "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]}
+{"custom_id": "c", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m", \
+"messages": [{"role": "user", "content": "Hi"}], "temperature": 0.5}}
+{"key": "d", "request": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}}
+{"id": "e", "prompt": "Hi", "tools": [{"name": "look", "parameters": {"type": "object"}}]}
+"""
+_BULK: dict[str, Any] = {"api_key": "fake-key", "max_tokens": 9}
+
+
+def _rows(data: bytes, seed: str, dice: Random) -> object:
+    return bulk.run(_file("rows.jsonl", data), "gemini:gemini-3.8-flash", **_BULK).plan()
+
+
+@functools.cache
+def _results() -> Mapping[str, bytes]:
+    to = _folder() / "seed-results.jsonl"
+    rows = _file("seed-rows.jsonl", _ROWS)
+
+    async def main() -> None:
+        http = AsyncEmulatorTransport()
+        async for _ in bulk.run(rows, "gemini:gemini-3.8-flash", to=to, http=http, **_BULK):
+            pass
+
+    asyncio.run(main())
+    return {"results": to.read_bytes()}
+
+
+def _output(data: bytes, seed: str, dice: Random) -> object:
+    rows, to = _file("seed-rows.jsonl", _ROWS), _file("results.jsonl", data)
+    list(bulk.read(to))
+    return bulk.run(rows, "gemini:gemini-3.8-flash", to=to, **_BULK).plan()
+
+
+def _one(value: Any) -> Callable[[], Mapping[str, bytes]]:
+    data = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return lambda: {"": data}
+
+
+READERS: Mapping[str, Reader] = {
+    **{name: _of_wire(name) for name in received.MODELS},
+    "headers": Reader(_headers, _one(HEADERS)),
+    "gateway": Reader(_gateway, _requests),
+    "emulator": Reader(_emulator, _requests),
+    "cassette": Reader(_cassette, _CASSETTES),
+    "recording": Reader(_recording, _recordings),
+    "scan": Reader(_scan, lambda: {**_CASSETTES(), **_recordings(), "headers": HEADERS}),
+    "session": Reader(_session, _fixtures("tests/fixtures/sessions/*.json")),
+    "run": Reader(_run, _runs),
+    "journal": Reader(_journal, lambda: {"": _run_files()[1]}),
+    "configuration": Reader(
+        _config,
+        lambda: {
+            "toml": _TOML,
+            "yaml": yaml.safe_dump(_CONFIG).encode(),
+            "json": json.dumps(_CONFIG).encode(),
+        },
+    ),
+    "pipeline": Reader(_dot, _fixtures("examples/*.dot")),
+    "condition": Reader(_condition, _one(b"verdict == 'ok' || !(a.b && tries != 3)")),
+    "checkpoint": Reader(
+        _checkpoint,
+        _one({"last_node_id": "ask", "data": {"seed": "a poem"}, "visits": {"ask": 2}}),
+    ),
+    "catalogue": Reader(_catalogue, _catalogues),
+    "script": Reader(_script, _one([{"say": "Hi", "match": {"model": "m"}}, {"fault": "429"}])),
+    "schema": Reader(_schema, _one(_SCHEMA)),
+    "arguments": Reader(_arguments, _one(_ARGUMENTS)),
+    "MCP listing": Reader(_mcp_listing, _one(_LISTING)),
+    "MCP result": Reader(_mcp_result, _one(_RESULT)),
+    "bulk rows": Reader(_rows, _one(_ROWS)),
+    "bulk results": Reader(_output, _results),
+}
