@@ -9,8 +9,9 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ACROSS = {"clis", "conformance", "faults", "live", "otlp", "real", "sdks"}
-"""Folders of tests of the whole library: against recordings, faults and other programs."""
+ACROSS = {"clis", "conformance", "faults", "fuzz", "live", "otlp", "real", "sdks"}
+"""Folders of tests of the whole library: against recordings, faults, random inputs and other
+programs."""
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 HOUSE = (ROOT / "HOUSE.md").read_text("utf-8")
 

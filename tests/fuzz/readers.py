@@ -6,16 +6,18 @@ A reader raises a `WireError` for what it refuses, and nothing else.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import json
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import httpx
+import msgspec
 import yaml
 
 from tests.agent.test_run_journal import drive
@@ -54,6 +56,8 @@ class Reader(NamedTuple):
     """Gets the bytes, the name of the seed from which they were made, and dice for its options."""
     seeds: Callable[[], Mapping[str, bytes]]
     """Valid inputs, by name."""
+    seconds: float = 1.0
+    """Seconds of the processor that a megabyte may take."""
 
 
 @tool
@@ -129,7 +133,17 @@ def _requests() -> Mapping[str, bytes]:
         Message.user("And now?"),
     ]
     settings: dict[str, Any] = {"tools": [look], "max_tokens": 99}
-    found = {}
+    hi = [{"parts": [{"text": "Hi"}]}]
+    others: dict[str, Any] = {
+        "/v1/embeddings": {"model": "m", "input": ["a", "b"], "dimensions": 8},
+        "/v1/messages/count_tokens": {
+            "model": "claude-opus-4-8",
+            "messages": [{"role": "user", "content": "Hi"}],
+        },
+        "/v1beta/models/gemini-3.8-flash:countTokens": {"contents": hi},
+        "/v1beta/models/gemini-embedding-001:embedContent": {"content": hi[0]},
+    }
+    found = {f"{path} whole": json.dumps(body).encode() for path, body in others.items()}
     for name in received.MODELS:
         chat = received.chat_of(name)
         for kind, call_of in (("whole", chat.call), ("stream", chat.stream_call)):
@@ -155,12 +169,23 @@ def _gateway(data: bytes, seed: str, dice: Random) -> object:
         await gateway.aclose()
         return answer
 
-    return _checked(asyncio.run(main()))
+    with _answers():
+        return _checked(asyncio.run(main()))
+
+
+@contextlib.contextmanager
+def _answers() -> Iterator[None]:
+    """A server answers each request: an exception is a defect, also a `WireError`."""
+    try:
+        yield
+    except WireError as error:
+        raise AssertionError("an exception in place of an answer") from error
 
 
 def _emulator(data: bytes, seed: str, dice: Random) -> object:
     emulator = Emulator()
-    answer = emulator.answer("POST", _target(seed, dice), _KEYS, data)
+    with _answers():
+        answer = emulator.answer("POST", _target(seed, dice), _KEYS, data)
     repr(emulator.requests)
     return _checked(answer)
 
@@ -397,6 +422,25 @@ def _arguments(data: bytes, seed: str, dice: Random) -> object:
     )
 
 
+class _Found(msgspec.Struct):
+    """What a model is asked for."""
+
+    place: str
+    count: int = 0
+    tags: list[str] = []
+    either: float | None = None
+
+
+def _outcome(data: bytes, seed: str, dice: Random) -> object:
+    text = data.decode("utf-8", "replace")
+    body = {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]}
+    call = received.chat_of("gemini").call("Hi", output=dice.choice((_Found, _SCHEMA)))
+    got, error = received.receive("gemini", call, 200, [json.dumps(body).encode()])
+    if error is not None:
+        raise error
+    return got[0].output
+
+
 class _Session:
     """A session of MCP whose server answers everything with one value."""
 
@@ -510,8 +554,10 @@ READERS: Mapping[str, Reader] = {
     "script": Reader(_script, _one([{"say": "Hi", "match": {"model": "m"}}, {"fault": "429"}])),
     "schema": Reader(_schema, _one(_SCHEMA)),
     "arguments": Reader(_arguments, _one(_ARGUMENTS)),
+    "output": Reader(_outcome, _one({"place": "pier", "count": 2, "tags": ["a"], "either": 1.5})),
     "MCP listing": Reader(_mcp_listing, _one(_LISTING)),
     "MCP result": Reader(_mcp_result, _one(_RESULT)),
-    "bulk rows": Reader(_rows, _one(_ROWS)),
+    # A row costs 30 microseconds, and the shortest one has two bytes.
+    "bulk rows": Reader(_rows, _one(_ROWS), seconds=30.0),
     "bulk results": Reader(_output, _results),
 }

@@ -26,7 +26,6 @@ from wire.errors import WireError
 
 CORPUS = Path(__file__).parent / "corpus"
 _MEGABYTE = 1_000_000
-SECONDS_OF_A_MEGABYTE = 1.0
 LEAST_SECONDS = 0.25
 """Seconds of the processor that any input may take, so that a full collection of garbage is none of
 its own."""
@@ -34,8 +33,9 @@ TIMES_IN_MEMORY = 10
 LEAST_MEMORY = 16 * _MEGABYTE
 """Bytes that any input may cost: 50,000 lists and objects may come in a small body (R-10)."""
 _HANG_SECONDS = 60
-_ONE_IN = 50
-"""One of so many inputs is run again under `tracemalloc`, which makes it several times slower."""
+_ONE_IN, _LARGE = 50, 100_000
+"""One of so many inputs, and each with so many bytes, is run again under `tracemalloc`, which makes
+it several times slower."""
 
 
 @dataclass
@@ -149,14 +149,15 @@ def run(name: str, seed: int, numbers: range) -> Found:
             seconds, end = _once(name, data, chosen, dice)
             found.ends[end] += 1
             found.longest = max(found.longest, seconds)
-            if seconds > _seconds_for(data):  # again, since the machine does other things, too
+            most = max(LEAST_SECONDS, READERS[name].seconds * len(data) / _MEGABYTE)
+            if seconds > most:  # again, since the machine does other things, too
                 dice.setstate(state)
                 seconds = min(seconds, _once(name, data, chosen, dice)[0])
             if seconds > LEAST_SECONDS:
                 found.slowest = max(found.slowest, seconds * _MEGABYTE / len(data))
-            if seconds > _seconds_for(data):
+            if seconds > most:
                 found.problems.append(f"{name} {number}: {seconds:.2f} s for {len(data)} bytes")
-            if number % _ONE_IN == 0:
+            if number % _ONE_IN == 0 or len(data) > _LARGE:
                 dice.setstate(state)
                 peak = _peak(name, data, chosen, dice)
                 found.largest = max(found.largest, peak)
@@ -165,10 +166,6 @@ def run(name: str, seed: int, numbers: range) -> Found:
         except (Hang, Exception) as problem:
             found.problems.append(f"{name} {number}: {told(problem)}; {data[:300]!r}")
     return found
-
-
-def _seconds_for(data: bytes) -> float:
-    return max(LEAST_SECONDS, SECONDS_OF_A_MEGABYTE * len(data) / _MEGABYTE)
 
 
 def told(problem: BaseException) -> str:

@@ -9,6 +9,7 @@ import msgspec
 from wire.core.arguments import checked_arguments
 from wire.core.call import Call
 from wire.core.decoders import decoder
+from wire.core.errors import RuleError, Violation
 from wire.gemini.decode import decode
 from wire.gemini.embeddings import batch_embed_contents, embed_content
 from wire.gemini.neutral_calls import TASK_TYPES
@@ -89,7 +90,10 @@ def _options(path: str, item: EmbedContentRequest, given: Unread) -> tuple[int |
 def own_embed_call(body: bytes, model: str, *, single: bool = False) -> Call[Any]:
     """Return the call of a model of the client's own API, with everything that the client sent."""
     call: Call[Any] = embed_content(model, "") if single else batch_embed_contents(model, [])
-    sent: dict[str, Any] = decoder(dict[str, Any]).decode(body)
+    try:
+        sent: dict[str, Any] = decoder(dict[str, Any]).decode(body)
+    except msgspec.DecodeError as cause:  # in the value of a key that has no neutral form
+        raise RuleError(violations=[Violation("body", f"expected JSON: {cause}")]) from None
     requests = [] if single else sent["requests"]
     named = [sent, *(requests if isinstance(requests, list) else [requests])]
     for each in named:  # the server requires the model of the path in each

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import msgspec
 
 from wire.core.decoders import decoder
-from wire.core.errors import Violation
+from wire.core.errors import RuleError, Violation
 from wire.core.lenient import portable
 from wire.core.memory import Note
 
@@ -342,22 +342,30 @@ def path_of(steps: Steps) -> str:
     return path.removeprefix(".")
 
 
+def _plain(body: bytes) -> Any:
+    """Decode a body of which a struct was decoded, which looks at no value of an unknown key."""
+    try:
+        return decoder(Any).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:
+            return json.loads(body)  # half of a surrogate pair, which msgspec refuses
+        except ValueError as cause:  # a number of 4,300 digits, or what is not UTF-8
+            raise RuleError(violations=[Violation("body", f"expected JSON: {cause}")]) from None
+
+
 def find_unread(
     body: bytes, shape: Shape, spelled: Callable[[str], str] = str, *, own: bool = False
 ) -> Unread:
     """Find the values of a body that are not in the shape; null counts as absent.
 
     After a thousand notes, the last one has the number of the others. `spelled` returns the
-    spelling of a key in shapes, for a wire with two.
+    spelling of a key in shapes, for a wire with two. Raises `RuleError` for what is not JSON.
 
     >>> given = find_unread(b'{"a":[{"b":1},{"c":2}],"d":null}', keys("", a=keys("b")))
     >>> [note.path for note in given.notes()]
     ['a[1].c']
     """
-    try:
-        plain = decoder(Any).decode(body)
-    except msgspec.DecodeError:
-        plain = json.loads(body)  # half of a surrogate pair, which msgspec refuses
+    plain = _plain(body)
     values: list[tuple[Steps, Any]] = []
     count = 0
     # A stack instead of recursion: a body may be nested as deeply as its decoder allows.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from wire.core.arguments import checked_arguments, items_of, whole_number
-from wire.core.errors import ConfigurationError
+from wire.core.errors import ConfigurationError, RuleError
 from wire.core.forks import new_in_child
 from wire.core.secret import quoted, sealed, type_name
 from wire.neutral.messages import Reply
@@ -353,7 +353,10 @@ class Emulator:
     def _scripted(self, request: Received, vendor: Vendor, route: Route) -> Answer:
         """Answer with the script's step, else with the small model or the endpoint."""
         # A request for a model is read, and refused, before a step is used up on it.
-        generation = vendor.read(request, route) if route.generates else None
+        try:
+            generation = vendor.read(request, route) if route.generates else None
+        except RuleError as error:  # what no prompt can have, such as half of a data URL
+            raise Failed(Failure(400, error.message)) from None
         model = route.name if generation is None else generation.model
         question = "" if generation is None else generation.prompt.question
         continues = generation is not None and generation.prompt.continues

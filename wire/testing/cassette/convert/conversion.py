@@ -164,6 +164,10 @@ def _json_value(text: str) -> Any:
         return json.loads(text, object_pairs_hook=unique)
     except (json.JSONDecodeError, RecursionError) as cause:
         raise fault_of(text, cause) from None
+    except Fault:
+        raise
+    except ValueError as cause:  # Python refuses numbers of 4,300 digits
+        raise Fault("", f"cannot be read: {str(cause).partition(';')[0]}") from None
 
 
 def _duplicate(text: str) -> Fault:

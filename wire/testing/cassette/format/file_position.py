@@ -153,13 +153,15 @@ def _exact(path: str, text: str) -> Path:
     """
     steps: list[str | int] = []
     # Only for such a key, since the decoded text takes many times the space of the file.
-    value: Any = json.loads(text) if "[...]" in path else None
+    value: Any = json.loads(text, parse_int=float) if "[...]" in path else None
     for name, index in _STEP.findall(path):
-        step = name or (
-            next(key for key, item in value.items() if not isinstance(item, str))
-            if index == "..."
-            else int(index)
-        )
+        step = name
+        if index == "...":
+            step = next((key for key, item in value.items() if not isinstance(item, str)), None)
+            if step is None:  # of a key that occurs twice, the other value
+                break
+        elif index:
+            step = int(index)
         steps.append(step)
         value = None if value is None else value[step]
     return tuple(steps)
