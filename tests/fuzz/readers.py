@@ -552,7 +552,7 @@ READERS: Mapping[str, Reader] = {
     ),
     "catalogue": Reader(_catalogue, _catalogues),
     "script": Reader(_script, _one([{"say": "Hi", "match": {"model": "m"}}, {"fault": "429"}])),
-    "schema": Reader(_schema, _one(_SCHEMA)),
+    "schema": Reader(_schema, _one(_SCHEMA), seconds=4.0),  # four wires render it
     "arguments": Reader(_arguments, _one(_ARGUMENTS)),
     "output": Reader(_outcome, _one({"place": "pier", "count": 2, "tags": ["a"], "either": 1.5})),
     "MCP listing": Reader(_mcp_listing, _one(_LISTING)),
