@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import re
 import resource
@@ -193,7 +192,6 @@ def _once(name: str, data: bytes, seed: str, dice: Random) -> tuple[float, str]:
 
 def _peak(name: str, data: bytes, seed: str, dice: Random) -> int:
     """The most memory that the reading of an input takes at the same time, in bytes."""
-    gc.collect()
     tracemalloc.start()
     try:
         _once(name, data, seed, dice)
