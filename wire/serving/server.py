@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from wire.core.errors import ConfigurationError
 from wire.serving.gateway import LOOPBACK, Gateway
 from wire.testing.emulator.answer import Answer, LiveAnswer
-from wire.testing.emulator.server import Connection, HttpServer
+from wire.testing.emulator.connection import Connection
+from wire.testing.emulator.server import HttpServer
 
 
 class GatewayServer(HttpServer):

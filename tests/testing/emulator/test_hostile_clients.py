@@ -16,15 +16,18 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, user
 from wire.errors import ConfigurationError
-from wire.testing.emulator import Emulator, EmulatorLimits, Server, serve
+from wire.testing.emulator import Answer, Emulator, EmulatorLimits, Server, serve
+from wire.testing.emulator.crowd import Phase
 
 PATH = f"{GEMINI_3}:generateContent"
 BODY = json.dumps({"contents": [user("hi")]}).encode()
@@ -269,19 +272,43 @@ def test_a_client_that_leaves_while_the_emulator_stalls_is_forgotten() -> None:
             time.sleep(0.01)
 
 
-def test_connections_over_the_limit_replace_idle_ones_or_get_503() -> None:
+def test_connections_over_the_limit_replace_those_that_wait_for_their_client() -> None:
     limits = EmulatorLimits(max_connections=3)
     with serve(Emulator(limits=limits)) as server, contextlib.ExitStack() as opened:
-        idle = [opened.enter_context(connected(server)) for _ in range(3)]
-        assert is_alive(server)
-        assert [rest(idle[0]), statuses(exchange(server, ASK))] == [b"", [200]]
-        busy = [opened.enter_context(connected(server)) for _ in range(3)]
-        for each in busy:
-            each.sendall(CHUNKED)
-        wait_until(lambda: not any(each.idle for each in server._connections))
-        received = exchange(server, b"", half_close=False)
-        assert statuses(received) == [503]
-        assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["code"] == 503
+        for kind in (b"", b"GET /v1", CHUNKED + b"\r\n1\r\na"):
+            waiting = [opened.enter_context(connected(server)) for _ in range(3)]
+            for each in waiting:
+                each.sendall(kind)
+            assert is_alive(server)
+            assert [rest(waiting[0]), statuses(exchange(server, ASK))] == [b"", [200]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "words"),
+    [
+        (EmulatorLimits(max_connections=3), 503, "Too many connections."),
+        (EmulatorLimits(max_connections_per_peer=3), 429, "Too many connections of this address."),
+    ],
+    ids=["all", "of-one-address"],
+)
+def test_requests_under_way_do_not_give_way(
+    limits: EmulatorLimits, status: int, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines: list[str] = []
+    emulator = Emulator([{"fault": "slow; seconds=3600"}] * 3, limits=limits)
+    with serve(emulator, log=lines.append) as server, contextlib.ExitStack() as opened:  # type: ignore[arg-type]
+        for each in [opened.enter_context(connected(server)) for _ in range(3)]:
+            each.sendall(ASK)
+        wait_until(lambda: server._crowd.count(Phase.ANSWER) == 3)
+        for _ in range(20):
+            received = exchange(server, b"", half_close=False)
+            assert statuses(received) == [status]
+            assert b"retry-after: 1\r\n" in received
+            assert json.loads(received.partition(b"\r\n\r\n")[2])["error"]["message"] == words
+    told = [each.getMessage() for each in caplog.records if each.name == "wire.server"]
+    assert len(told) == 1
+    assert told[0].startswith(f"too many connections: one of 127.0.0.1 was refused with {status}; ")
+    assert [each for each in lines if not each.startswith("POST ")] == [*told, f"- - {status}"]
 
 
 def wait_until(holds: object) -> None:
@@ -418,3 +445,100 @@ def test_nothing_was_written(capfd: pytest.CaptureFixture[str], small: Server) -
 def test_a_limit_is_a_positive_number(value: object) -> None:
     with pytest.raises(ConfigurationError, match="limits: body_seconds: expected a positive"):
         EmulatorLimits(body_seconds=value)  # type: ignore[arg-type]
+
+
+def test_a_client_that_reads_nothing_gives_way_to_other_responses() -> None:
+    """Responses in memory are bounded: three of 8 MB fit, and further ones close the oldest."""
+    limits = EmulatorLimits(max_buffered_bytes=28_000_000)
+    script = {"answer": ["a" * 8_000_000], "times": 0}
+    with serve(Emulator([script], limits=limits)) as server, contextlib.ExitStack() as opened:
+        for number in range(1, 7):
+            opened.enter_context(connected(server)).sendall(ASK)
+            wait_until(lambda: len(server.requests) == number)  # noqa: B023  called at once
+            wait_until(lambda: server._crowd.count(Phase.READER) == min(number, 3))  # noqa: B023
+        wait_until(lambda: server.open_connections == 3)
+        assert statuses(exchange(server, HEALTH)) == [200]
+
+
+def test_a_response_that_was_not_read_is_freed_with_its_connection() -> None:
+    """The error of a connection had frames that kept its response until cycles were collected."""
+    emulator = Emulator([{"answer": ["a" * 20_000_000], "times": 0}])
+    held: list[weakref.ref[Answer]] = []
+    answer = emulator.answer
+
+    def answered(*arguments: Any) -> Answer:
+        made = answer(*arguments)
+        watched = Watched(made.status, made.headers, made.pieces)
+        held.append(weakref.ref(watched))
+        return watched
+
+    emulator.answer = answered  # type: ignore[method-assign]
+    gc.disable()
+    try:
+        with serve(emulator) as server:
+            with connected(server) as connection:
+                connection.sendall(ASK)
+                wait_until(lambda: server._crowd.count(Phase.READER) == 1)
+            wait_until(lambda: not server.open_connections)
+            wait_until(lambda: held[0]() is None)
+    finally:
+        gc.enable()
+
+
+class Watched(Answer):
+    """An answer that can have weak references."""
+
+    __slots__ = ("__weakref__",)
+
+
+@pytest.mark.parametrize("number", [100, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_pipelined_requests_on_one_connection(server: Server, number: int) -> None:
+    with connected(server) as connection:
+        sender = threading.Thread(target=connection.sendall, args=(HEALTH * number,))
+        sender.start()
+        received = b""
+        while received.count(b"HTTP/1.1 200 ") < number:
+            data = connection.recv(1 << 16)
+            assert data
+            received += data
+        sender.join()
+        assert is_alive(server)
+
+
+@pytest.mark.parametrize("number", [100, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_many_requests_one_after_the_other_on_one_connection(server: Server, number: int) -> None:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    for _ in range(number):
+        connection.request("GET", "/_wire/health")
+        assert connection.getresponse().read()
+    connection.close()
+
+
+def test_a_head_of_thousands_of_headers_is_refused_while_others_are_served(server: Server) -> None:
+    """The smallest headers that fit into a head: 64 KiB of them are parsed, then refused."""
+    head = b"GET /v1beta/models HTTP/1.1\r\n" + HEAD + b"a:\r\n" * 16_000
+    assert len(head) < 64 * 1024
+    with contextlib.ExitStack() as opened:
+        many = [opened.enter_context(connected(server)) for _ in range(10)]
+        for each in many:
+            each.sendall(head)  # not ended: it is parsed when the last line comes
+        assert is_alive(server)
+        for each in many:
+            each.sendall(b"\r\n")
+            assert each.recv(12) == b"HTTP/1.1 431"
+        more = opened.enter_context(connected(server))
+        with contextlib.suppress(ConnectionError):
+            more.sendall(head + b"a:\r\n" * 100_000)
+        assert more.recv(12) == b"HTTP/1.1 431"
+    assert is_alive(server)
+
+
+def test_the_system_asks_whether_a_silent_client_is_there() -> None:
+    limits = EmulatorLimits(probe_seconds=7.0)
+    with serve(Emulator(limits=limits)) as server, connected(server):
+        wait_until(lambda: server.open_connections == 1)
+        (connection,) = server._crowd
+        sock = connection._writer.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        if hasattr(socket, "TCP_KEEPIDLE"):
+            assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 7

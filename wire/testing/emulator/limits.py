@@ -46,10 +46,16 @@ class EmulatorLimits(msgspec.Struct, frozen=True):
     max_stored_bytes: int = 512 * 1024 * 1024
     """Bytes of all that is stored; more get the vendor's quota error."""
     max_connections: int = 2_000
-    """Open connections. One more closes the connection that is idle the longest; it gets 503 if
-    none is idle."""
+    """Open connections, and half of the file descriptors of the process at most. One more closes
+    another that waits for its client: for a head, a body, or that it reads, whichever most wait
+    for; of the address with the most, the one that has waited longest. Requests under way are not
+    closed: it gets 503 if all are."""
+    max_connections_per_peer: int = 1_500
+    """Open connections of one address (a /64 of IPv6); three quarters of all at most, except for
+    loopback. One more closes one of the address, as above, or gets 429."""
     max_buffered_bytes: int = 512 * 1024 * 1024
-    """Bodies that are being received or answered, of all connections together; more get 503."""
+    """Bodies of requests, of all connections together; more get 503. And as many of responses:
+    more close the connection whose client has not read for the longest time."""
     idle_seconds: float = 300.0
     """Time between two requests of a connection, after which it is closed."""
     head_seconds: float = 30.0
@@ -58,6 +64,9 @@ class EmulatorLimits(msgspec.Struct, frozen=True):
     """Time for a body; a slower client gets 408."""
     write_seconds: float = 60.0
     """Time in which a client takes 64 KiB of a response; a slower one is disconnected."""
+    probe_seconds: float = 60.0
+    """Silence after which the system asks whether the client is there; after three questions
+    without an answer the connection is closed."""
     linger_seconds: float = 5.0
     """Time in which the rest of a refused body is discarded, so that the client reads why."""
 
