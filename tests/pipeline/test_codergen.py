@@ -361,7 +361,7 @@ def test_an_answer_that_was_cut_is_told(backend: str, caplog: pytest.LogCaptureF
     )
     run(backend, one(f'model="{GEMINI}", prompt=p'), script=[{"say": "The end."}])
     told = [record.getMessage() for record in caplog.records if record.name == "wire.pipeline"]
-    assert told == ["the answer of gemini-3.8-flash stopped with MAX_TOKENS: it may be incomplete"]
+    assert told == ["the answer of gemini-3.8-flash stopped with length: it may be incomplete"]
 
 
 @pytest.mark.row("P-83", "S4-27", "S4-40")

@@ -536,12 +536,14 @@ def test_an_on_error_that_fails_still_hides(on_error: Any, told: str, note: str)
 
 def test_a_final_that_fails_ends_nothing_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     toolbox = Toolbox([tool(get_weather, final=lambda content: content["done"])])
+    caplog.set_level("DEBUG", "wire.tools")
     assert toolbox.is_final(ToolResult("1", "get_weather", {})) is False
-    (record,) = caplog.records
-    assert (record.name, record.levelname) == ("wire.tools", "WARNING")
-    told = "final of tool get_weather failed, so its result does not end the run: 'done'"
-    assert record.getMessage() == told
-    assert record.exc_info
+    told, detail = caplog.records
+    text = "final of tool get_weather failed, so its result does not end the run:"
+    assert (told.name, told.levelname, told.exc_info) == ("wire.tools", "WARNING", None)
+    assert told.getMessage().startswith(f"{text} KeyError at test_toolbox.py:")
+    assert (detail.levelname, detail.getMessage()) == ("DEBUG", f"{text} 'done'")
+    assert detail.exc_info
 
 
 class Odd:

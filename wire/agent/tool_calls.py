@@ -29,7 +29,7 @@ from wire.agent.steps import INTERRUPTED, Verdict, check_verdict, checked_count,
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, ToolError, ungrouped
-from wire.core.logs import logger
+from wire.core.logs import log_failure, logger
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.tools import Ready, Toolbox, ToolContext, ToolRun, is_async
 
@@ -447,8 +447,7 @@ class _Turn:
         if span is not None:
             span.end(run.error, result=run.result)
         if run.error is not None:
-            text = "the call of %s failed: %s"
-            log.warning(text, run.call.name, run.error, exc_info=run.error)
+            log_failure(log, "the call of %s failed: %s", run.call.name, error=run.error)
 
     def _report(self, report: Callable[[Progress], None]) -> None:
         if self._progress is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from time import monotonic
 from typing import Any
@@ -14,6 +13,7 @@ from distributed import SchedulerPlugin  # pyright: ignore[reportMissingImports]
 from wire.bulk.build import build
 from wire.bulk.leases import Leases, Terms, decode
 from wire.core.decoders import decoder
+from wire.core.logs import log_failure, logger
 
 NAME = "wire-bulk"
 """Of the plugins, and the first word of all messages and of the keys of tasks."""
@@ -23,7 +23,7 @@ SLICE = 0.02
 """Seconds. Attempts are leased together for so long, and workers tell together what happened: a
 message costs Dask a third of a millisecond. The first one after a pause does not wait."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -82,7 +82,7 @@ class SchedulerSide(SchedulerPlugin):
         try:
             self._leases.hear(run, worker, decode(said), monotonic())
         except msgspec.DecodeError as error:  # an error would end the connection of the worker
-            _LOG.error("%s says what is not understood: %s", worker, error)
+            log_failure(_LOG, "%s says what is not understood: %s", worker, error=error)
             return
         self._grant_in(0.0)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import math
 from collections import deque
 from collections.abc import Generator, Mapping
@@ -28,9 +27,10 @@ from wire.bulk.sealed_job import opened_job
 from wire.core.account import Account
 from wire.core.decoders import decoder
 from wire.core.errors import ConfigurationError, WireError
+from wire.core.logs import log_failure, logger
 from wire.core.pacing import BUSY
 
-_LOG = logging.getLogger(__name__)
+_LOG = logger(__name__)
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -163,7 +163,7 @@ class WorkerSide(WorkerPlugin):
             if share is not None:
                 await share.aclose()
         except Exception as error:  # an error would end the connection to the scheduler
-            _LOG.warning("the end of a run: %s", error)
+            log_failure(_LOG, "the end of a run: %s", error=error)
 
 
 class Share:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import numbers
 import traceback
+from pathlib import PurePath
 
 from wire.core.printable import printable_line, printable_lines
 
@@ -26,6 +27,18 @@ def logger(name: str) -> logging.Logger:
     made = logging.getLogger(name)
     made.addFilter(_printable_record)  # adding it twice has no effect
     return made
+
+
+def log_failure(log: logging.Logger, text: str, *facts: object, error: BaseException) -> None:
+    """Log an exception: its class and place at WARNING, its message and traceback at DEBUG.
+
+    A message may quote what a model, a server or a user wrote (R-33). `text` ends with a place for
+    what failed.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    log.warning(text, *facts, f"{type(error).__name__}{place}")
+    log.debug(text, *facts, error, exc_info=error)
 
 
 def _printable_record(record: logging.LogRecord) -> bool:

@@ -8,7 +8,8 @@ import os
 import ssl
 import sys
 import urllib.request
-from collections.abc import Awaitable, Callable
+import warnings
+from collections.abc import Awaitable, Callable, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
@@ -17,9 +18,11 @@ import httpx
 
 from wire.core.errors import ConfigurationError
 from wire.core.hosts import Origin, is_loopback
+from wire.core.logs import logger
 from wire.core.secret import quoted, sealed_object, type_name, unsealed
 from wire.http.target import TRANSPORT_METHODS
 
+_log = logger("wire.http")
 _TLS_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 
 
@@ -171,6 +174,48 @@ def shown_proxy(origin: Origin, trust_env: bool) -> str | None:
     return f"{shown.scheme}://{user}{host}{port}"
 
 
+UNVERIFIED = "not verified"
+_UNVERIFIED_TEXT = (
+    "certificates are not verified: http= has switched the checks off (verify=False, or an SSL "
+    "context without them), so whoever is on the way can read the key and the texts"
+)
+_MAX_PARTS = 100
+"""Objects of a transport that are looked at; those of httpx have fewer than ten."""
+
+
+def certificates(http: Any) -> str:
+    """Return `not verified` if a part of a transport or client does not check certificates.
+
+    It finds the TLS contexts of httpx and httpx2, and those of a transport that holds another one
+    as an attribute. It returns `as http= decides` for a transport without a context, and for one
+    whose checks are on.
+    """
+    checked = (each.verify_mode != ssl.CERT_NONE and each.check_hostname for each in _tls_of(http))
+    return "as http= decides" if all(checked) else UNVERIFIED
+
+
+def _tls_of(http: Any) -> Iterator[ssl.SSLContext]:
+    """Yield the TLS contexts in the attributes of a transport, and in those of its transports."""
+    parts, seen = [unsealed(http)], set[int]()
+    while parts and len(seen) < _MAX_PARTS:
+        part = parts.pop()
+        if isinstance(part, ssl.SSLContext):
+            yield part
+        elif id(part) not in seen and any(hasattr(part, name) for name in TRANSPORT_METHODS):
+            seen.add(id(part))
+            for value in list(getattr(part, "__dict__", {}).values()):
+                # Transports by URL are a dict of an `httpx.Client`.
+                parts += value.values() if isinstance(value, dict) else [value]
+
+
+def _tell_unverified(http: Any) -> None:
+    """Log and warn, once for each client, if certificates are not verified."""
+    if certificates(http) == UNVERIFIED:
+        _log.warning(_UNVERIFIED_TEXT)
+        # At one place of the source: Python shows it once, however many clients there are.
+        warnings.warn(_UNVERIFIED_TEXT, RuntimeWarning, stacklevel=2)
+
+
 _PATCHED = (
     ("httpx", "HTTPTransport", "handle_request"),
     ("httpx", "AsyncHTTPTransport", "handle_async_request"),
@@ -267,6 +312,7 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
         )
     if isinstance(http, style.lanes):
         return http, send
+    _tell_unverified(http)
     return http, functools.partial(style.in_time, send)
 
 

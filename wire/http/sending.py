@@ -59,7 +59,7 @@ from wire.core.retry import NONE, Retry, RetryBudgets
 from wire.core.secret import Secret, quoted
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable, mask_transport_logs
 from wire.http.lanes import LanesState
-from wire.http.network import shown_proxy
+from wire.http.network import certificates, shown_proxy
 from wire.http.prepared import PreparedRequest, header_texts, kept_url, raw_headers, url_of
 from wire.http.target import Target
 from wire.http.watchdog import ATTEMPT, Watch
@@ -775,6 +775,7 @@ class ClientState(Foreign):
             "proxy": _proxy(self._http, self._target.origin)
             if isinstance(self._http, LanesState)
             else "as http= decides",
+            "certificates": _certificates(self._http, self._target.origin),
         }
 
 
@@ -794,6 +795,13 @@ def _proxy(http: Any, origin: Origin) -> str | None:
     """Return the proxy between lanes and an origin, without its credentials."""
     is_ours = isinstance(http, LanesState)
     return shown_proxy(origin, http.trust_env) if is_ours else None
+
+
+def _certificates(http: Any, origin: Origin) -> str:
+    """Return whether the certificate of an origin is verified."""
+    if not isinstance(http, LanesState):
+        return certificates(http)
+    return "verified" if origin.scheme == "https" else "none: plain http"
 
 
 def _connections(http: Any, origin: Origin) -> str:

@@ -132,11 +132,12 @@ async def run_agent(
         raise MaxTurnsError(f"agent loop exceeded maximum turns ({max_turns})", partial=text)
     reply = result.reply
     if reply is not None and reply.stop.reason != "end":
-        log.warning(
+        text, name = (
             "the answer of %s stopped with %s: it may be incomplete",
             model_name(agent.model),
-            reply.stop.raw or reply.stop.reason,
         )
+        log.warning(text, name, reply.stop.reason)
+        log.debug(text, name, reply.stop.raw)  # a word of the server
     return result.text
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import RuleError, ToolError, Violation, leaves, one_line
-from wire.core.logs import logger
+from wire.core.logs import log_failure, logger
 from wire.core.printable import printable_line
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
 from wire.neutral.request import ServerTool, Tool
@@ -182,7 +182,7 @@ class Toolbox:
             return bool(registered.final(result.content))
         except Exception as error:
             text = "final of tool %s failed, so its result does not end the run: %s"
-            log.warning(text, result.name, _message(error), exc_info=error)
+            log_failure(log, text, result.name, error=error)
             return False
 
     @checked_arguments(ToolError, before=True)
