@@ -33,7 +33,7 @@ from wire.testing.emulator.limits import EmulatorLimits
 _LOG = logger("wire.server")
 _READ_BYTES = 64 * 1024
 _WORKERS = 4
-_BACKLOG = 1024
+_BACKLOG = 4096
 """Connections that wait to be accepted; Linux caps it at somaxconn."""
 _STOP_SECONDS = 5.0
 """A script's function that does not return keeps its thread, but not the one that stops."""
