@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD ROWS
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check sbom docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -61,6 +61,10 @@ test-python:
 release-check: .venv/.dev
 	@$(PIP) -e '.[release]'
 	$(BIN)/python -m tests.release
+
+# What an installation needs, as CycloneDX JSON in dist/.
+sbom: .venv/.dev
+	@$(BIN)/python -m tests.sbom
 
 test-live: .venv/.dev
 	RUN_LIVE_GEMINI=1 RUN_LIVE=1 $(BIN)/python -m pytest -q -m live

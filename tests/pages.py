@@ -1,6 +1,6 @@
 """The pages that are made of structs and rows: JSON Schema of each wire and of cassettes, the known
-values of enum fields, docs/fields.md, docs/cassette-format.md, the tables of docs/pipelines.md, and
-the lists of structs in docs/api.
+values of enum fields, docs/fields.md, docs/cassette-format.md, the tables of docs/pipelines.md and
+docs/guide/security.md, and the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from tests import known_values
+from tests.faults import threats
 from tests.testing.cassette import format_page
 from wire.anthropic import types as anthropic
 from wire.catalogue.settings import table as settings_table
@@ -78,6 +79,7 @@ def pages() -> dict[str, str]:
         "wire/testing/cassette/checks/known_values.json": known_values.text(),
         "docs/fields.md": fields(),
         "docs/settings.md": settings(),
+        "docs/guide/security.md": security(),
         "docs/pipelines.md": pipelines(),
         "docs/cassette-format.md": format_page.page(),
         "schemas/cassette.schema.json": format_page.schema_text(),
@@ -322,6 +324,12 @@ def pipelines() -> str:
         ),
     ]
     return PIPELINES + "\n".join(parts) + "\n" + by_hand
+
+
+def security() -> str:
+    """docs/guide/security.md: what is written by hand, then the threats."""
+    page = (ROOT / "docs" / "guide" / "security.md").read_text("utf-8")
+    return page.partition("## Threats, guards and tests")[0] + threats.page()
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

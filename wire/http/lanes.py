@@ -67,12 +67,20 @@ from wire.core.errors import ConfigurationError
 from wire.core.forks import at_fork
 from wire.core.secret import quoted
 from wire.http.httpx_lane import HttpxLane
-from wire.http.network import direct_problem, is_patched, proxy_for, proxy_option, tls
+from wire.http.network import (
+    direct_problem,
+    is_patched,
+    proxy_for,
+    proxy_option,
+    shown_proxy,
+    tls,
+)
 from wire.http.prepared import Origin, request_origin
 from wire.http.sockets import shut_down
 from wire.http.watchdog import ATTEMPT, await_signal
 
 if TYPE_CHECKING:
+    from wire.core import hosts
     from wire.http.direct import DirectLane, DirectLaneState
     from wire.http.httpx_lane import HttpxLaneState
 
@@ -166,6 +174,15 @@ class LanesState(Generic[AnyLane]):
         if self.connections != "auto":
             return self.connections
         return "direct" if self._is_direct(proxy_for(*origin, self.trust_env)) else "httpx"
+
+    def described(self, origin: hosts.Origin) -> dict[str, str | None]:
+        """Describe the kind of connections to an origin, their proxy, and what is verified."""
+        parts = origin.scheme, origin.host, origin.port
+        return {
+            "connections": self._connections_to(parts),
+            "proxy": shown_proxy(origin, self.trust_env),
+            "certificates": "verified" if origin.scheme == "https" else "none: plain http",
+        }
 
     def _is_direct(self, proxy: str | None) -> bool:
         """Return whether a new lane connects directly.

@@ -194,6 +194,12 @@ def certificates(http: Any) -> str:
     return "as http= decides" if all(checked) else UNVERIFIED
 
 
+def described(http: Any) -> dict[str, str]:
+    """Describe a transport or client of the caller's, as `LanesState.described` does."""
+    decides = "as http= decides"
+    return {"connections": decides, "proxy": decides, "certificates": certificates(http)}
+
+
 def _tls_of(http: Any) -> Iterator[ssl.SSLContext]:
     """Yield the TLS contexts in the attributes of a transport, and in those of its transports."""
     parts, seen = [unsealed(http)], set[int]()

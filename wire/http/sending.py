@@ -48,7 +48,7 @@ from wire.core.exchange import (
     exchange,
     request_id,
 )
-from wire.core.hosts import Origin, origin_of
+from wire.core.hosts import origin_of
 from wire.core.incoming import Incoming
 from wire.core.lazy import Foreign
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
@@ -59,7 +59,7 @@ from wire.core.retry import NONE, Retry, RetryBudgets
 from wire.core.secret import Secret, quoted
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable, mask_transport_logs
 from wire.http.lanes import LanesState
-from wire.http.network import certificates, shown_proxy
+from wire.http.network import described, shown_proxy
 from wire.http.prepared import PreparedRequest, header_texts, kept_url, raw_headers, url_of
 from wire.http.target import Target
 from wire.http.watchdog import ATTEMPT, Watch
@@ -629,7 +629,8 @@ class Attempt:
     def _host(self) -> str:
         """Return the host of the call and its proxy, for the message of an error."""
         origin = origin_of(self.call.url) if self.call.url else self.target.origin
-        proxy = _proxy(self._http, origin)
+        http = self._http
+        proxy = shown_proxy(origin, http.trust_env) if isinstance(http, LanesState) else None
         return f"{origin} through the proxy {proxy}" if proxy else str(origin)
 
     def paused(self, step: Step) -> float:
@@ -768,14 +769,11 @@ class ClientState(Foreign):
 
     def describe(self) -> dict[str, Any]:
         """Describe settings, transport and proxy of this client, without keys."""
+        http, origin = self._http, self._target.origin
         return {
             **self._target.describe(),
-            "http": type(self._http).__name__,
-            "connections": _connections(self._http, self._target.origin),
-            "proxy": _proxy(self._http, self._target.origin)
-            if isinstance(self._http, LanesState)
-            else "as http= decides",
-            "certificates": _certificates(self._http, self._target.origin),
+            "http": type(http).__name__,
+            **(http.described(origin) if isinstance(http, LanesState) else described(http)),
         }
 
 
@@ -789,26 +787,6 @@ def _request(
     if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
         added.append(("Content-Length", str(len(body))))
     return PreparedRequest(call.method, url, [*added, *headers], call.body, extensions, call.form)
-
-
-def _proxy(http: Any, origin: Origin) -> str | None:
-    """Return the proxy between lanes and an origin, without its credentials."""
-    is_ours = isinstance(http, LanesState)
-    return shown_proxy(origin, http.trust_env) if is_ours else None
-
-
-def _certificates(http: Any, origin: Origin) -> str:
-    """Return whether the certificate of an origin is verified."""
-    if not isinstance(http, LanesState):
-        return certificates(http)
-    return "verified" if origin.scheme == "https" else "none: plain http"
-
-
-def _connections(http: Any, origin: Origin) -> str:
-    """Return the connection kind of a transport to an origin: `direct` or `httpx`."""
-    if not isinstance(http, LanesState):
-        return "as http= decides"
-    return http._connections_to((origin.scheme, origin.host, origin.port))
 
 
 def _wait(seconds: float) -> float | None:

@@ -329,7 +329,11 @@ class Connection:
         if answer.whole:
             data = self._started(answer)
             if has_body:
-                data += self._http.send(h11.Data(answer.body)) or b""
+                body = self._http.send(h11.Data(answer.body)) or b""
+                if len(body) > _WRITE_BYTES:  # one packet for both would cost a copy of the body
+                    await self._write(data)
+                    data = b""
+                data += body
             await self._write(data + (self._http.send(h11.EndOfMessage()) or b""))
             return True
         begun = False
