@@ -201,7 +201,7 @@ NOT_GUARDED = (
     "**Instructions in data.** A model may follow them, and call a tool that it was given.",
     "**Names that resolve to private addresses**, and a resolver that lies.",
     "**Certificates that you have switched off.** It is told and not refused.",
-    "**A clients' key of the gateway that was given away.** There is one for all clients, without "
+    "**A key of the gateway that was given away.** There is one for all clients, without "
     "quotas: who has it can use up the connections to the backend and your money.",
     "**Floods of whole requests.** A request under way never gives way. A client of the gateway "
     "can hold as many as `max_connections_per_peer`, and many addresses together all places.",

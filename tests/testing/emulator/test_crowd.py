@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.joined import joined
+from wire.serving.server import GatewayServer
+from wire.testing.emulator import server
 from wire.testing.emulator.crowd import Crowd, Phase, Repeated, peer_of
 from wire.testing.emulator.limits import EmulatorLimits
-from wire.testing.emulator.server import _crowd
+from wire.testing.emulator.server import Server, _crowd
 
 
 def crowd(most: int, share: int = 99, leaving: int = 2) -> Crowd[str]:
@@ -105,9 +108,9 @@ def test_addresses_that_one_peer_has(address: str, peer: str) -> None:
 
 
 def test_another_machine_gets_three_quarters_of_the_places() -> None:
-    room = _crowd(EmulatorLimits(max_connections=8))
+    room = _crowd(EmulatorLimits(max_connections=8), 1.0)
     assert [room._share(each) for each in ("127.0.0.1", "192.0.2.1")] == [8, 6]
-    room = _crowd(EmulatorLimits(max_connections=8, max_connections_per_peer=2))
+    room = _crowd(EmulatorLimits(max_connections=8, max_connections_per_peer=2), 1.0)
     assert [room._share(each) for each in ("127.0.0.1", "192.0.2.1")] == [2, 2]
 
 
@@ -117,3 +120,15 @@ def test_lines_of_different_kinds_are_counted_apart() -> None:
         lines.line(kind, f"{kind}!", at) for at, kind in ((0, "a"), (1, "b"), (2, "a"), (11, "b"))
     ]
     assert said == ["a!", "b!", "", "b!"]
+
+
+def test_few_descriptors_are_few_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the 1,024 of Linux, 500 streams of one address fit into the emulator and the gateway."""
+    monkeypatch.setattr(server, "_descriptors", lambda: 1024)
+    places = [
+        _crowd(EmulatorLimits(), kind.part_of_descriptors) for kind in (Server, GatewayServer)
+    ]
+    assert [each.most for each in places] == [896, 512]
+    assert [each._share("127.0.0.1") for each in places] == [896, 512]
+    monkeypatch.setattr(server, "_descriptors", lambda: 20_000)
+    assert _crowd(EmulatorLimits(), 0.5).most == 2000

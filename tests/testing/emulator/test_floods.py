@@ -34,15 +34,14 @@ def test_clients_are_answered_beside_two_hundred_heads_that_never_end(server: st
 @pytest.mark.parametrize("descriptors", [1024, 20_000])
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("name", FLOODS)
-def test_clients_are_answered_in_a_second_beside_two_thousand(
-    name: str, server: str, descriptors: int
-) -> None:
+def test_clients_are_answered_beside_two_thousand(name: str, server: str, descriptors: int) -> None:
     found = flooded(server, 30, descriptors=descriptors, **FLOODS[name])
-    # A response of megabytes is made in the same process as the others.
-    assert found.slowest < (5 if "unread" in name else 1)
+    # `python -m tests.testing.emulator.floods` prints what it is on a machine with nothing else to
+    # do; responses of megabytes are made in the same process as the others.
+    assert found.slowest < (20 if "unread" in name else 3)
     assert found.asked > 30
-    # The places, those that are being closed, and 64 that are accepted at once.
-    assert found.descriptors < min(descriptors * 3 // 4 + 128, 2000)
+    # 1,500 of one peer at most, those that are being closed, and 64 that are accepted at once.
+    assert found.descriptors < min(descriptors + 1, 1900)
     assert found.load < 0.8
     assert found.left == 0
     # What a second flood uses again; a connection costs about 20 KB.

@@ -46,10 +46,10 @@ class EmulatorLimits(msgspec.Struct, frozen=True):
     max_stored_bytes: int = 512 * 1024 * 1024
     """Bytes of all that is stored; more get the vendor's quota error."""
     max_connections: int = 2_000
-    """Open connections, and half of the file descriptors of the process at most. One more closes
-    another that waits for its client: for a head, a body, or that it reads, whichever most wait
-    for; of the address with the most, the one that has waited longest. Requests under way are not
-    closed: it gets 503 if all are."""
+    """Open connections; they take 7/8 of the file descriptors of the process at most, those of the
+    gateway half. One more closes another that waits for its client: for a head, a body, or that it
+    reads, whichever most wait for; of the address with the most, the one that has waited longest.
+    Requests under way are not closed: it gets 503 if all are."""
     max_connections_per_peer: int = 1_500
     """Open connections of one address (a /64 of IPv6); three quarters of all at most, except for
     loopback. One more closes one of the address, as above, or gets 429."""

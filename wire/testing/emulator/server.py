@@ -56,6 +56,8 @@ class HttpServer:
 
     name = "wire"
     """The header `server` of responses."""
+    part_of_descriptors = 7 / 8
+    """How many of the file descriptors of the process its connections may take."""
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class HttpServer:
         self.host = host
         self.port: int = self._socket.getsockname()[1]
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self._crowd = _crowd(application.limits)
+        self._crowd = _crowd(application.limits, self.part_of_descriptors)
         self._lines = Repeated(_SAME_LINE_SECONDS)
         self._serving: set[asyncio.Task[Any]] = set()
         self._buffered = self._held = 0
@@ -313,20 +315,17 @@ class Server(HttpServer):
         return await self.asked(partial(self.emulator.answer, method, target, headers, body))
 
 
-def _crowd(limits: EmulatorLimits) -> Crowd[Connection]:
-    """Return the room for connections: half of the descriptors at most.
-
-    The other half is for the calls of a gateway, and for files.
-    """
+def _crowd(limits: EmulatorLimits, part_of_descriptors: float) -> Crowd[Connection]:
+    """Return the room for connections: a part of the descriptors at most."""
     descriptors = _descriptors()
-    most = min(int(limits.max_connections), max(descriptors // 2, 1))
+    most = min(int(limits.max_connections), max(int(descriptors * part_of_descriptors), 1))
 
     def share(peer: str) -> int:
         # A proxy on this machine has one address for all of its clients.
         part = most if is_loopback(peer.removesuffix("/64")) else max(most * 3 // 4, 1)
         return min(int(limits.max_connections_per_peer), part)
 
-    return Crowd(most, share, min(_LEAVING, max(descriptors // 4, 1)))
+    return Crowd(most, share, min(_LEAVING, max(descriptors // 16, 1)))
 
 
 def _descriptors() -> int:
