@@ -16,7 +16,8 @@ import pytest
 
 from tests.joined import joined
 from wire import Message, Output, Request, Tool, anthropic, gemini, openai, tool
-from wire.core.json_values import MAX_SCHEMA_VALUES, expands
+from wire.core.bounds import BOUNDS
+from wire.core.json_values import expands
 from wire.errors import RuleError, ToolError, WireError
 from wire.neutral.output import OutputType
 from wire.openai import responses
@@ -224,10 +225,11 @@ def test_a_schema_that_is_too_large_names_the_limit() -> None:
     with pytest.raises(RuleError) as caught:
         Tool("f", parameters=shared(40))
     assert str(caught.value) == (
-        f"tool f: parameters.properties.x.anyOf: more than {MAX_SCHEMA_VALUES:,} values ({remedy})"
+        f"tool f: parameters.properties.x.anyOf: more than {BOUNDS.schema_values:,} values "
+        f"({remedy})"
     )
     with pytest.raises(
-        RuleError, match=r"^output\.schema\.properties\.x\.anyOf: more than 1,000,000 values"
+        RuleError, match=r"^output\.schema\.properties\.x\.anyOf: more than 250,000 values"
     ):
         Output(shared(40))
 

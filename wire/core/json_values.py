@@ -35,8 +35,6 @@ MAX_PATH_STEPS = 32
 
 MAX_VALUES = 5_000_000
 """Values in one JSON value, those of a list or object once for each place where it occurs."""
-MAX_SCHEMA_VALUES = 1_000_000
-"""The same for a schema, which is walked in Python several times."""
 
 _MANY = 10_000
 _MAX_LEVELS = 1_200

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from wire.core.arguments import checked_arguments
+from wire.core.bounds import BOUNDS
 from wire.core.decoders import convert
 from wire.core.memory import Note, with_notes
 from wire.core.secret import quoted
@@ -46,8 +47,6 @@ from wire.gemini.types import Schema
 
 MAX_DEPTH = MAX_LEVELS - 1
 """Levels below the root (G52), so that `check` accepts the depth of every result."""
-MAX_NODES = 10_000
-"""Maximum number of schemas that a source expands to. References multiply them."""
 RAW_FIELDS = "parameters_json_schema or response_json_schema"
 """Remedies name these fields, which take JSON Schema as it is."""
 
@@ -215,10 +214,10 @@ class _Walk:
         # Several references to the next schema at each level multiply the result with each level: a
         # few kilobytes would expand to gigabytes. Only this counter prevents that.
         self.nodes += many
-        if self.nodes > MAX_NODES:
+        if self.nodes > BOUNDS.inlined:
             fail(
                 path,
-                f"expands to more than {MAX_NODES} schemas",
+                f"expands to more than {BOUNDS.inlined} schemas",
                 "G53",
                 f"use {RAW_FIELDS}, with its references kept",
             )
@@ -766,7 +765,7 @@ def _product(first: list[_Schemas], second: list[_Schemas]) -> list[_Schemas]:
     """Return the union that holds if and only if both unions hold: each member of one with each of
     the other.
     """
-    if len(first) * len(second) > MAX_NODES:
+    if len(first) * len(second) > BOUNDS.inlined:
         raise _Conflict("anyOf")
     return [one + two for one in first for two in second]
 

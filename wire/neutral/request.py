@@ -15,7 +15,7 @@ import msgspec
 from wire.core.arguments import items_of, number, whole_number
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation, WireError
-from wire.core.json_values import MAX_SCHEMA_VALUES, are_sound, check_size, checked
+from wire.core.json_values import are_sound, checked
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
 from wire.neutral.messages import (
@@ -79,6 +79,12 @@ def text_parameters(grammar: str = "", syntax: str = "lark") -> dict[str, Any]:
     return {"type": "object", "properties": {TEXT_PARAMETER: text}, "required": [TEXT_PARAMETER]}
 
 
+def _check_schema(schema: Any, path: str) -> None:
+    from wire.core.schema_plan import check_schema  # a first call without tools needs none
+
+    check_schema(schema, path)
+
+
 class Tool(MetadataStruct, frozen=True):
     """The declaration of a function that the model may call.
 
@@ -137,7 +143,8 @@ class Tool(MetadataStruct, frozen=True):
                 problem = f"expected a JSON Schema as a mapping, not {type(schema).__name__}"
                 raise RuleError(violations=[Violation(f"tool {self.name}: {path}", problem)])
             # Before `repr` or an encoder, which would write a shared schema at each place.
-            check_size(schema, f"tool {self.name}: {path}", MAX_SCHEMA_VALUES)
+            if schema and schema != _NO_PARAMETERS:
+                _check_schema(schema, f"tool {self.name}: {path}")
         if not isinstance(self.strict, bool):
             raise _wrong_type(f"tool {self.name}: strict", self.strict, (bool,))
         self._check_kind()
@@ -326,7 +333,7 @@ class Output(MetadataStruct, frozen=True):
         return {"description": self.description, **self.schema}
 
     def __post_init__(self) -> None:
-        check_size(self.schema, "output.schema", MAX_SCHEMA_VALUES)
+        _check_schema(self.schema, "output.schema")
 
 
 class Request(MetadataStruct, frozen=True, kw_only=True):

@@ -8,24 +8,30 @@ does not change the other.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NoReturn, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, get_args
 
 import msgspec
 
+from wire.core.bounds import BOUNDS
 from wire.core.decoders import converter, schema_components
-from wire.core.errors import ConfigurationError, WireError, one_line
-from wire.core.json_values import MAX_SCHEMA_VALUES, expands
+from wire.core.errors import ConfigurationError, RuleError, WireError, one_line
+from wire.core.json_values import expands
+
+if TYPE_CHECKING:
+    from wire.core.schema_plan import Cost, Plan
 
 REFS = "#/$defs/{name}"
 
 _LIMIT = 500  # bytes of a reason: it quotes the value, and is sent to the model
 _MOST_OTHERS = 9
 _MOST_ERRORS = 1000  # for one value: a list of items may have one for each
+_STEPS_OF_ERROR = 10_000
 _MAX_TYPE_LEVELS = 500
 _MAX_TYPE_PARTS = 100_000
 _PLAIN_KEY = re.compile(r"\w+")
@@ -130,10 +136,7 @@ def is_schema(kind: Any) -> bool:
 def schema_from(source: Any) -> dict[str, Any]:
     """Load a JSON Schema from a mapping, JSON as text or bytes, or a path of a JSON file."""
     if isinstance(source, Mapping):
-        schema = source if isinstance(source, dict) else dict(source)
-        if expands((schema,), MAX_SCHEMA_VALUES):
-            raise ValueError(f"it has more than {MAX_SCHEMA_VALUES:,} values")
-        return schema
+        return source if isinstance(source, dict) else dict(source)
     try:
         read: Any = msgspec.json.decode(
             source if isinstance(source, (str, bytes)) else source.read_bytes()
@@ -344,8 +347,19 @@ class SchemaShape:
                 "JSON Schema is validated by jsonschema-rs, which is not installed: pip "
                 'install "wire-llm[tools]"'
             ) from None
+        from wire.core.schema_plan import Plan, check_schema  # only a JSON Schema needs them
+
         try:
-            self._validator = jsonschema_rs.validator_for(plain(schema), retriever=_refuse)
+            check_schema(schema, "$")
+            self._plan = Plan(schema, "$")
+        except RuleError as error:
+            raise ValueError(error.message) from None
+        self._states = _states(self._plan)
+        self._options = jsonschema_rs.FancyRegexOptions(backtrack_limit=BOUNDS.pattern_steps)
+        try:
+            self._validator = jsonschema_rs.validator_for(
+                plain(schema), retriever=_refuse, pattern_options=self._options
+            )
         except jsonschema_rs.ValidationError as error:
             path = json_path(error.instance_path)
             raise ValueError(
@@ -353,17 +367,98 @@ class SchemaShape:
             ) from None
 
     def read(self, value: Any) -> Any:
-        """Validate a value and return a copy of it."""
+        """Validate a value and return a copy of it.
+
+        The validator holds the interpreter, so the steps are counted first. A value that needs more
+        than `BOUNDS.checks` is a mismatch, since nobody could stop its validation.
+        """
         copy = plain(value)
         try:
+            data = msgspec.json.encode(copy)
+        except (TypeError, ValueError, RecursionError):
+            data = b""  # the validator says why
+        total = self._plan.total
+        values = 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
+        patterns = sum(self._states.values())
+        steps = total.weight * values + patterns * total.nodes * len(data)
+        if total.recursive or steps > BOUNDS.checks:
+            self._cost(copy)
+        try:
+            if self._validator.is_valid(copy):
+                return copy
+        except ValueError as error:  # raised for too deep nesting
+            raise Mismatch(*_located(error)) from None
+        # Each error has a copy of what it is about, and an error of alternatives those of all.
+        size = _STEPS_OF_ERROR + len(data)
+        cost = None
+        if total.recursive or total.nodes * values * size > BOUNDS.checks:
+            cost = self._cost(copy)
+            if (1 + cost.worst) * size > BOUNDS.checks:
+                problem = "it does not match, and there are too many alternatives to say why"
+                raise Mismatch("$", problem)
+        raise _mismatch_of(self._errors(copy, cost is None or cost.checks * size <= BOUNDS.checks))
+
+    def _errors(self, copy: Any, all_of_them: bool) -> list[ValueError]:
+        """Return the errors of a value that does not match: at most the first without
+        `all_of_them`, since the validator builds all at once."""
+        if all_of_them:
+            return list(itertools.islice(self._validator.iter_errors(copy), _MOST_ERRORS))
+        try:
             self._validator.validate(copy)
-        except ValueError as error:  # raised for too deep nesting as well
-            found = [error]
-            if hasattr(error, "instance_path"):
-                found += itertools.islice(self._validator.iter_errors(copy), _MOST_ERRORS)
-            (path, why), *others = map(_located, found)
-            raise Mismatch(path, why, [each for each in others if each != (path, why)]) from None
-        return copy
+        except ValueError as error:
+            return [error]
+        return [ValueError("it does not match")]
+
+    def _cost(self, copy: Any) -> Cost:
+        cost = self._plan.cost(copy, self._states)
+        if cost is None or cost.steps > BOUNDS.checks:
+            raise Mismatch(
+                "$", "too large to be checked by this schema: give fewer or shorter values"
+            )
+        return cost
+
+
+def _mismatch_of(errors: list[ValueError]) -> Mismatch:
+    (path, why), *others = map(_located, errors)
+    return Mismatch(path, why, [each for each in others if each != (path, why)])
+
+
+def _states(plan: Plan) -> dict[str, int]:
+    """Return the states of each pattern of a schema: the steps for each character of a text.
+
+    Raises `ValueError` for patterns that are too large.
+    """
+    from wire.core.schema_plan import pattern_states
+
+    states: dict[str, int] = {}
+    built = 0
+    for pattern, place in plan.patterns:
+        if pattern not in states:
+            states[pattern] = pattern_states(pattern)
+        built += states[pattern]
+        if built > BOUNDS.pattern_states:
+            raise ValueError(
+                f"{place.path('$')}: patterns of more than {BOUNDS.pattern_states:,} states: "
+                "shorten their repetitions"
+            )
+    return {
+        each: count if _is_linear(each) else max(count, BOUNDS.pattern_steps)
+        for each, count in states.items()
+    }
+
+
+@functools.lru_cache(maxsize=1000)
+def _is_linear(pattern: str) -> bool:
+    """Return whether the engine without backtracking knows everything in a pattern."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.validator_for(
+            {"pattern": pattern}, pattern_options=jsonschema_rs.RegexOptions()
+        )
+    except (jsonschema_rs.ValidationError, ValueError):
+        return False
+    return True
 
 
 def _located(error: ValueError) -> tuple[str, str]:

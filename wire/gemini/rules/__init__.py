@@ -26,9 +26,10 @@ import msgspec
 
 from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments
+from wire.core.bounds import BOUNDS
 from wire.core.decoders import convert
 from wire.core.errors import Violation
-from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
+from wire.core.json_values import expands, too_large
 from wire.core.memory import RAW, WireStruct, kept_bytes, raw_of
 from wire.core.provider import Provider
 from wire.gemini.families import UNKNOWN, family
@@ -251,7 +252,7 @@ def check(
     if isinstance(request, GenerateContentRequest):
         turns: Sequence[Content] = request.contents or ()
         if expands([each for each in turns if RAW not in getattr(each, "__dict__", ())]):
-            return [too_large(request, "", MAX_SCHEMA_VALUES)]
+            return [too_large(request, "", BOUNDS.schema_values)]
     found = check_encoded(request, model, provider, endpoint)
     return found + ending(model, provider_row(provider).name, date) if date else found
 
@@ -320,8 +321,8 @@ def _check_struct(
     try:
         rest = msgspec.structs.replace(request, contents=None)
         if rest not in _SOUND.get(host, (_EMPTY,)):  # most small requests have nothing further
-            if expands((rest,), MAX_SCHEMA_VALUES):
-                found = too_large(request, "", MAX_SCHEMA_VALUES)
+            if expands((rest,), BOUNDS.schema_values):
+                found = too_large(request, "", BOUNDS.schema_values)
                 return [found], _rule_input((), plain, model, host, version, endpoint)
             rows = known.known(request.tools or (), key) if key is not None else []
             if rows:

@@ -18,8 +18,9 @@ from wire.catalogue.abilities import longest_output
 from wire.catalogue.facts import ModelFacts, ending, facts, nearest
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import decoded_body
+from wire.core.bounds import BOUNDS
 from wire.core.errors import Violation
-from wire.core.json_values import MAX_SCHEMA_VALUES, expands, too_large
+from wire.core.json_values import expands, too_large
 from wire.core.provider import Provider
 from wire.openai.chat import content_rules
 from wire.openai.chat.types import ChatCompletionRequest, Message, ToolChoice
@@ -69,8 +70,8 @@ def check_struct(request: ChatCompletionRequest, provider: Provider | str) -> li
     """Return the violations, as `check`, of a struct and its own model."""
     dialect = provider_row(provider).dialect
     schemas = (request.tools, request.response_format)
-    if schemas != (None, None) and expands(schemas, MAX_SCHEMA_VALUES):
-        return [too_large(request, "", MAX_SCHEMA_VALUES)]
+    if schemas != (None, None) and expands(schemas, BOUNDS.schema_values):
+        return [too_large(request, "", BOUNDS.schema_values)]
     return [violation for rule in _RULES for violation in rule(request, dialect)]
 
 

@@ -1,0 +1,209 @@
+"""JSON Schemas of servers, clients and files: each is answered or refused before anything follows
+its references, in a number of steps that is bounded (R-38).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.joined import joined
+from wire import Output, Tool, tool
+from wire.errors import WireError
+from wire.neutral.validation import shape_of
+from wire.tools import mcp
+
+
+def prop(schema: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"x": schema}, **more}
+
+
+def referring(levels: int, form: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    """Each definition is `form` of a reference to the next one."""
+    defs = {f"d{i}": form({"$ref": f"#/$defs/d{i + 1}"}) for i in range(levels)}
+    return prop({"$ref": "#/$defs/d0"}, **{"$defs": {**defs, f"d{levels}": {"type": "string"}}})
+
+
+def twice(key: str) -> Callable[[dict[str, Any]], Any]:
+    return lambda ref: {key: {"a": ref, "b": ref} if key == "properties" else [ref, ref]}
+
+
+def pattern(text: str) -> dict[str, Any]:
+    return prop({"type": "string", "pattern": text})
+
+
+def deep(levels: int) -> dict[str, Any]:
+    schema: Any = {"type": "string"}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return prop(schema)
+
+
+# Two references from each level to the next by a property, so that the value decides how often.
+CHILDREN = prop(
+    {"$ref": "#/$defs/d"},
+    **{"$defs": {"d": {"anyOf": [prop({"$ref": "#/$defs/d"}), prop({"$ref": "#/$defs/d"})]}}},
+)
+
+
+def tower(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"x": value}
+    return value
+
+
+SCHEMAS: dict[str, tuple[Callable[[], dict[str, Any]], Any]] = {
+    **{
+        f"24 levels of two, {key}": (lambda key=key: referring(24, twice(key)), {"x": 1})  # type: ignore[misc]
+        for key in ("properties", "anyOf", "allOf", "oneOf")
+    },
+    "16 levels below unevaluatedProperties": (
+        lambda: referring(16, lambda ref: {"allOf": [ref, ref], "unevaluatedProperties": False}),
+        {"x": 1},
+    ),
+    "a chain of 100,000": (lambda: referring(100_000, lambda ref: ref), {"x": 1}),
+    "a ladder of 100,000": (lambda: referring(100_000, lambda ref: {"items": ref}), {"x": 1}),
+    **{
+        f"pattern {text}": (lambda text=text: pattern(text), {"x": "a" * 30_000 + "b"})  # type: ignore[misc]
+        for text in ("(a+)+$", "(a|a)*$", "(.*a){20}", r"^(?:a(?=[^x]*$))*b", r"(a|aa)+\1c")
+    },
+    "pattern of 9,000 states": (lambda: pattern("(a{100}){90}b"), {"x": "a" * 100_000}),
+    "pattern of 10**12 states": (lambda: pattern("((a{1000}){1000}){1000}{1000}"), {"x": "a"}),
+    "enum of 100,000": (lambda: prop({"enum": list(map(str, range(100_000)))}), {"x": 1}),
+    "anyOf of 1,000": (
+        lambda: prop({"anyOf": [{"const": i} for i in range(1_000)]}),
+        {"x": ["x" * 1000] * 1000},
+    ),
+    "10,000 levels": (lambda: deep(10_000), {"x": 1}),
+    "itself": (lambda: prop({"$ref": "#"}), {"x": tower(50)}),
+    "itself twice": (lambda: CHILDREN, tower(60)),
+    "escaped references": (
+        lambda: prop(
+            {"$ref": "#/properties/a~1b"},
+            **{"$defs": {"p q": {"$ref": "#/$defs/p%20q"}}},
+            not_used={"$ref": "#/%24defs/p%20q"},
+        ),
+        {"x": 1},
+    ),
+    "a resource of its own": (
+        lambda: prop(
+            {"$ref": "#/$defs/d0"},
+            **{
+                "$defs": {
+                    "d0": {"$id": "http://a.example/", "anyOf": [{"$ref": "json-schema:///"}] * 2}
+                }
+            },
+        ),
+        {"x": {"x": {"x": tower(40)}}},
+    ),
+    "5,000 digits": (lambda: prop({"maximum": 10**5000}), {"x": 1}),
+    "a name of 1 MB": (lambda: {"type": "object", "properties": {"n" * 1_000_000: {}}}, {}),
+    "a text of 2 MB": (lambda: prop({"description": "n" * 2_000_000}), {}),
+}
+
+
+class Session:
+    def __init__(self, *schemas: Any) -> None:
+        self.schemas = schemas
+
+    def list_tools(self) -> Any:
+        return [{"name": f"t{i}", "inputSchema": each} for i, each in enumerate(self.schemas)]
+
+    def call_tool(self, name: str, arguments: Any) -> Any:
+        return {"content": []}
+
+
+def by_hand(schema: Any, value: Any) -> None:
+    Tool("f", parameters=schema)
+
+
+def validated(schema: Any, value: Any) -> None:
+    shape_of(schema).read(value)
+
+
+def decorated(schema: Any, value: Any) -> None:
+    made = tool(lambda **_: 1, name="f", parameters=schema)
+    made.signature.shape.read(value)
+
+
+def listed(schema: Any, value: Any) -> None:
+    (made,) = mcp.tools_in_threads(Session(schema))
+    made.signature.shape.read(value)
+
+
+def output(schema: Any, value: Any) -> None:
+    Output(schema)
+
+
+DOORS = {each.__name__: each for each in (by_hand, validated, decorated, listed, output)}
+
+
+def answered(work: Callable[[], Any]) -> str:
+    """The message of the refusal, or an empty text."""
+    try:
+        work()
+    except (WireError, ValueError) as error:  # `Mismatch` is for the model
+        said = str(error)
+    else:
+        return ""
+    assert "\n" not in said
+    assert len(said.encode()) <= 6_000
+    return said
+
+
+QUICK = ("24 levels of two, anyOf", "16 levels below unevaluatedProperties", "itself twice")
+
+
+@pytest.mark.row("R-38")
+@joined("door", DOORS)
+@joined("kind", QUICK)
+def test_a_foreign_schema_is_answered_or_refused_at_each_door(kind: str, door: str) -> None:
+    made, value = SCHEMAS[kind]
+    said = answered(lambda: DOORS[door](made(), value))
+    if kind != "itself twice":
+        assert "expands to more than 100,000 schemas" in said
+        assert "$defs.d" in said
+    elif door in ("by_hand", "output"):
+        assert not said
+    else:
+        assert "too large to be checked by this schema" in said
+
+
+@contextmanager
+def ticking() -> Iterator[list[float]]:
+    """The longest time, in the one item, in which another thread did not run."""
+    longest, ended = [0.0], threading.Event()
+
+    def tick() -> None:
+        last = time.monotonic()
+        while not ended.wait(0.05):
+            now = time.monotonic()
+            longest[0] = max(longest[0], now - last - 0.05)
+            last = now
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    try:
+        yield longest
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.slow
+@pytest.mark.row("R-38")
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_no_foreign_schema_stops_the_process(kind: str, door: str) -> None:
+    made, value = SCHEMAS[kind][0](), SCHEMAS[kind][1]
+    with ticking() as longest:
+        began = time.monotonic()
+        answered(lambda: DOORS[door](made, value))
+        assert time.monotonic() - began < 1
+    assert longest[0] < 0.25

@@ -1,0 +1,72 @@
+"""Bounds for everything foreign that is not an HTTP response, which has `wire.core.limits`.
+
+Each reader asks `BOUNDS` where it takes something in, so that nothing behind it needs a bound of
+its own. What is over is refused with a path, the bound and what to do.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """The largest schemas, listings, files of configuration and folders that are read.
+
+    >>> BOUNDS.tools
+    2000
+    """
+
+    schema_values: int = 250_000
+    """Values of a JSON Schema, a shared one once for each place. The validator builds so many in
+    0.4 s, and nothing else runs meanwhile. An enum of 100,000 values has less."""
+    schema_bytes: int = 1024 * 1024
+    """Bytes of a JSON Schema as JSON: 250,000 tokens, more than a model reads beside its work."""
+    schema_nodes: int = 100_000
+    """Schemas in a JSON Schema in which each reference is replaced by what it refers to: two
+    references at each of 17 levels are more. The largest ones of recorded tools have 2,000."""
+    schema_levels: int = 500
+    """Levels of schemas, with references followed. The validator recurses on the stack of the
+    thread: a chain of 100,000 references ended the process."""
+    inlined: int = 10_000
+    """Schemas that are written where a wire has no references. Python builds each of them."""
+    pattern_states: int = 30_000
+    """States of all patterns of a JSON Schema, with repetitions written out: 0.3 s to build."""
+    pattern_steps: int = 5_000
+    """Steps of a pattern with look-around or references to groups, on one text. Each of them may
+    look at the whole text."""
+    checks: int = 20_000_000
+    """Steps of one validation, about 10 ns each. No other thread runs meanwhile."""
+    pairs: int = 100_000
+    """Pairs of a schema and a value that are looked at to count those steps: 0.3 s of Python."""
+    name: int = 1_000
+    """Characters of the name of a property, a setting or a tool of a server. Errors and notes show
+    names, and hosts accept 64."""
+    tools: int = 2_000
+    """Tools of one MCP server. Hosts accept 128 to 512 in a request."""
+    listing_bytes: int = 4 * 1024 * 1024
+    """Bytes of the tools of one MCP server as JSON. The largest known servers list 200 kB."""
+    pages: int = 1_000
+    """Pages of one MCP listing, which may have no end."""
+    file_bytes: int = 4 * 1024 * 1024
+    """Bytes of a file of configuration. PyYAML needs 1 s for 200 kB."""
+    file_values: int = 100_000
+    """Values of a file of configuration, each alias of YAML counted with what it repeats."""
+    file_depth: int = 100
+    """Levels of lists and tables in a file of configuration. People write ten."""
+    digits: int = 4_000
+    """Digits of an integer in a file or a schema. Python writes 4,300 at most."""
+    searched_entries: int = 100_000
+    """Entries of folders that one search looks at: 2 s on a disk."""
+    searched_folders: int = 20_000
+    """Folders that one search enters."""
+    searched_depth: int = 200
+    """Levels of folders that one search descends; each level holds a descriptor open, and a process
+    may have 256 in all on macOS."""
+    searched_bytes: int = 256 * 1024 * 1024
+    """Bytes that one search reads."""
+    path_segment: int = 512
+    """Bytes of an id or a model in the path of a request. The longest ids of vendors have 120."""
+
+
+BOUNDS = Bounds()
+"""The bounds that all readers ask."""
