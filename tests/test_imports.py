@@ -66,7 +66,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        72,
+        73,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
@@ -74,7 +74,7 @@ ENTRIES = {
     ),
     "calls of Gemini": (
         "from wire.gemini import GenerateContentRequest, check, generate_content",
-        66,
+        67,
         (*HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE, "wire.neutral.messages"),
     ),
     "Client('gemini')": (
@@ -110,12 +110,12 @@ ENTRIES = {
     "Agent('gemini:...')": (
         "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
         "import wire; wire.Agent('gemini:gemini-3.8-flash')",
-        118,
+        119,
         (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (
         FIRST_CALL,
-        78,
+        79,
         (*NOT_FOR_THREADS, *RARE_TYPES, *rows_but("gemini"), "wire.history"),
     ),
 }  # fmt: skip

@@ -20,10 +20,11 @@ from wire.anthropic.types import (
     MessageBatchList,
     MessageBatchResult,
 )
-from wire.core.arguments import checked_arguments, path_segment
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.errors import Violation, refuse
+from wire.core.path_segment import path_segment
 from wire.core.provider import Provider
 
 CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -29,12 +29,13 @@ from wire.anthropic.types import (
     ModelList,
     TokenCount,
 )
-from wire.core.arguments import checked_arguments, path_segment
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, texts_only, unstreamed, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.errors import ConfigurationError, refuse
 from wire.core.extra_keys import narrowed
 from wire.core.memory import WireStruct, notes, raw_of
+from wire.core.path_segment import path_segment
 from wire.core.provider import Provider
 from wire.core.secret import quoted
 

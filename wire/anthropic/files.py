@@ -14,10 +14,11 @@ from wire.anthropic.endpoints import FILES_BETA, beta_headers, plain
 from wire.anthropic.endpoints import page as ids_around
 from wire.anthropic.error_body import parse_error
 from wire.anthropic.types import DeletedFile, FileList, FileMetadata
-from wire.core.arguments import checked_arguments, path_segment, whole_number
+from wire.core.arguments import checked_arguments, whole_number
 from wire.core.call import Call
 from wire.core.errors import ConfigurationError
 from wire.core.multipart import FormFile, Multipart, form_parts
+from wire.core.path_segment import path_segment
 from wire.neutral.data_source import Readable, form_file
 
 _BETAS = (FILES_BETA,)

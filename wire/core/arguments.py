@@ -48,7 +48,7 @@ _MAX_ITEMS = 10_000
 _MAX_INT_BITS = 14_000
 """Bits of an integer that JSON can hold: Python writes 4,300 decimal digits and no more."""
 
-_HALF_PAIR = lazy_pattern("[\ud800-\udfff]")
+HALF_PAIR = lazy_pattern("[\ud800-\udfff]")
 
 Problem = tuple[str, str]
 """A path, and the problem at that path."""
@@ -59,20 +59,6 @@ def refusal(error: type[WireError], path: str, message: str) -> WireError:
     if issubclass(error, RuleError):
         return error(violations=[Violation(path, message)])
     return error(f"{path}: {message}" if path else message)
-
-
-def path_segment(parameter: str, name: object, example: str) -> str:
-    """Return a name as one segment of a path.
-
-    >>> path_segment("id", "a/b", "resp_1")
-    Traceback (most recent call last):
-    wire.errors.ConfigurationError: id: expected a name such as resp_1, not 'a/b'
-    """
-    if not isinstance(name, str) or not name.strip("/. ") or "/" in name:
-        raise ConfigurationError(
-            f"{parameter}: expected a name such as {example}, not {quoted(name)}"
-        )
-    return name
 
 
 def whole_number(
@@ -575,7 +561,7 @@ class _Instance(_Kind, frozen=True):
             return self._wrong(value, path)
         if depth > 0 and isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
             return path, "this number has more digits than Python writes"
-        if depth > 0 and isinstance(value, str) and _HALF_PAIR().search(value):
+        if depth > 0 and isinstance(value, str) and HALF_PAIR().search(value):
             return path, "this text contains half of a surrogate pair, which UTF-8 cannot encode"
         if depth <= 0 or not hasattr(self.kind, "__annotations__"):
             return None

@@ -19,7 +19,7 @@ import msgspec
 
 from wire.core.bounds import BOUNDS
 from wire.core.errors import RuleError, Violation, one_line
-from wire.core.json_values import check_size, checked, is_deep
+from wire.core.json_values import check_size, is_deep
 
 _MOST = 10**15
 """Counts stop here, so that they stay small integers."""
@@ -99,7 +99,7 @@ definition fewer times, or leave parts out)
     try:
         data = msgspec.json.encode(schema)
     except (TypeError, ValueError, RecursionError):
-        checked(schema, path)
+        Plan(schema, path)  # `checked` names what JSON cannot represent, before it is sent
         return
     if len(data) > BOUNDS.schema_bytes:
         raise _refused(path, f"more than {BOUNDS.schema_bytes:,} bytes", "shorten it")

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from wire.core.arguments import whole_number
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
-from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.memory import WireStruct
+from wire.core.path_segment import path_segment
 from wire.core.provider import Provider
 from wire.core.secret import quoted
 from wire.gemini.error_body import parse_error
@@ -47,7 +47,7 @@ def resource(model: str) -> str:
     if not isinstance(model, str) or not model.strip():
         raise ConfigurationError("model: expected a name such as gemini-3.8-flash")
     try:
-        return _resource(model)
+        return _resource(path_segment("model", model, "gemini-3.8-flash", parts=True))
     except ValueError:
         problem = (
             f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
@@ -64,7 +64,7 @@ def _resource(model: str) -> str:
     """
     name = model if "/" in model else f"models/{model}"
     # A key would be part of the URL, which is logged (R-27).
-    if not all(map(_SEGMENT.fullmatch, name.split("/"))) or known_credential(name):
+    if not all(map(_SEGMENT.fullmatch, name.split("/"))):
         raise ValueError
     return name
 
@@ -78,14 +78,10 @@ def named(name: str, collection: str) -> str:
     Raises `ConfigurationError` for a name of another collection, and for one that cannot stand in a
     path.
     """
-    full = name if isinstance(name, str) and "/" in name else f"{collection}/{name}"
+    name = path_segment("name", name, f"{collection}/ID", parts=True)
+    full = name if "/" in name else f"{collection}/{name}"
     segments = full.split("/")
-    if (
-        not isinstance(name, str)
-        or not all(map(_SEGMENT.fullmatch, segments))
-        or segments[-2] != collection.rpartition("/")[2]
-        or known_credential(name)
-    ):
+    if not all(map(_SEGMENT.fullmatch, segments)) or segments[-2] != collection.rpartition("/")[2]:
         raise ConfigurationError(f"name: expected {collection}/ID, not {quoted(name)}")
     return full
 

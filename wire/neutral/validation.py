@@ -21,7 +21,7 @@ import msgspec
 from wire.core.bounds import BOUNDS
 from wire.core.decoders import converter, schema_components
 from wire.core.errors import ConfigurationError, RuleError, WireError, one_line
-from wire.core.json_values import expands
+from wire.core.json_values import checked, expands
 
 if TYPE_CHECKING:
     from wire.core.schema_plan import Cost, Plan
@@ -350,6 +350,7 @@ class SchemaShape:
         from wire.core.schema_plan import Plan, check_schema  # only a JSON Schema needs them
 
         try:
+            checked(schema, "$")
             check_schema(schema, "$")
             self._plan = Plan(schema, "$")
         except RuleError as error:

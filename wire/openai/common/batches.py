@@ -11,7 +11,7 @@ import functools
 from collections.abc import Mapping
 
 from wire.core import json_values
-from wire.core.arguments import checked_arguments, path_segment, whole_number
+from wire.core.arguments import checked_arguments, whole_number
 from wire.core.bodies import checked_body
 from wire.core.call import Call
 from wire.core.errors import LimitError, RuleError, StreamInvalid, Violation
@@ -19,6 +19,7 @@ from wire.core.flow import Flow, ask
 from wire.core.json_lines import numbered_lines
 from wire.core.lenient import Unreadable, decoded
 from wire.core.memory import encode
+from wire.core.path_segment import path_segment
 from wire.core.polling import PollPolicy, polled
 from wire.core.reading import shown
 from wire.openai.common.endpoints import JSON, page, plain

@@ -15,6 +15,7 @@ from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.errors import ConfigurationError
 from wire.core.memory import WireStruct
+from wire.core.path_segment import path_segment
 from wire.core.secret import quoted
 from wire.openai.common.error_body import parse_error
 from wire.openai.common.reader import parse_plain
@@ -60,7 +61,7 @@ def get_model(model: str) -> Call[Model]:
 
     Raises `ConfigurationError` for an empty or malformed name.
     """
-    return plain(Model, "GET", f"/models/{_checked_name(model)}")
+    return plain(Model, "GET", _model_path(model))
 
 
 @checked_arguments()
@@ -72,15 +73,11 @@ def delete_model(model: str) -> Call[DeletedModel]:
 
     Raises `ConfigurationError` for an empty or malformed name.
     """
-    return plain(DeletedModel, "DELETE", f"/models/{_checked_name(model)}")
+    return plain(DeletedModel, "DELETE", _model_path(model))
 
 
-def _checked_name(model: str) -> str:
-    if not isinstance(model, str) or not model.strip("/. "):
-        raise ConfigurationError("model: expected a name such as gpt-5.4")
-    if any(step in ("", ".", "..") for step in model.split("/")):
-        raise ConfigurationError(f"model: {quoted(model)} is not a model name")
-    return model
+def _model_path(model: str) -> str:
+    return f"/models/{path_segment('model', model, 'gpt-5.4', parts=True)}"
 
 
 def plain(kind: type[W], method: str, path: str, body: bytes = b"", **more: Any) -> Call[W]:

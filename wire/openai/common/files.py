@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 
-from wire.core.arguments import checked_arguments, path_segment, whole_number
+from wire.core.arguments import checked_arguments, whole_number
 from wire.core.call import Call
 from wire.core.errors import RuleError, Violation
 from wire.core.multipart import FormFile, Multipart, form_parts
+from wire.core.path_segment import path_segment
 from wire.neutral.data_source import Readable, form_file
 from wire.openai.common.endpoints import page, plain
 from wire.openai.common.error_body import parse_error

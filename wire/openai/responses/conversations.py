@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from wire.core.arguments import checked_arguments, path_segment
+from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call
 from wire.core.errors import RuleError, Violation
 from wire.core.memory import WireStruct, notes
+from wire.core.path_segment import path_segment
 from wire.openai.common.endpoints import page
 from wire.openai.responses.endpoints import included, needs_no_check, only_where_stored
 from wire.openai.responses.stored import plain

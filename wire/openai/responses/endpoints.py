@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.core.arguments import checked_arguments, path_segment, whole_number
+from wire.core.arguments import checked_arguments, whole_number
 from wire.core.bodies import checked_body, texts_only, unstreamed, wrong_type
 from wire.core.call import Call, StreamCall
 from wire.core.errors import ConfigurationError, refuse
 from wire.core.memory import notes, raw_of
+from wire.core.path_segment import path_segment
 from wire.core.provider import Provider
 from wire.openai.common.endpoints import JSON
 from wire.openai.common.error_body import parse_error
