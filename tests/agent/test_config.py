@@ -892,7 +892,7 @@ def test_files_that_cannot_be_read(tmp_path: Path):
         ("a.ini", b"", "expected a file of type .toml, .json, .yaml, .yml"),
         ("a.json", b"[]", "expected keys and values, not list"),
         ("a.json", b"\xff{}", "byte 0 is not UTF-8"),
-        ("b.json", b"[" * 100_000, "nested too deeply"),
+        ("b.json", b"[" * 100_000, "nested more than 100 levels deep: flatten it"),
         ("a.yaml", b"- a", "expected keys and values, not list"),
     ):
         (tmp_path / name).write_bytes(data)

@@ -30,6 +30,7 @@ import msgspec
 
 from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments, is_finite, items_of
+from wire.core.bounds import BOUNDS
 from wire.core.credentials import (
     hidden,
     hidden_in_url,
@@ -586,12 +587,13 @@ def _sealed_field(name: str, value: Any) -> Any:
 
 
 def _parsed(path: Path) -> dict[str, Any]:
-    from wire.agent.config_files import READERS, Unreadable  # a mapping needs none of them
+    # A mapping needs none of them.
+    from wire.core.configuration import READERS, Unreadable, read_configuration
 
     problem = f"expected a file of type {', '.join(READERS)}"
     try:
         if path.suffix.lower() in READERS:
-            parsed_value = _sealed(READERS[path.suffix.lower()](path.read_bytes()))
+            parsed_value = _sealed(read_configuration(path.suffix.lower(), _bytes(path)))
             if parsed_value is None or isinstance(parsed_value, dict):
                 return parsed_value or {}
             problem = f"expected keys and values, not {type(parsed_value).__name__}"
@@ -605,3 +607,8 @@ def _parsed(path: Path) -> dict[str, Any]:
         problem = "nested too deeply"
     # Raised outside of `except`: the cause may hold a piece of the file, and so a key.
     raise ConfigurationError(f"{path}: {problem}")
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as file:  # one byte more than is read tells that the file has more
+        return file.read(BOUNDS.file_bytes + 1)

@@ -47,12 +47,15 @@ class Bounds(msgspec.Struct, frozen=True):
     """Bytes of the tools of one MCP server as JSON. The largest known servers list 200 kB."""
     pages: int = 1_000
     """Pages of one MCP listing, which may have no end."""
-    file_bytes: int = 4 * 1024 * 1024
-    """Bytes of a file of configuration. PyYAML needs 1 s for 200 kB."""
-    file_values: int = 100_000
+    file_bytes: int = 1024 * 1024
+    """Bytes of a file of configuration. The reader of TOML needs a second for them."""
+    file_values: int = 30_000
     """Values of a file of configuration, each alias of YAML counted with what it repeats."""
     file_depth: int = 100
     """Levels of lists and tables in a file of configuration. People write ten."""
+    yaml_growth: int = 10
+    """Size of a recording in YAML, each alias counted with what it repeats, as a multiple of the
+    file's. Recorders repeat a body two or three times."""
     digits: int = 4_000
     """Digits of an integer in a file or a schema. Python writes 4,300 at most."""
     searched_entries: int = 100_000

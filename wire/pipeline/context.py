@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Any
@@ -144,12 +143,13 @@ def variables(
 
 
 def _object(text: str | bytes) -> dict[str, Any]:
+    from wire.core.configuration import Unreadable, read_configuration
+
     try:
-        value = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
-    except ValueError as problem:
-        raise PipelineError(f"--var-file: not JSON: {problem}") from None
-    except RecursionError:
-        raise PipelineError("--var-file: nested too deeply") from None
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        value = read_configuration(".json", data)
+    except (Unreadable, UnicodeDecodeError) as problem:
+        raise PipelineError(f"--var-file: {problem}") from None
     if not isinstance(value, dict):
         raise PipelineError(f"--var-file: expected a JSON object, not {type(value).__name__}")
     return value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,15 +41,16 @@ def allowed(chosen: argparse.Namespace) -> list[Allowed]:
 
 def _listed() -> Any:
     """Read the list of the project; return an empty list without the file or the key."""
+    from wire.core.configuration import Unreadable, read_configuration
     from wire.core.errors import ConfigurationError
     from wire.core.files import read_whole
 
     if not _PROJECT.is_file():
         return []
     try:
-        value: Any = tomllib.loads(read_whole(_PROJECT, ConfigurationError).decode("utf-8-sig"))
-    except ValueError as cause:  # also UTF-8
-        raise ConfigurationError(f"{_PROJECT}: not TOML: {cause}") from None
+        value: Any = read_configuration(".toml", read_whole(_PROJECT, ConfigurationError))
+    except (Unreadable, UnicodeDecodeError) as cause:
+        raise ConfigurationError(f"{_PROJECT}: {cause}") from None
     *tables, last = _KEY.split(".")
     for each in tables:
         value = value.get(each, {}) if isinstance(value, dict) else {}

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from wire.core.bounds import BOUNDS
 from wire.core.errors import CassetteError
 from wire.core.limits import Limits
 from wire.testing.cassette.format.file_position import Fault, Path, shown
@@ -20,8 +21,6 @@ _LIMITS = Limits()
 _BYTES_OF_CONTAINER, _BYTES_OF_VALUE = 16, 4
 """Bytes of the file for each list or dict, and for each value: as in `wire.core.limits`, a file of
 many small values costs hundreds of times its size."""
-MAX_GROWTH = 10
-"""Size of the values, each alias counted with what it repeats, as a multiple of the file's."""
 _FREE_SIZE = 100_000
 
 _YAML = "tag:yaml.org,2002:"
@@ -36,7 +35,7 @@ _CONSTANTS: dict[str, Any] = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 # A number without a point and with an exponent is text in YAML 1.1, which PyYAML reads and writes.
-_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
+_INTEGER = re.compile(rf"[-+]?[0-9]{{1,{BOUNDS.digits}}}")
 _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
@@ -148,7 +147,7 @@ class _Builder:
         self._documents = self._containers = self._values = self._size = 0
         self._max_containers = max(_LIMITS.containers, length // _BYTES_OF_CONTAINER)
         self._max_values = max(_LIMITS.values, length // _BYTES_OF_VALUE)
-        self._max_size = MAX_GROWTH * length + _FREE_SIZE
+        self._max_size = BOUNDS.yaml_growth * length + _FREE_SIZE
 
     def take(self, event: _Event) -> None:
         """Add one event."""
@@ -192,7 +191,8 @@ class _Builder:
             raise self._fault(event, f"more than {self._max_values:,} values")
         if self._size > self._max_size:
             raise self._fault(
-                event, f"its aliases expand to more than {MAX_GROWTH} times the size of the file"
+                event,
+                f"its aliases expand to more than {BOUNDS.yaml_growth} times the size of the file",
             )
         self._name(event.anchor, value, size)
         if not self._open:
