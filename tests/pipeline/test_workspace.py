@@ -8,6 +8,7 @@ import os
 import shlex
 import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -15,19 +16,23 @@ import types
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
 import anyio
 import anyio.to_thread
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wire.pipeline.command
+import wire.pipeline.tools
 import wire.pipeline.workspace
 from tests.joined import joined
 from tests.property import examples
 from wire.agent.tool_calls import run_calls, run_calls_in_threads
+from wire.core.bounds import BOUNDS
 from wire.errors import ToolError
 from wire.neutral.messages import ToolCall
 from wire.pipeline.command import OUTPUT_HALF_BYTES
@@ -499,6 +504,80 @@ def test_what_cannot_be_opened_is_counted(work: Path, monkeypatch: pytest.Monkey
         tools["search_file"]("x")
         == "b:1: x\n[not searched: 2 that cannot be opened or have more than 16,000,000 bytes]"
     )
+
+
+def nested(folder: Path, levels: int) -> None:
+    """Make folders inside each other, each with a file: their paths are too long for the system."""
+    open_ = [os.open(folder, os.O_RDONLY)]
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=open_[-1])
+        inner = os.open("d", os.O_RDONLY, dir_fd=open_[-1])
+        os.close(os.open("f", os.O_WRONLY | os.O_CREAT, dir_fd=inner))
+        os.close(open_.pop())
+        open_.append(inner)
+    os.close(open_.pop())
+
+
+@pytest.mark.row("S4-23")
+def test_a_search_in_nested_folders_is_cut_and_says_so(
+    work: Path, request: pytest.FixtureRequest
+) -> None:
+    nested(work, 1_500)
+    request.addfinalizer(lambda: subprocess.run(["rm", "-rf", work / "d"], check=True))
+    (work / "z").write_text("needle")
+    search = tools_of(work)["search_file"]
+    before = len(os.listdir("/dev/fd"))
+    assert search("needle") == (
+        "z:1: needle\n"
+        "[the search was cut at more than 200 levels of folders: search in a smaller folder]"
+    )
+    assert search("needle", "/".join(["d"] * 199)).startswith("no matches found\n[the search was")
+    deep = "/".join(["d"] * 300)
+    assert told(search, pattern="needle", path=deep)["error"].endswith(
+        ": more than 200 levels of folders: use a shorter path"
+    )
+    assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.row("S4-23")
+@joined(
+    ("bound", "told_"),
+    [
+        ({"searched_entries": 4}, "more than 4 entries"),
+        ({"searched_folders": 2}, "more than 2 folders"),
+        ({"searched_depth": 1}, "more than 1 levels of folders"),
+        ({"searched_bytes": 3}, "more than 3 bytes"),
+    ],
+)
+def test_a_search_is_cut_at_each_bound(bound: dict[str, int], told_: str) -> None:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        for name in ("a", "b", "c/d/e", "c/f", "g/h"):
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / name).write_text("xx")
+        search = tools_of(Path(folder))["search_file"]
+        assert "cut" not in search("x")
+        for module in (wire.pipeline.workspace, wire.pipeline.tools):
+            patch.setattr(module, "BOUNDS", msgspec.structs.replace(BOUNDS, **bound))
+        assert search("x").splitlines()[-1] == (
+            f"[the search was cut at {told_}: search in a smaller folder]"
+        )
+
+
+@pytest.mark.slow
+def test_a_search_of_100_000_files_and_of_links_ends(work: Path) -> None:
+    for each in range(100):
+        (work / f"{each}").mkdir()
+        (work / f"{each}" / "up").symlink_to("..")
+        (work / f"{each}" / "next").symlink_to(f"../{each + 1}")
+        os.mkfifo(work / f"{each}" / "pipe")
+        for name in range(1_000):
+            (work / f"{each}" / f"{name}").touch()
+    began = time.monotonic()
+    assert tools_of(work)["search_file"]("needle") == (
+        "no matches found\n[the search was cut at more than 50,000 entries: search in a smaller "
+        "folder]"
+    )
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.row("S4-23")

@@ -14,7 +14,7 @@ import pytest
 
 from tests.joined import joined
 from wire import Output, Tool, tool
-from wire.errors import WireError
+from wire.errors import ToolError, WireError
 from wire.neutral.validation import shape_of
 from wire.tools import mcp
 
@@ -206,4 +206,82 @@ def test_no_foreign_schema_stops_the_process(kind: str, door: str) -> None:
         began = time.monotonic()
         answered(lambda: DOORS[door](made, value))
         assert time.monotonic() - began < 1
+    assert longest[0] < 0.25
+
+
+# --- listings of MCP servers ----------------------------------------------------------------------
+
+
+class Pages:
+    """A session whose list has one tool on each page, and no end."""
+
+    def __init__(self, tool_of: Callable[[int], dict[str, Any]], on_a_page: int = 1) -> None:
+        self.tool_of, self.on_a_page, self.read = tool_of, on_a_page, 0
+
+    def list_tools(self, cursor: str = "0") -> Any:
+        first = int(cursor)
+        self.read += 1
+        after = first + self.on_a_page
+        return {"tools": [self.tool_of(i) for i in range(first, after)], "nextCursor": str(after)}
+
+    def call_tool(self, name: str, arguments: Any) -> Any:
+        return {"content": []}
+
+
+LISTINGS: dict[str, tuple[Pages, int, str]] = {
+    "tools": (
+        Pages(lambda i: {"name": f"t{i}"}, 500),
+        5,
+        "list_tools: tools: the server lists more than 2,000: have it list fewer",
+    ),
+    "pages": (
+        Pages(lambda i: {"name": f"t{i}"}),
+        1_000,
+        "list_tools: the server has more than 1,000 pages of tools",
+    ),
+    "bytes": (
+        Pages(lambda i: {"name": f"t{i}", "description": "d" * 300_000}),
+        14,
+        "list_tools: tools[13]: the tools have more than 4,194,304 bytes: have the server list "
+        "fewer",
+    ),
+    "schemas": (
+        Pages(lambda i: {"name": f"t{i}", "inputSchema": prop({"title": "d" * 900_000})}),
+        5,
+        "list_tools: tools[4]: the tools have more than 4,194,304 bytes: have the server list "
+        "fewer",
+    ),
+    "a name": (
+        Pages(lambda i: {"name": "n" * 1_000_000}),
+        1,
+        "list_tools: tools[0].name: 1,000,000 characters, more than 1,000: have the server "
+        "shorten it",
+    ),
+    "a schema": (
+        Pages(lambda i: {"name": "a", "inputSchema": referring(24, twice("anyOf"))}),
+        1,
+        "list_tools: tools[0].inputSchema.$defs.d9: expands to more than 100,000 schemas (refer "
+        "to a definition fewer times, or leave parts out)",
+    ),
+}
+
+
+@pytest.mark.row("R-38")
+@joined("kind", LISTINGS)
+def test_a_listing_over_a_bound_is_refused_at_its_page(kind: str) -> None:
+    pages, read, told = LISTINGS[kind]
+    pages.read = 0
+    with pytest.raises(ToolError) as caught:
+        mcp.tools_in_threads(pages)
+    assert (str(caught.value), pages.read) == (told, read)
+
+
+@pytest.mark.slow
+def test_a_listing_of_2_000_tools_stops_no_other_thread() -> None:
+    schema = prop({"type": "string", "pattern": "^[a-z]{1,64}$"}, required=["x"])
+    listing = [{"name": f"t{i}", "inputSchema": schema} for i in range(2_000)]
+    with ticking() as longest:
+        assert (
+            len(mcp.tools_in_threads(Session(*(each["inputSchema"] for each in listing)))) == 2_000
+        )
     assert longest[0] < 0.25

@@ -218,7 +218,7 @@ def test_a_list_without_an_end() -> None:
     class Endless(Session):
         def list_tools(self, cursor: str | None = None) -> Any:
             self.cursors.append(cursor)
-            return {"tools": [{"name": f"t{cursor}"}], "nextCursor": f"{cursor}1"}
+            return {"tools": [{"name": f"t{len(self.cursors)}"}], "nextCursor": f"{cursor}1"}
 
     session = Endless()
     with pytest.raises(ToolError, match="the server has more than 1,000 pages of tools"):

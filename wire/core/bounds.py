@@ -58,8 +58,8 @@ class Bounds(msgspec.Struct, frozen=True):
     file's. Recorders repeat a body two or three times."""
     digits: int = 4_000
     """Digits of an integer in a file or a schema. Python writes 4,300 at most."""
-    searched_entries: int = 100_000
-    """Entries of folders that one search looks at: 2 s on a disk."""
+    searched_entries: int = 50_000
+    """Entries of folders that one search looks at: 3 s, in which other threads run."""
     searched_folders: int = 20_000
     """Folders that one search enters."""
     searched_depth: int = 200

@@ -19,7 +19,7 @@ import msgspec
 
 from wire.core.bounds import BOUNDS
 from wire.core.errors import RuleError, Violation, one_line
-from wire.core.json_values import check_size, is_deep
+from wire.core.json_values import check_size, expands, is_deep
 
 _MOST = 10**15
 """Counts stop here, so that they stay small integers."""
@@ -32,6 +32,8 @@ _MAPS = frozenset({"patternProperties", "dependentSchemas", "dependencies"})
 _UNEVALUATED = frozenset({"unevaluatedProperties", "unevaluatedItems"})
 _CHECK = 10
 _BYTES_OF_STEP = 8
+_MOST_ENCODED = 4 * BOUNDS.schema_values
+"""Values that are encoded to count their bytes, which tells more than the number of values."""
 _SHOWN_PATH = 200
 _LONG_NAME = re.compile(rb'"[^"\\]{%d}[^"\\]*+":' % BOUNDS.name)
 
@@ -95,15 +97,16 @@ def check_schema(schema: Any, path: str) -> None:
     wire.errors.RuleError: parameters.$defs.d9: expands to more than 100,000 schemas (refer to a \
 definition fewer times, or leave parts out)
     """
-    check_size(schema, path, BOUNDS.schema_values)
+    if expands((schema,), _MOST_ENCODED):
+        check_size(schema, path, BOUNDS.schema_values)
     try:
         data = msgspec.json.encode(schema)
     except (TypeError, ValueError, RecursionError):
-        Plan(schema, path)  # `checked` names what JSON cannot represent, before it is sent
-        return
+        data = b""  # `checked` names what JSON cannot represent, before it is sent
     if len(data) > BOUNDS.schema_bytes:
         raise _refused(path, f"more than {BOUNDS.schema_bytes:,} bytes", "shorten it")
-    if b'ef":' in data or is_deep(data) or _LONG_NAME.search(data):
+    check_size(schema, path, BOUNDS.schema_values)
+    if not data or b'ef":' in data or is_deep(data) or _LONG_NAME.search(data):
         Plan(schema, path)
 
 

@@ -350,8 +350,8 @@ class SchemaShape:
         from wire.core.schema_plan import Plan, check_schema  # only a JSON Schema needs them
 
         try:
-            checked(schema, "$")
             check_schema(schema, "$")
+            checked(schema, "$")
             self._plan = Plan(schema, "$")
         except RuleError as error:
             raise ValueError(error.message) from None

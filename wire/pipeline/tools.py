@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import math
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.bounds import BOUNDS
 from wire.core.errors import ToolError, one_line
 from wire.core.secret import quoted
 from wire.pipeline.command import raise_if_cancelled, run_shell
@@ -265,33 +268,48 @@ def _search(files: Workspace, pattern: str, path: str) -> str:
     if not pattern or "\n" in pattern:
         raise ToolError("pattern: expected a text without line ends")
     lines: list[str] = []
-    unread = 0
-    with closing(files.files(path, _SKIPPED)) as opened:
+    cut: list[str] = []
+    unread = size = 0
+    with closing(files.files(path, _SKIPPED, cut)) as opened:
         for name, file in opened:
             raise_if_cancelled()
             data = b"" if file is None else file.read(_MAX_FILE_BYTES + 1)
+            size += len(data)
             if file is None or len(data) > _MAX_FILE_BYTES:
                 unread += 1
             elif encoded in data and b"\0" not in data[:_SAMPLE_BYTES]:
-                for number, line in enumerate(data.split(b"\n"), 1):
-                    if encoded in line:
-                        lines.append(f"{_on_one_line(name)}:{number}: {_excerpt(line, encoded)}")
+                room = MAX_FOUND_LINES + 1 - len(lines)
+                found = itertools.islice(_found(data, encoded), room)
+                shown = _on_one_line(name)
+                lines += [f"{shown}:{number}: {_excerpt(line, encoded)}" for number, line in found]
             if len(lines) > MAX_FOUND_LINES:
                 break
-    notes = (
-        [
-            f"[only the first {MAX_FOUND_LINES} lines are shown: search for a rarer text, or in a "
-            "smaller folder]"
-        ]
-        if len(lines) > MAX_FOUND_LINES
-        else []
-    )
+            if size > BOUNDS.searched_bytes:
+                cut.append(f"more than {BOUNDS.searched_bytes:,} bytes")
+                break
+    notes: list[str] = []
+    if len(lines) > MAX_FOUND_LINES:
+        shown = f"only the first {MAX_FOUND_LINES} lines are shown"
+        notes.append(f"[{shown}: search for a rarer text, or in a smaller folder]")
+    if cut:
+        notes.append(f"[the search was cut at {', '.join(cut)}: search in a smaller folder]")
     if unread:
         notes.append(
             f"[not searched: {unread} that cannot be opened or have more than "
             f"{_MAX_FILE_BYTES:,} bytes]"
         )
     return "\n".join((lines[:MAX_FOUND_LINES] or ["no matches found"]) + notes)
+
+
+def _found(data: bytes, pattern: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that contain a text, each with its number."""
+    at, number, counted = data.find(pattern), 1, 0
+    while at >= 0:
+        number += data.count(b"\n", counted, at)
+        start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield number, data[start:end]
+        counted, at = end, data.find(pattern, end)
 
 
 def _excerpt(line: bytes, pattern: bytes) -> str:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from wire.core.bounds import BOUNDS
 from wire.core.errors import ConfigurationError, ToolError, one_line
 from wire.core.files import replace_file
 from wire.core.forks import new_in_child
@@ -142,11 +143,14 @@ class Workspace:
             finally:
                 os.close(folder)
 
-    def files(self, path: str, skipped: frozenset[str]) -> Generator[tuple[str, BinaryIO | None]]:
+    def files(
+        self, path: str, skipped: frozenset[str], cut: list[str]
+    ) -> Generator[tuple[str, BinaryIO | None]]:
         """Yield all regular files below a folder, or the one file, with paths in the work folder.
 
         A file or folder that cannot be opened comes with `None`. Symlinks in the folder are not
-        followed. Folders whose names are in `skipped` are not entered.
+        followed. Folders whose names are in `skipped` are not entered. What is beyond a bound is
+        left out, and `cut` gets the reason, once for each bound.
         """
         top = self.inner(path)
         with self._entry(path) as (within, name):
@@ -154,24 +158,7 @@ class Workspace:
                 with _opened(name, within, path) as file:
                     yield str(top), file
                 return
-            refused: list[OSError] = []
-            for folder, folders, names, descriptor in os.fwalk(
-                name, onerror=refused.append, dir_fd=within
-            ):
-                folders[:] = sorted(set(folders) - skipped)
-                inner = top / Path(folder).relative_to(name)
-                for each in sorted(names):
-                    if not stat.S_ISREG(_mode(each, descriptor)):
-                        continue
-                    try:
-                        file = _opened(each, descriptor, each)
-                    except (OSError, ToolError):
-                        yield str(inner / each), None
-                        continue
-                    with file:
-                        yield str(inner / each), file
-            for cause in refused:
-                yield str(cause.filename), None
+            yield from _Search(skipped, cut).files(name, within, top)
 
     @contextmanager
     def _entry(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
@@ -214,6 +201,9 @@ class Workspace:
             elif not pending:
                 return name
             else:
+                if len(folders) > BOUNDS.searched_depth:  # each of them is open
+                    deepest = f"more than {BOUNDS.searched_depth} levels of folders"
+                    raise ToolError(f"{_shown_path(path)}: {deepest}: use a shorter path")
                 # The kernel refuses `..` after a folder that does not exist.
                 folders.append(_folder(name, folders[-1], make and ".." not in pending))
         return "."
@@ -223,6 +213,78 @@ class Workspace:
             if target.is_relative_to(folder):
                 return target.relative_to(folder)
         raise _outside(path)
+
+
+class _Search:
+    """The walk of one search: depth first, each folder opened by the descriptor of its parent."""
+
+    def __init__(self, skipped: frozenset[str], cut: list[str]) -> None:
+        self._skipped, self._cut = skipped, cut
+        self._entries = self._folders = 0
+
+    def files(self, name: str, within: int, top: Path) -> Generator[tuple[str, BinaryIO | None]]:
+        """Yield the files of `Workspace.files`."""
+        open_: list[tuple[int, Path, list[str]]] = []
+        todo: tuple[str, int, Path] | None = (name, within, top)
+        try:
+            while todo is not None:
+                name, within, inner = todo
+                try:
+                    folder = _folder(name, within)
+                except OSError:
+                    yield str(inner), None
+                else:
+                    folders: list[str] = []
+                    open_.append((folder, inner, folders))
+                    yield from self._regular(folder, inner, folders)
+                todo = self._next(open_)
+        finally:
+            for folder, _, _ in open_:
+                os.close(folder)
+
+    def _regular(
+        self, folder: int, inner: Path, folders: list[str]
+    ) -> Generator[tuple[str, BinaryIO | None]]:
+        """Yield the regular files of one folder, and add its folders, the last one first."""
+        names: list[str] = []
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                self._entries += 1
+                if self._entries > BOUNDS.searched_entries:
+                    self._say(f"more than {BOUNDS.searched_entries:,} entries")
+                    break
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [] if entry.name in self._skipped else [entry.name]
+                elif entry.is_file(follow_symlinks=False):
+                    names.append(entry.name)
+        folders.sort(reverse=True)
+        for each in sorted(names):
+            try:
+                file = _opened(each, folder, each)
+            except (OSError, ToolError):
+                yield str(inner / each), None
+                continue
+            with file:
+                yield str(inner / each), file
+
+    def _next(self, open_: list[tuple[int, Path, list[str]]]) -> tuple[str, int, Path] | None:
+        """Return the next folder to enter, and close those that are done."""
+        while open_:
+            folder, inner, folders = open_[-1]
+            if folders and len(open_) > BOUNDS.searched_depth:
+                self._say(f"more than {BOUNDS.searched_depth} levels of folders")
+            elif folders and self._entries <= BOUNDS.searched_entries:
+                self._folders += 1
+                if self._folders <= BOUNDS.searched_folders:
+                    name = folders.pop()
+                    return name, folder, inner / name
+                self._say(f"more than {BOUNDS.searched_folders:,} folders")
+            os.close(open_.pop()[0])
+        return None
+
+    def _say(self, reason: str) -> None:
+        if reason not in self._cut:
+            self._cut.append(reason)
 
 
 @contextmanager

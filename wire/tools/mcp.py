@@ -19,9 +19,11 @@ from typing import Any, Protocol
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.bounds import BOUNDS
 from wire.core.decoders import from_base64
-from wire.core.errors import ToolError
+from wire.core.errors import RuleError, ToolError
 from wire.core.memory import Note
+from wire.core.schema_plan import check_schema
 from wire.core.secret import quoted
 from wire.neutral.ids import ToolNames, safe_names
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
@@ -38,8 +40,6 @@ _CONNECTION_CLOSED = -32000
 """The code of the SDK's error for a closed connection. Servers use it for other errors too."""
 _CLOSED = frozenset({"BrokenResourceError", "ClosedResourceError", "EndOfStream"})
 """Names of the exceptions of anyio for a closed stream; anyio is not imported here."""
-_MAX_PAGES = 1000
-"""Pages of a list that are read; a list may have no end."""
 _NAMES = ToolNames(TOOL_NAME, most=64, kept=64, note="{name} is called {safe}")
 _ABSENT: Any = object()
 
@@ -272,6 +272,7 @@ def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
                 f"{type(session).__name__}"
             )
     listed: list[Any] = []
+    size = 0
     read: set[str] = set()
     cursor: Any = None
     while True:
@@ -281,6 +282,7 @@ def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
         if not isinstance(items, (list, tuple)):
             raise ToolError(f"list_tools: expected a list of tools, not {type(page).__name__}")
         listed.extend(items)
+        size += _check_listed(items, len(listed), size)
         cursor = None if items is page else _field(page, "nextCursor", "next_cursor")
         if not cursor:
             return listed
@@ -289,8 +291,44 @@ def _listing(session: Any) -> Generator[Callable[[], Any], Any, list[Any]]:
         if cursor in read:
             raise ToolError(f"list_tools: the server gave the cursor {quoted(cursor)} twice")
         read.add(cursor)
-        if len(read) == _MAX_PAGES:
-            raise ToolError(f"list_tools: the server has more than {_MAX_PAGES:,} pages of tools")
+        if len(read) == BOUNDS.pages:
+            raise ToolError(f"list_tools: the server has more than {BOUNDS.pages:,} pages of tools")
+
+
+def _check_listed(items: Sequence[Any], count: int, size: int) -> int:
+    """Return the bytes of the tools of one page. Raises `ToolError` for what is over a bound."""
+    if count > BOUNDS.tools:
+        raise ToolError(
+            f"list_tools: tools: the server lists more than {BOUNDS.tools:,}: have it list fewer"
+        )
+    page = 0
+    for position, each in enumerate(items, count - len(items)):
+        at = f"list_tools: tools[{position}]"
+        name, schema = _field(each, "name"), _field(each, "inputSchema", "input_schema")
+        if isinstance(name, str) and len(name) > BOUNDS.name:
+            raise ToolError(
+                f"{at}.name: {len(name):,} characters, more than {BOUNDS.name:,}: have the server "
+                "shorten it"
+            )
+        page += sum(len(text) for text in map(str, (name, *_texts(each))))
+        if isinstance(schema, Mapping):
+            try:
+                check_schema(schema, f"{at}.inputSchema")
+                page += len(msgspec.json.encode(schema))
+            except RuleError as error:
+                raise ToolError(error.message) from None
+            except (TypeError, ValueError, RecursionError):
+                pass  # the definition of the tool says why
+        if size + page > BOUNDS.listing_bytes:
+            raise ToolError(
+                f"{at}: the tools have more than {BOUNDS.listing_bytes:,} bytes: have the server "
+                "list fewer"
+            )
+    return page
+
+
+def _texts(definition: Any) -> tuple[Any, Any]:
+    return _field(definition, "description"), _field(definition, "title")
 
 
 def _page_argument(list_tools: Callable[..., Any], cursor: str) -> dict[str, Any]:
@@ -367,11 +405,11 @@ def _tool(function: ServerFunction, name: str, **options: Any) -> FunctionTool:
     schema = _field(definition, "inputSchema", "input_schema")
     if schema is not None and not isinstance(schema, Mapping):
         raise ToolError(f"tool {name}: inputSchema: expected a JSON Schema as an object")
-    description = _field(definition, "description") or _field(definition, "title") or ""
+    description, title = _texts(definition)
     return tool(
         function,
         name=name,
-        description=str(description),
+        description=str(description or title or ""),
         parameters={"type": "object", "properties": {}, **(schema or {})},
         **options,
     )
