@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.joined import joined
+from tests.serving.running import gateway
 from wire import Output, Tool, tool
-from wire.errors import ToolError, WireError
+from wire.bulk.rows import question_of, read_row
+from wire.errors import RuleError, ToolError, WireError
 from wire.neutral.validation import shape_of
+from wire.testing.emulator import Emulator, serve
 from wire.tools import mcp
 
 
@@ -106,6 +110,9 @@ SCHEMAS: dict[str, tuple[Callable[[], dict[str, Any]], Any]] = {
     "a name of 1 MB": (lambda: {"type": "object", "properties": {"n" * 1_000_000: {}}}, {}),
     "a text of 2 MB": (lambda: prop({"description": "n" * 2_000_000}), {}),
 }
+
+
+LARGE_OR_NO_JSON = ("10,000 levels", "5,000 digits", "a chain of 100,000", "a ladder of 100,000")
 
 
 class Session:
@@ -285,3 +292,111 @@ def test_a_listing_of_2_000_tools_stops_no_other_thread() -> None:
             len(mcp.tools_in_threads(Session(*(each["inputSchema"] for each in listing)))) == 2_000
         )
     assert longest[0] < 0.25
+
+
+# --- servers, and rows of files -------------------------------------------------------------------
+
+
+def asking(schema: Any) -> dict[str, tuple[str, dict[str, Any]]]:
+    """A request with a schema, as the clients of each API send it."""
+    said = {"role": "user", "content": "Hi"}
+    function = {"name": "f", "parameters": schema}
+    json_schema = {"name": "a", "schema": schema, "strict": True}
+    return {
+        "chat": (
+            "/v1/chat/completions",
+            {
+                "model": "gpt-4o",
+                "messages": [said],
+                "tools": [{"type": "function", "function": function}],
+                "response_format": {"type": "json_schema", "json_schema": json_schema},
+            },
+        ),
+        "responses": (
+            "/v1/responses",
+            {
+                "model": "gpt-5.4",
+                "input": "Hi",
+                "tools": [{"type": "function", **function}],
+                "text": {"format": {"type": "json_schema", **json_schema}},
+            },
+        ),
+        "anthropic": (
+            "/v1/messages",
+            {
+                "model": "claude-sonnet-5",
+                "max_tokens": 50,
+                "messages": [said],
+                "tools": [{"name": "f", "input_schema": schema}],
+                "output_config": {"format": {"type": "json_schema", "schema": schema}},
+            },
+        ),
+        "gemini": (
+            "/v1beta/models/gemini-3.8-flash:generateContent",
+            {
+                "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+                "tools": [
+                    {"functionDeclarations": [{"name": "f", "parametersJsonSchema": schema}]}
+                ],
+            },
+        ),
+    }
+
+
+HEADERS = {
+    "authorization": "Bearer fake-key",
+    "x-api-key": "fake-key",
+    "x-goog-api-key": "fake-key",
+}
+
+
+def posted(server: Any, api: str, schema: Any) -> httpx.Response:
+    path, body = asking(schema)[api]
+    headers = HEADERS | {"anthropic-version": "2023-06-01", "content-type": "application/json"}
+    with httpx.Client(verify=False, timeout=30) as client:
+        return client.post(server.url + path, json=body, headers=headers)
+
+
+@pytest.mark.row("R-38")
+@pytest.mark.parametrize("server", ["gateway", "emulator"])
+@pytest.mark.parametrize("api", ["chat", "responses", "anthropic", "gemini"])
+def test_a_server_refuses_the_schema_of_a_client(server: str, api: str) -> None:
+    schema = referring(24, twice("anyOf")) | {"additionalProperties": False, "required": ["x"]}
+    with gateway("gemini") if server == "gateway" else serve(Emulator()) as running:
+        response = posted(running, api, schema)
+    # Gemini takes references as they are; its emulator answers without this tool.
+    assert response.status_code == (200 if (server, api) == ("emulator", "gemini") else 400)
+    if server == "gateway":
+        assert "expands to more than 100,000 schemas" in response.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", ["gateway", "emulator"])
+@pytest.mark.parametrize("kind", [each for each in SCHEMAS if each not in LARGE_OR_NO_JSON])
+def test_no_schema_of_a_client_stops_a_server(server: str, kind: str) -> None:
+    schema = SCHEMAS[kind][0]()
+    with gateway("gemini") if server == "gateway" else serve(Emulator()) as running:
+        for api in asking(schema):
+            with ticking() as longest:
+                began = time.monotonic()
+                assert posted(running, api, schema).status_code in (200, 400, 413)
+                assert time.monotonic() - began < 2
+            assert longest[0] < 0.25
+
+
+@pytest.mark.row("R-38")
+@joined("levels", [499, 501, 900, 10_000])
+def test_a_row_with_deep_json_is_a_problem_of_its_row(levels: int) -> None:
+    body = '{"prompt": "Hi", "metadata": ' + "[" * levels + "]" * levels + "}"
+    row = read_row(1, body.encode())
+    assert bool(row.problem) == (levels > 499)
+    assert "levels deep" in row.problem or not row.problem
+    answered(lambda: question_of(row))
+
+
+@pytest.mark.row("R-38")
+def test_a_row_with_a_tool_that_expands_is_refused_with_its_path() -> None:
+    tools = [{"name": "f", "parameters": referring(24, twice("anyOf"))}]
+    row = read_row(1, {"prompt": "Hi", "tools": tools})
+    with pytest.raises(RuleError, match=r"\$defs\.d9: expands to more than 100,000 schemas"):
+        question_of(row)

@@ -25,7 +25,8 @@ from wire.core.bodies import wrong_type
 from wire.core.decoders import decoder
 from wire.core.errors import RuleError, Violation
 from wire.core.json_lines import one_line_of
-from wire.core.json_values import checked
+from wire.core.json_values import MAX_DEPTH, checked
+from wire.core.limits import is_deeper
 from wire.core.memory import Note, encode, notes, with_notes
 from wire.core.secret import quoted, type_name
 from wire.neutral.messages import Message
@@ -90,6 +91,8 @@ def read_row(number: int, given: Any) -> Row:
         line = _line(given)
     except RuleError as error:
         return Row(number, str(number), repr(quoted(given)).encode(), error.message)
+    if is_deeper(line, MAX_DEPTH):
+        return Row(number, str(number), line, f"nested more than {MAX_DEPTH} levels deep")
     try:
         ids = decoder(_Ids | str).decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:

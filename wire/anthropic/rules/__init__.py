@@ -30,6 +30,7 @@ from wire.anthropic.rules.turns import TOOL_NAME as TOOL_NAME
 from wire.anthropic.types import CountTokensRequest, MessageRequest
 from wire.catalogue.facts import ending
 from wire.core.arguments import checked_arguments
+from wire.core.bounds import BOUNDS
 from wire.core.errors import Violation
 from wire.core.json_values import expands, too_large
 from wire.core.provider import Provider
@@ -155,6 +156,9 @@ def check(
     return check_body(Body(request), model, provider, endpoint, version, date)
 
 
+_WITH_SCHEMAS = ("tools", "output_config", "output_format")
+
+
 def check_body(
     body: Body,
     model: str,
@@ -170,6 +174,9 @@ def check_body(
     try:
         if not isinstance(body.plain, Mapping):
             return [violation("", "expected a JSON object", "A1")]
+        schemas = {key: body.plain[key] for key in _WITH_SCHEMAS if key in body.plain}
+        if expands((schemas,), BOUNDS.schema_values):
+            return [too_large(schemas, "", BOUNDS.schema_values)]
         model = model or str(body.plain.get("model") or "")
         row = provider_row(provider)
         request = RuleInput(body, model, row.dialect, endpoint, version)

@@ -355,8 +355,9 @@ class Emulator:
         # A request for a model is read, and refused, before a step is used up on it.
         try:
             generation = vendor.read(request, route) if route.generates else None
-        except RuleError as error:  # what no prompt can have, such as half of a data URL
-            raise Failed(Failure(400, error.message)) from None
+        except RuleError as error:  # what no request may have, such as half of a data URL
+            failure = Failure(400, error.message, request=request, route=route)
+            raise Failed(failure) from None
         model = route.name if generation is None else generation.model
         question = "" if generation is None else generation.prompt.question
         continues = generation is not None and generation.prompt.continues
