@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 import string
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +16,8 @@ from tests.joined import joined
 from tests.property import examples
 from wire.core import credentials
 from wire.core.credentials import (
+    credential_forms,
+    credentials_in,
     hidden,
     hidden_in_url,
     known_credential,
@@ -20,6 +25,7 @@ from wire.core.credentials import (
     secret_name,
     secret_value,
     secret_variable,
+    without_known,
 )
 
 FAKE = {
@@ -79,15 +85,34 @@ def test_keys_of_vendors_are_recognised(text: str):
     assert "ake" not in hidden(f"no model {text!r}").replace("***", "")[9:]
 
 
+FORMS = json.loads((Path(credentials.__file__).parent / "credential_forms.json").read_text("utf-8"))
+
+
+def test_each_form_has_a_source_and_an_example_that_only_it_explains():
+    kinds = {row["kind"] for row in FORMS["forms"]}
+    assert len(kinds) > 100
+    for row in FORMS["forms"]:
+        source = row["source"].partition(":")[0]
+        assert source == "https" or FORMS["sources"][source].startswith("https://"), row
+        assert re.search("(?i)fake|fa0e", row["example"]), row
+        key = row["begins"][0] + row["example"]
+        found = [(form.kind, match[0]) for form, match in credentials_in(f"x='{key}'")]
+        assert found == [(row["kind"], key)]
+        assert len(key) >= row["least"]
+        assert without_known(f"no {key}!") == "no ***!"
+
+
+def test_each_begin_of_a_form_is_found_also_after_signs():
+    for row in FORMS["forms"]:
+        for begin in row["begins"]:
+            for before in ("", *"=/-_:\"' ,.;("):
+                assert known_credential(f"{before}{begin}{row['example']}"), (before, begin)
+
+
 @settings(max_examples=examples(300))
-@given(st.from_regex(credentials._KNOWN()))
+@given(st.sampled_from(credential_forms()).flatmap(lambda form: st.from_regex(form.pattern())))
 def test_no_credential_is_too_short_to_be_searched_for(text: str):
     assert known_credential(text)
-
-
-def test_the_shortest_credential_is_recognised():
-    assert known_credential("eyJfakefake")
-    assert len("eyJfakefake") == credentials._MIN_LENGTH
 
 
 @joined("text", ORDINARY)

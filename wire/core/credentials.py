@@ -8,36 +8,106 @@ models, hosts and files are long too, but their words and numbers stand apart, b
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from wire.core.lazy import lazy_pattern
 
 SHOWN = "***"
 
-_KNOWN = lazy_pattern(
-    r"""(?<![A-Za-z0-9])(?:
-    c?sk-[\w-]{12,} | (?:sk|pk|rk)_(?:live|test)_\w{8,} | whsec_\w{8,}   # OpenAI and many others
-    | AIza[\w-]{10,} | ya29\.[\w.-]{8,} | AQ\.[\w-]{16,} | GOCSPX-[\w-]{8,}         # Google
-    | gsk_\w{8,} | xai-\w{16,} | hf_[A-Za-z0-9]{16,} | r8_[A-Za-z0-9]{16,} | fw_[A-Za-z0-9]{16,}
-    | pplx-[A-Za-z0-9]{16,} | nvapi-[\w-]{16,} | tgp_v1_[\w-]{16,}
-    | gh[opsur]_[A-Za-z0-9]{12,} | github_pat_\w{12,} | glpat-[\w-]{8,} | npm_[A-Za-z0-9]{20,}
-    | pypi-[\w-]{16,} | xox[abeprs]-[\w-]{8,} | dapi[0-9a-f]{24,} | SG\.[\w.-]{16,}
-    | (?:AKIA|ASIA)[A-Z0-9]{12,}                                                    # AWS
-    | eyJ[\w-]{8,}(?:\.[\w-]*)*                                                     # a JWT
-    | hooks\.slack\.com/[\w/]{8,} | discord(?:app)?\.com/api/webhooks/[\w/-]{8,}
-    | \d{8,12}:[\w-]{30,} | sb_secret_[\w-]{8,} | sbp_\w{16,} | do[opr]_v1_\w{16,}
-    | shp(?:at|ca|pa|ss)_\w{16,} | lin_api_\w{16,} | hvs\.[\w-]{16,} | tvly-[\w-]{16,}
-    | jina_\w{16,} | pcsk_\w{16,} | lsv2_\w{16,} | xapp-[\w-]{16,} | PMAK-[\w-]{16,}
-    | AGE-SECRET-KEY-\w{8,} | ek_\w{16,} | auth_tokens/[\w-]{16,}          # of OpenAI, Gemini
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
-    | (?i:bearer|basic)\ +(?!\*)[\w.~+/=-]{8,}
-    )""",
-    re.VERBOSE | re.ASCII,
-)
+
+class CredentialForm(NamedTuple):
+    """The form of the credentials of one kind; the file `credential_forms.json` has all."""
+
+    kind: str
+    """Such as `Anthropic key`."""
+    begin: str
+    """The first characters, which tell the form; empty if `word` tells it."""
+    word: str
+    """Is in each text that has the form."""
+    rest: str
+    """The pattern of the rest. It also matches parts of credentials, which are hidden."""
+    least: int
+    """Characters of a complete credential."""
+
+    def pattern(self) -> re.Pattern[str]:
+        """Return the compiled pattern."""
+        return _compiled(re.escape(self.begin) + self.rest)
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9]){pattern}", re.ASCII)
+
+
+@functools.cache
+def credential_forms() -> tuple[CredentialForm, ...]:
+    """Return the forms that vendors give their credentials, a longer begin before a shorter one.
+
+    >>> [form.begin for form in credential_forms() if form.kind == "Google API key"]
+    ['AIza', 'AQ.']
+    """
+    from pathlib import Path
+
+    import msgspec
+
+    rows: list[dict[str, Any]] = msgspec.json.decode(
+        Path(__file__).with_name("credential_forms.json").read_bytes()
+    )["forms"]
+    forms = [
+        CredentialForm(row["kind"], begin, begin or word, row["rest"], row["least"])
+        for row in rows
+        for begin, word in zip(row["begins"], row.get("words", row["begins"]), strict=True)
+    ]
+    return tuple(sorted(forms, key=lambda form: -len(form.begin)))
+
+
+_STEM = 3
+"""Characters of a begin that are searched for; more make the search slower to compile."""
+
+
+class _Index(NamedTuple):
+    """The forms by the stem of their begin, and those without a begin."""
+
+    starts: re.Pattern[str]
+    """A stem at the begin of a word."""
+    stems: dict[str, list[CredentialForm]]
+    others: list[CredentialForm]
+
+
+@functools.cache
+def _index() -> _Index:
+    begins = [form.begin for form in credential_forms() if form.begin]
+    short = tuple(begin for begin in begins if len(begin) < _STEM)
+    stems: dict[str, list[CredentialForm]] = {}
+    others = []
+    for form in credential_forms():
+        if form.begin:
+            stem = next(filter(form.begin.startswith, short), form.begin[:_STEM])
+            stems.setdefault(stem, []).append(form)
+        else:
+            others.append(form)
+    return _Index(re.compile(f"(?<![A-Za-z0-9]){_one_of({*stems})}"), stems, others)
+
+
+def _one_of(words: set[str]) -> str:
+    """Return a pattern of several words, which compares equal first letters once."""
+    if "" in words:
+        return ""
+    first: dict[str, set[str]] = {}
+    for word in words:
+        first.setdefault(word[0], set()).add(word[1:])
+    rests = [re.escape(letter) + _one_of(first[letter]) for letter in sorted(first)]
+    return rests[0] if len(rests) == 1 else f"(?:{'|'.join(rests)})"
+
+
+# A scheme before a credential of any form.
+_AFTER_SCHEME = lazy_pattern(r"(?<![A-Za-z0-9])(?i:bearer|basic) +(?!\*)[\w.~+/=-]{8,}", re.ASCII)
 _MIN_LENGTH = 11
-"""Characters of the shortest text that `_KNOWN` matches; most names of options are shorter."""
+"""Characters of the shortest text that a form matches; most names of options are shorter."""
 _LONG_WORD = lazy_pattern(r"[A-Za-z0-9_.~+/%=-]{20,}")
 _RUN = lazy_pattern(r"[A-Za-z0-9]{8,}")
 _HUMP = lazy_pattern(r"(?<=[a-z])[A-Z]")
@@ -53,16 +123,36 @@ def known_credential(text: str) -> bool:
     >>> known_credential("sk-proj-fake-1234"), known_credential("task-force-alpha")
     (True, False)
     """
-    return len(text) >= _MIN_LENGTH and _KNOWN().search(text) is not None
+    return len(text) >= _MIN_LENGTH and (
+        next(credentials_in(text), None) is not None or _after_scheme(text) is not None
+    )
 
 
-def credentials_in(text: str) -> Iterator[re.Match[str]]:
-    """Yield the credentials with the prefix of a vendor in a text.
+def credentials_in(text: str) -> Iterator[tuple[CredentialForm, re.Match[str]]]:
+    """Yield the credentials with the form of a vendor in a text, with their forms.
 
-    >>> [found[0] for found in credentials_in("the key sk-proj-fake-1234 in a text")]
+    >>> [found[0] for _, found in credentials_in("the key sk-proj-fake-1234 in a text")]
     ['sk-proj-fake-1234']
     """
-    return _KNOWN().finditer(text)
+    # One pattern of all forms would take longer to compile, and to search with.
+    starts, stems, others = _index()
+    end = 0
+    for start in starts.finditer(text):
+        at = start.start()
+        for form in stems.get(start[0], ()) if at >= end else ():
+            if text.startswith(form.begin, at) and (found := form.pattern().match(text, at)):
+                yield form, found
+                end = found.end()
+                break
+    for form in others:
+        if form.word in text:
+            for found in form.pattern().finditer(text):
+                yield form, found
+
+
+def _after_scheme(text: str) -> re.Match[str] | None:
+    named = "earer " in text or "asic " in text or "EARER " in text or "ASIC " in text
+    return _AFTER_SCHEME().search(text) if named else None
 
 
 def without_known(text: str) -> str:
@@ -71,7 +161,17 @@ def without_known(text: str) -> str:
     >>> without_known("expected a number, not 'sk-proj-fake-1234'")
     "expected a number, not '***'"
     """
-    return _KNOWN().sub(SHOWN, text)
+    if len(text) < _MIN_LENGTH:
+        return text
+    if _after_scheme(text):
+        text = _AFTER_SCHEME().sub(SHOWN, text)
+    kept: list[str] = []
+    done = 0
+    for begin, end in sorted(found.span() for _, found in credentials_in(text)):
+        if begin >= done:
+            kept += text[done:begin], SHOWN
+            done = end
+    return "".join(kept) + text[done:] if kept else text
 
 
 def looks_secret(text: str) -> bool:
@@ -91,7 +191,7 @@ def hidden(text: str) -> str:
     >>> hidden("no model 'sk-proj-fake-1234' at https://me:pw@host/v1?key=fake")
     "no model '***' at https://***@host/v1?key=***"
     """
-    return _LONG_WORD().sub(_without_random_runs, _KNOWN().sub(SHOWN, hidden_in_url(text)))
+    return _LONG_WORD().sub(_without_random_runs, without_known(hidden_in_url(text)))
 
 
 def _without_random_runs(word: re.Match[str]) -> str:

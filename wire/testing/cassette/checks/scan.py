@@ -4,37 +4,26 @@
 so it searches for what keys look like. It is for files that exist: recordings of other tools,
 edited cassettes, recordings made before a pattern was known.
 
-What stands in the field of a body that holds a credential is one in any form, as that of a token of
-an MCP server.
-
-A value that is masked or that says that it is an example is not reported: see `is_placeholder`.
+A value that is masked or that says that it is an example is not reported: see `forms`.
 """
 
 from __future__ import annotations
 
-import base64
 import bisect
 import hashlib
 import io
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from wire.core.credentials import credentials_in, secret_name
-from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
-from wire.core.limits import Inflater, Limits
-from wire.core.secret_fields import field_spans, may_have_fields
+from wire.core.errors import ConfigurationError
+from wire.testing.cassette.checks.forms import IN_BASE64, KINDS, Found, found_in, is_kind
 from wire.testing.cassette.format.file_position import Path, positions, shown
 from wire.testing.cassette.leaks import unescaped
-
-_MAX_DECODED = 2
-"""Levels of base64 and gzip that are opened."""
-_MIN_DISTINCT = 6
-"""Different characters of a secret. `aaaa...` and `0000...` are examples."""
 
 
 class Hit(NamedTuple):
@@ -73,7 +62,7 @@ def allowed_of(text: str) -> Allowed:
     ones.
     """
     kind, _, digest = text.rpartition(":")
-    if kind.removesuffix(_IN_BASE64) not in _KINDS:
+    if kind.removesuffix(IN_BASE64) not in KINDS:
         # A key by mistake must not be shown.
         raise ConfigurationError(
             "allow: expected KIND:DIGITS, as `wire cassette scan --json` shows them"
@@ -98,7 +87,9 @@ def scan(text: str, allowed: Iterable[Allowed] = ()) -> list[Hit]:
         for at, kind, value in part.found():
             line, kind, path = part.place(at, kind)
             digest = _digest(value)
-            if not any(kind == each.kind and digest.startswith(each.digest) for each in allowed):
+            if not any(
+                is_kind(each.kind, kind) and digest.startswith(each.digest) for each in allowed
+            ):
                 found.setdefault((line, kind), {})[digest] = None
                 paths.setdefault((line, kind), {})[path] = None
     # The lines of a JSON file are searched too; what the JSON path tells better is left out.
@@ -123,193 +114,6 @@ def text_of(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-# --- forms of secrets -----------------------------------------------------------------------------
-
-# Base64 has random words such as `sk-`: a key does not begin within one.
-_BEGIN = r"(?<![\w+/=-])"
-_HEADER = r"(?:authorization|api-?key|auth-token|access-token|client-secret)[\"']?:[\s\[\"'-]*"
-
-
-_BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,}={0,2}")
-_EXAMPLE_WORDS = """fake example dummy redacted placeholder your xxxx unused sample canary invalid
-    filtered masked changeme not-a not_a secret-key secret_key"""
-# Not in any mix of cases: a random key of 90 letters would have a word by chance.
-_PLACEHOLDER = re.compile(
-    "|".join(f"{each}|{each.title()}|{each.upper()}" for each in _EXAMPLE_WORDS.split())
-    + r"|123456789|abcdefgh|\*\*\*|\.\.\.|…|[<>{}]|\$[A-Z({]|%\("
-)
-_USUAL_PASSWORDS = frozenset({"password", "passwd", "secret", "postgres", "foobar", "hunter2"})
-
-
-def is_placeholder(value: str) -> bool:
-    """Return whether a value says that it is not a secret.
-
-    It is masked, made for an example, or of one character.
-    """
-    return (
-        _PLACEHOLDER.search(value) is not None
-        or len(set(value)) < _MIN_DISTINCT
-        or value.lower() in _USUAL_PASSWORDS
-    )
-
-
-_Found = tuple[int, str, str]
-"""The offset, the kind and the value of a secret in a text."""
-
-
-def _found_in(text: str, depth: int = _MAX_DECODED) -> Iterator[_Found]:
-    taken: list[tuple[int, int]] = []
-    for (begin, end), kind, value in _matches(text):
-        if not any(begin < stop and start < end for start, stop in taken):
-            taken.append((begin, end))
-            yield begin, kind, value
-    if depth:
-        for word in _BASE64.finditer(text):
-            for _, kind, value in _found_in(_decoded(word[0]), depth - 1):
-                # The base64 of Basic is reported as such, and so is a JWT.
-                if not any(word.start() < stop and start < word.end() for start, stop in taken):
-                    yield word.start(), kind.removesuffix(_IN_BASE64) + _IN_BASE64, value
-
-
-def _matches(text: str) -> Iterator[tuple[tuple[int, int], str, str]]:
-    """Yield the span, the kind and the value of each secret."""
-    lower = text.lower()
-    for form in _FORMS:
-        if not any(word in lower for word in form.words):
-            continue
-        for match in form.pattern.finditer(text):
-            value = match[1] if form.pattern.groups else match[0]
-            if form.is_secret(value):
-                yield match.span(), form.kind, _pem(text, match) if form.kind == _PEM else value
-    for match in credentials_in(text):
-        before = text[match.start() - 1 : match.start()]
-        if (
-            not _TOLD_ABOVE.match(match[0])
-            and not (before and before in _INSIDE_WORD)
-            and _is_random(match[0])
-        ):
-            yield match.span(), _OF_VENDOR, match[0]
-    if may_have_fields(text.encode("utf-8", "surrogatepass")):
-        for _, begin, end in field_spans(text):
-            value = text[begin:end].strip('"')
-            if not is_placeholder(value):
-                yield (begin, end), _IN_FIELD, value
-
-
-def _pem(text: str, begin: re.Match[str]) -> str:
-    """Return the base64 of a PEM block, of which the form has the first line only."""
-    block = text[begin.end() :].partition("-----END")[0]
-    return re.sub(r"\\[nr]|[^A-Za-z0-9+/=]", "", block)
-
-
-_TOLD_ABOVE = re.compile(r"(?i:bearer|basic)|eyJ|-----")
-_INSIDE_WORD = frozenset("_-+/=")
-
-
-def _is_random(value: str) -> bool:
-    return _is_mixed(value) and not is_placeholder(value)
-
-
-def _is_mixed(value: str) -> bool:
-    """Return whether a value has letters and digits, unlike most names, words and constants."""
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-
-
-def _is_basic(value: str) -> bool:
-    """Return whether base64 is a user and a password."""
-    user, colon, password = _decoded(value).partition(":")
-    is_text = (user + password).isprintable()
-    return bool(colon and password) and is_text and not is_placeholder(user + password)
-
-
-def _has_cookie(value: str) -> bool:
-    """Return whether a header has a cookie with a value that is not a placeholder."""
-    cookies = (each.strip().partition("=") for each in value.split(";"))
-    return any(
-        re.fullmatch(r"[\w.-]+", name) and len(content) >= 8 and not is_placeholder(content)
-        for name, _, content in cookies
-        if name.lower() not in _ATTRIBUTES
-    )
-
-
-_ATTRIBUTES = frozenset({"path", "domain", "expires", "max-age", "samesite"})
-
-
-def _is_key_parameter(value: str) -> bool:
-    name, _, content = value.partition("=")
-    return secret_name(name) and _is_random(content)
-
-
-def _is_password(value: str) -> bool:
-    return not is_placeholder(value)
-
-
-def _decoded(word: str) -> str:
-    """Decode base64, and inflate gzip; one character for each byte."""
-    letters = word.rstrip("=").translate(str.maketrans("-_", "+/"))
-    if len(letters) % 4 == 1:  # cut off, or not base64: the rest may be
-        letters = letters[:-1]
-    data = base64.b64decode(letters + "=" * (-len(letters) % 4))
-    if data.startswith(b"\x1f\x8b"):
-        inflater = Inflater("gzip", Limits())
-        try:
-            data = inflater.feed(data)
-        except (StreamInvalid, LimitError):
-            return ""
-    return data.decode("latin-1")
-
-
-class _Form(NamedTuple):
-    """The form of one kind of secret."""
-
-    kind: str
-    pattern: re.Pattern[str]
-    """The secret is its group 1, or the whole."""
-    words: tuple[str, ...]
-    """In lower case. A text without any of them is not searched with the pattern, which takes a
-    hundred times as long.
-    """
-    is_secret: Callable[[str], bool]
-    """Whether a value of this form is a secret, and no placeholder."""
-
-
-_PEM = "private key"
-_OF_VENDOR = "key of a known vendor"
-_IN_FIELD = "credential in a body"
-_IN_BASE64 = ", in base64"
-
-_FORMS = (
-    _Form(_PEM, re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"),
-          ("private key-----",), lambda value: True),
-    _Form("Anthropic key", re.compile(_BEGIN + r"(sk-ant-[\w-]{16,})"), ("sk-ant-",), _is_random),
-    _Form("OpenAI key", re.compile(_BEGIN + r"(sk-[\w-]{20,})"), ("sk-",), _is_random),
-    _Form("Google API key", re.compile(_BEGIN + r"(AIza[\w-]{30,})"), ("aiza",), _is_random),
-    _Form("AWS access key",
-          re.compile(_BEGIN + r"((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?![A-Z0-9])"),
-          ("akia", "asia", "abia", "acca"), _is_random),
-    _Form("GitHub token", re.compile(_BEGIN + r"(gh[opsur]_[A-Za-z0-9]{30,}|github_pat_\w{22,})"),
-          ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_"), _is_random),
-    _Form("JWT", re.compile(_BEGIN + r"(eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)*)"), ("eyj",),
-          _is_random),
-    _Form("bearer token", re.compile(r"(?i:\bbearer)[ +]+([\w.~+/-]{16,}=*)"), ("bearer",),
-          _is_random),
-    _Form("basic authentication", re.compile(r"(?i:\bbasic)[ +]+([A-Za-z0-9+/_-]{8,}=*)"),
-          ("basic",), _is_basic),
-    _Form("password in a URL", re.compile(r"://[^/\s:@\"'<>]*:([^/\s@\"'<>]{6,})@"),
-          ("://",), _is_password),
-    _Form("cookie", re.compile(r"(?i:\b(?:set-)?cookie)[\"']?\s*:[\s\[\"'-]*([^\n\"']*)"),
-          ("cookie",), _has_cookie),
-    _Form("key in a header", re.compile(rf"(?i){_HEADER}([^\s\"',]{{16,}})"),
-          ("authorization", "key", "token", "client-secret"), _is_random),
-    _Form("key in a URL", re.compile(r"[?&]([\w.%-]+=[^&\s\"'<>#\\]{12,})"), ("?", "&"),
-          _is_key_parameter),
-)  # fmt: skip
-"""Specific kinds come first: a later one that overlaps an earlier one in the text is the same
-secret."""
-
-_KINDS = (*(form.kind for form in _FORMS), _OF_VENDOR, _IN_FIELD)
-
-
 # --- where to search ------------------------------------------------------------------------------
 
 
@@ -322,14 +126,14 @@ class _Part(NamedTuple):
     name: str = ""
     """The name of the header, cookie or parameter that has the text as its value."""
 
-    def found(self) -> Iterator[_Found]:
+    def found(self) -> Iterator[Found]:
         """Yield each secret."""
-        yield from _found_in(self.text)
+        yield from found_in(self.text)
         others = list(itertools.islice(unescaped(self.text), 1, None)) if self._is_one else []
         if self.name:
             others.append(f"{self.name}{self.text}")
         for form in others:
-            yield from ((0, kind, value) for _, kind, value in _found_in(form))
+            yield from ((0, kind, value) for _, kind, value in found_in(form))
 
     @property
     def _is_one(self) -> bool:
