@@ -175,7 +175,7 @@ class LanesState(Generic[AnyLane]):
             return self.connections
         return "direct" if self._is_direct(proxy_for(*origin, self.trust_env)) else "httpx"
 
-    def described(self, origin: hosts.Origin) -> dict[str, str | None]:
+    def _described(self, origin: hosts.Origin) -> dict[str, str | None]:
         """Describe the kind of connections to an origin, their proxy, and what is verified."""
         parts = origin.scheme, origin.host, origin.port
         return {

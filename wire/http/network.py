@@ -195,7 +195,7 @@ def certificates(http: Any) -> str:
 
 
 def described(http: Any) -> dict[str, str]:
-    """Describe a transport or client of the caller's, as `LanesState.described` does."""
+    """Describe a transport or client of the caller's, as lanes describe themselves."""
     decides = "as http= decides"
     return {"connections": decides, "proxy": decides, "certificates": certificates(http)}
 

@@ -773,7 +773,7 @@ class ClientState(Foreign):
         return {
             **self._target.describe(),
             "http": type(http).__name__,
-            **(http.described(origin) if isinstance(http, LanesState) else described(http)),
+            **(http._described(origin) if isinstance(http, LanesState) else described(http)),
         }
 
 
