@@ -128,7 +128,7 @@ def test_few_descriptors_are_few_places(monkeypatch: pytest.MonkeyPatch) -> None
     places = [
         _crowd(EmulatorLimits(), kind.part_of_descriptors) for kind in (Server, GatewayServer)
     ]
-    assert [each.most for each in places] == [896, 512]
-    assert [each._share("127.0.0.1") for each in places] == [896, 512]
+    assert [each.most for each in places] == [768, 512]
+    assert [each._share("127.0.0.1") for each in places] == [768, 512]
     monkeypatch.setattr(server, "_descriptors", lambda: 20_000)
     assert _crowd(EmulatorLimits(), 0.5).most == 2000

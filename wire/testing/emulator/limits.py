@@ -46,7 +46,7 @@ class EmulatorLimits(msgspec.Struct, frozen=True):
     max_stored_bytes: int = 512 * 1024 * 1024
     """Bytes of all that is stored; more get the vendor's quota error."""
     max_connections: int = 2_000
-    """Open connections; they take 7/8 of the file descriptors of the process at most, those of the
+    """Open connections; they take 3/4 of the file descriptors of the process at most, those of the
     gateway half. One more closes another that waits for its client: for a head, a body, or that it
     reads, whichever most wait for; of the address with the most, the one that has waited longest.
     Requests under way are not closed: it gets 503 if all are."""

@@ -56,7 +56,7 @@ class HttpServer:
 
     name = "wire"
     """The header `server` of responses."""
-    part_of_descriptors = 7 / 8
+    part_of_descriptors = 3 / 4
     """How many of the file descriptors of the process its connections may take."""
 
     def __init__(
@@ -189,8 +189,9 @@ class HttpServer:
             self.loop.add_reader(self._socket, self._accept)
 
     def _accept(self) -> None:
-        # More than there are places would drive each other out before their heads are read.
-        for _ in range(min(_ACCEPTED_AT_ONCE, self._crowd.most // 4 + 1)):
+        # Those of a few rounds are open beside the places; too many would drive each other out
+        # before their heads are read, or leave no descriptor.
+        for _ in range(min(_ACCEPTED_AT_ONCE, self._crowd.most // 16 + 1)):
             try:
                 sock, address = self._socket.accept()
             except (BlockingIOError, ConnectionAbortedError):
