@@ -71,6 +71,36 @@ SCHEMAS: dict[str, tuple[Callable[[], dict[str, Any]], Any]] = {
         lambda: referring(16, lambda ref: {"allOf": [ref, ref], "unevaluatedProperties": False}),
         {"x": 1},
     ),
+    "6 definitions that are all of each other": (
+        lambda: prop(
+            {"$ref": "#/$defs/d0"},
+            **{
+                "$defs": {
+                    f"d{i}": {
+                        "allOf": [{"$ref": f"#/$defs/d{j}"} for j in range(6)],
+                        "unevaluatedProperties": False,
+                    }
+                    for i in range(6)
+                }
+            },
+        ),
+        {"x": tower(4)},
+    ),
+    "items of 8 levels below unevaluatedProperties": (
+        lambda: prop(
+            {
+                "items": referring(
+                    7, lambda ref: {"allOf": [ref, ref], "unevaluatedProperties": False}
+                )["properties"]["x"]
+            },
+            **{
+                "$defs": referring(
+                    7, lambda ref: {"allOf": [ref, ref], "unevaluatedProperties": False}
+                )["$defs"]
+            },
+        ),
+        {"x": [{"a": 1}] * 1_000},
+    ),
     "a chain of 100,000": (lambda: referring(100_000, lambda ref: ref), {"x": 1}),
     "a ladder of 100,000": (lambda: referring(100_000, lambda ref: {"items": ref}), {"x": 1}),
     **{
@@ -162,6 +192,19 @@ def answered(work: Callable[[], Any]) -> str:
     assert "\n" not in said
     assert len(said.encode()) <= 6_000
     return said
+
+
+def test_a_schema_that_applies_to_its_own_value_is_refused() -> None:
+    said = answered(lambda: by_hand(SCHEMAS["6 definitions that are all of each other"][0](), 1))
+    assert said == (
+        "tool f: parameters.$defs.d0: applies to the same value again (refer to it below "
+        "properties or items)"
+    )
+    trees = prop(
+        {"$ref": "#/$defs/t"}, **{"$defs": {"t": {"allOf": [prop({"$ref": "#/$defs/t"})]}}}
+    )
+    said = answered(lambda: validated(trees, {"x": {"x": tower(100)}}))
+    assert said.split(";")[0].endswith('.x.x.x: 1 is not of type "object"')
 
 
 QUICK = ("24 levels of two, anyOf", "16 levels below unevaluatedProperties", "itself twice")
