@@ -25,7 +25,7 @@ from wire.errors import WireError
 
 CORPUS = Path(__file__).parent / "corpus"
 _MEGABYTE = 1_000_000
-LEAST_SECONDS = 0.5
+LEAST_SECONDS = 1.0
 """Seconds of the processor that any input may take: for a full collection of garbage, and for the
 deepest YAML, of which PyYAML reads each level again for each token."""
 TIMES_IN_MEMORY = 10

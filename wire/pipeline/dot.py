@@ -50,7 +50,7 @@ _FLOAT = re.compile(r"-?[0-9]{0,100}\.[0-9]{1,100}")
 _QUOTED = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"', re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "\n": ""}
-_TOKEN = re.compile(r'->|--|"(?:[^"\\\n]|\\.)*"?|-?[A-Za-z0-9_.]+|.', re.DOTALL)
+_TOKEN = re.compile(r'->|--|"(?:[^"\\\n]|\\.)*+"?|-?[A-Za-z0-9_.]+|.', re.DOTALL)
 _MAX_TOKEN_SHOWN = 40  # characters of a token in an error
 
 _KEYWORDS = frozenset({"digraph", "edge", "graph", "node", "strict", "subgraph"})

@@ -115,13 +115,16 @@ def read_recording(data: bytes, name: str) -> Recording:
                 "http_interactions and log"
             )
         interactions = [_interaction(each, notes) for each in exchanges]
+        for each in exchanges:
+            _learn(each, known)
+        return Recording(source, interactions, _blocks(interactions, known, name), notes)
     except Fault as fault:
         raise _located(fault, name, text, is_json) from None
     except LimitError as error:
         raise CassetteError(f"{name}: {_reason(error)}") from None
-    for each in exchanges:
-        _learn(each, known)
-    return Recording(source, interactions, _blocks(interactions, known, name), notes)
+    except UnicodeEncodeError:
+        problem = "a text has half of a surrogate pair, which no cassette can hold"
+        raise CassetteError(f"{name}: {problem}") from None
 
 
 def _plain(data: bytes, name: str) -> bytes:

@@ -15,7 +15,7 @@ import msgspec
 
 Path = tuple[str | int, ...]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
 _STEP = re.compile(r"\.([A-Za-z_]\w*)|\[(\.\.\.|\d+)\]")
 _WHERE = re.compile(r" - at `(\$.*?)`$", re.DOTALL)
 _FIELD = re.compile(r"unknown field `(.*?)`", re.DOTALL)

@@ -53,10 +53,10 @@ msgspec recurses in C for each level, and the cassette adds levels of its own.
 """
 
 _format = msgspec.json.format
-_PUNCTUATION = re.compile(rb'"(?:[^"\\]|\\.)*"|([:,])')
+_PUNCTUATION = re.compile(rb'"(?:[^"\\]|\\.)*+"|([:,])')
 _INDENT = re.compile(rb"(?m)^ +")
 _ESCAPED = re.compile(r"\\(?!u).|(?:\\u[0-9a-fA-F]{4})+", re.DOTALL)
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 # Invisible in a diff: line ends that only some editors know, marks of the writing direction, and
 # byte order marks.
 INVISIBLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
