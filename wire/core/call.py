@@ -269,7 +269,8 @@ class _Request(_Message, frozen=True, kw_only=True):
             # Without the slash it would continue the host of the base URL.
             if not isinstance(path, str) or not (path.startswith("/") or path == ""):
                 raise ConfigurationError(f"{name}: expected a text that begins with /")
-            _check_halves(name, path)
+            if not path.isascii():
+                _check_halves(name, path)
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
         if self.form is not None:

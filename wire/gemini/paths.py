@@ -14,7 +14,9 @@ from typing import Any, TypeVar
 
 from wire.core.arguments import whole_number
 from wire.core.bodies import checked_body, wrong_type
+from wire.core.bounds import BOUNDS
 from wire.core.call import Call
+from wire.core.credentials import known_credential
 from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.memory import WireStruct
 from wire.core.path_segment import path_segment
@@ -47,13 +49,14 @@ def resource(model: str) -> str:
     if not isinstance(model, str) or not model.strip():
         raise ConfigurationError("model: expected a name such as gemini-3.8-flash")
     try:
-        return _resource(path_segment("model", model, "gemini-3.8-flash", parts=True))
+        return _resource(model)
     except ValueError:
-        problem = (
-            f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
-            "underscores"
-        )
-    raise ConfigurationError(problem)
+        pass
+    path_segment("model", model, "gemini-3.8-flash", parts=True)
+    raise ConfigurationError(
+        f"model: {quoted(model)} is not a model name; use letters, digits, dots, dashes and "
+        "underscores"
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -64,7 +67,11 @@ def _resource(model: str) -> str:
     """
     name = model if "/" in model else f"models/{model}"
     # A key would be part of the URL, which is logged (R-27).
-    if not all(map(_SEGMENT.fullmatch, name.split("/"))):
+    if (
+        len(model) > BOUNDS.path_segment
+        or not all(map(_SEGMENT.fullmatch, name.split("/")))
+        or known_credential(name)
+    ):
         raise ValueError
     return name
 
