@@ -9,6 +9,7 @@ import importlib
 import json
 import logging
 import pkgutil
+import re
 import typing
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 import yaml
 
 from tests.http.test_canary import sinks_of_error
+from tests.inventories import REFERENCES
 from tests.joined import joined
 from tests.telemetry import Telemetry
 from wire import Client, Message, Reply, Stop, WireError, anthropic, gemini, openai
@@ -90,6 +92,21 @@ NO_CREDENTIALS = {
 """Names of fields that look like those of credentials."""
 
 
+NO_CREDENTIALS_OF_CONTRACTS = {
+    "auth": "a word of the inventory itself",
+    "header": "where a parameter stands",
+    "hold_key": "an action on the keyboard",
+    "keypress": "an action on the keyboard",
+    "domain_secrets": "the holder of the field `value`",
+    "signing_secrets": "a list of those that the vendor shortened",
+    "truncated_secret": "shortened by the vendor",
+    "widget_context_token": "names a widget, and grants nothing",
+}
+"""Names in the vendors' inventories, with the reason for which they are none."""
+COUNTED = re.compile("tokens|token_?(?:limit|id|details)", re.IGNORECASE)
+"""How many tokens there are, and which."""
+
+
 def structs() -> Iterator[type[WireStruct]]:
     """The structs of all wires."""
     for name in TYPES:
@@ -121,6 +138,32 @@ def test_each_field_named_like_a_credential_is_declared() -> None:
         if name in struct.__struct_fields__ and looks_like_one(name) and holds_text(hint)
     } - declared
     assert {name for _, name in unknown} == NO_CREDENTIALS, unknown
+
+
+def names_in(value: Any) -> Iterator[str]:
+    """The keys and the words of an inventory that may be names of fields; no types, no paths."""
+    words = [value] if isinstance(value, str) else [*value] if isinstance(value, dict) else []
+    yield from (word for word in words if re.fullmatch("[a-z][A-Za-z0-9_]*", word))
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from names_in(inner)
+
+
+def test_each_name_of_the_contracts_that_looks_like_a_credential_is_declared_or_plain() -> None:
+    contracts = sorted(REFERENCES.glob("*.fields.json")) + sorted(REFERENCES.glob("*.delta.json"))
+    if not contracts:
+        pytest.skip("the vendors' inventories are not beside this checkout")
+    names = {
+        re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+        for path in contracts
+        for name in names_in(json.loads(path.read_bytes()))
+        if looks_like_one(name) and not COUNTED.search(name)
+    }
+    assert len(names) > 15
+    declared = {each.key for each in SECRET_FIELDS}
+    plain = NO_CREDENTIALS | NO_CREDENTIALS_OF_CONTRACTS.keys()
+    assert names - declared - plain == set()
+    assert names >= NO_CREDENTIALS_OF_CONTRACTS.keys()
 
 
 def test_each_declared_struct_is_where_the_table_says() -> None:

@@ -45,6 +45,10 @@ SECRET_FIELDS = (
     SecretField("parallel_ai_search_config", "api_key"),
     SecretField("external_api", "api_auth"),
     SecretField("", "new_signing_secret"),
+    SecretField("", "secret"),
+    SecretField("allowlist", "credential"),
+    SecretField("allowlist", "transform"),
+    SecretField("environment", "env"),
 )
 
 

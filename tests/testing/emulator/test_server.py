@@ -58,6 +58,26 @@ def test_a_connection_is_kept(server: Server) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize("path", [STREAM, "/v1/chat/completions", "/v1/messages", "/v1/responses"])
+def test_the_list_of_requests_has_no_key_under_any_name(path: str) -> None:
+    hush, key = "quiet-seal-of-the-harbour", "sk-" + "fake-4711-81a2-77f0-9c31"
+    headers = {
+        "api-key": hush, "x-key": hush, "x-token": hush, "cookie": f"a={hush}",
+        "proxy-authorization": hush, "x-team": key, "x-other": f"Bearer {hush}", "x-plain": "tide",
+    }  # fmt: skip
+    query = f"token={hush}&key={hush}&api_key={hush}&a={key}&b=tide"
+    emulator = Emulator()
+    emulator.answer("POST", f"{path}?{query}".replace("sse?", "sse&"), headers, BODY.encode())
+    emulator.answer("POST", f"/hook/{key}/v1", headers, BODY.encode())
+    shown = json.dumps(emulator.requests) + repr(emulator.requests)
+    assert len(emulator.requests) == 2
+    assert emulator.requests[0]["headers"]["x-plain"] == "tide"
+    assert emulator.requests[0]["target"].endswith("token=***&key=***&api_key=***&a=***&b=tide")
+    assert emulator.requests[1]["target"] == "/hook/***/v1"
+    assert hush not in shown
+    assert key not in shown
+
+
 def test_a_body_in_chunks(server: Server) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", port(server), timeout=30)
     connection.request(

@@ -16,7 +16,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from wire.core.credentials import SHOWN, secret_name, secret_variable
+from wire.core.credentials import (
+    SHOWN,
+    credentials_in,
+    known_credential,
+    secret_name,
+    secret_parameter,
+    secret_variable,
+)
 from wire.core.masking import in_base64
 from wire.core.secret_fields import body_secrets
 from wire.testing.cassette.format.bodies import body_bytes, event_bytes
@@ -75,21 +82,28 @@ class Known:
         self._needles += [(needle, name) for needle in needles]
 
     def learn_request(self, url: str, headers: Headers, body: bytes = b"") -> None:
-        """Add the secrets of a request: values of key-like headers and query parameters, the
-        password in the URL, and credentials in fields of the body.
+        """Add the secrets of a request: values of headers and query parameters with a key's name or
+        form, those of the URL's user and path, and credentials in fields of the body.
         """
         for found in body_secrets(body):
             for word in found.words():
                 self.learn(word, "a credential in the request's body")
         for name, value in headers:
-            if secret_name(name):
+            if secret_name(name) or known_credential(value):
                 for secret in _header_secrets(name, value):
                     self.learn(secret, f"the value of header {name.lower()}")
         parts = urlsplit(url)
         self.learn(unquote(parts.password or ""), "the password in the URL")
+        if not parts.password:  # a token; beside a password it is a name
+            self.learn(unquote(parts.username or ""), "the user in the URL")
         for name, value in parse_qsl(parts.query):
-            if secret_name(name):
+            if secret_parameter(name, value):
                 self.learn(value, f"the value of query parameter {name}")
+        for form, match in credentials_in(unquote(parts.path)):
+            if (
+                form.begin
+            ):  # else a part of it that is public, such as the first line of a PEM block
+                self.learn(match[0], "a key in the URL's path")
 
     def learn_environment(self, environment: Mapping[str, str]) -> None:
         """Add the values of variables that hold credentials by their names."""

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from wire.core.arguments import checked_arguments
+from wire.core.credentials import without_known
 from wire.core.errors import ConfigurationError
 from wire.testing.cassette.format.file import Interaction
 from wire.testing.cassette.format.file_position import Path, shown
@@ -112,7 +113,7 @@ class Match:
         request = ComparedRequest(
             method.upper(),
             parts.netloc.rpartition("@")[2].lower(),
-            parts.path or "/",
+            without_known(parts.path) or "/",  # as it is recorded
             tuple(open_query(url)),
             without(_value_of(body, content_type), self._paths),
         )

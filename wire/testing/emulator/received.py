@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from wire.core.credentials import SHOWN, secret_name
 from wire.core.errors import ConfigurationError
+from wire.core.secret import sealed_headers, shown_headers
 from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.kept_headers import kept_url
 from wire.testing.emulator.json_sizes import json_excess
@@ -78,14 +78,12 @@ class Received:
             body: Any = json.loads(shown) if shown else None
         except ValueError:
             body = shown[:_MAX_SHOWN_BYTES].decode("utf-8", "replace")
-        headers = {
-            name: SHOWN if secret_name(name) else value for name, value in self.headers.items()
-        }
         return {
             "number": self.number,
             "method": self.method,
             "target": kept_url(self.target),
-            "headers": headers,
+            # By name and by form: a client may send its key under another name.
+            "headers": shown_headers(sealed_headers(self.headers)),
             "body": body,
         }
 

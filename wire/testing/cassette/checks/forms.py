@@ -308,7 +308,7 @@ _STRONG = re.compile(
 _ENVIRONMENT = re.compile(r"[A-Z][A-Z0-9_]*_KEY\d?")
 _NO_CREDENTIAL = re.compile(
     r"public|cache|signature|foreign|primary|sort|partition|routing|registry|csrf|xsrf|widget|"
-    r"continu|cursor|turn|sync|next|page|credit|^key$",
+    r"continu|cursor|turn|sync|next|page|credit|^key$|ice-pwd",
     re.IGNORECASE,
 )
 """Names of values that grant nothing to others, and names that are too common."""

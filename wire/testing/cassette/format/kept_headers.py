@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlsplit
 
-from wire.core.credentials import SHOWN, secret_name
+from wire.core.credentials import SHOWN, secret_parameter, without_known
 
 Headers = Iterable[tuple[str, str]]
 
@@ -60,20 +60,23 @@ def response_headers(headers: Headers) -> dict[str, str]:
 
 
 def kept_url(url: str) -> str:
-    """Remove user and fragment from a URL and mask the values of key-like parameters.
+    """Remove user and fragment from a URL and mask key-like parameters and the forms of keys.
 
-    >>> kept_url("https://me:pw@host/v1/m?alt=sse&key=fake")
-    'https://host/v1/m?alt=sse&key=***'
+    >>> kept_url("https://me:pw@host/v1/m?alt=sse&key=fake&a=sk-fake-1234-5678")
+    'https://host/v1/m?alt=sse&key=***&a=***'
     """
     parts = urlsplit(url)
     query = "&".join(_without_value(each) for each in parts.query.split("&")) if parts.query else ""
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query=query, fragment="").geturl()
+    kept = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
+    shown = without_known(kept.geturl())
+    return f"{shown}?{query}" if query else shown
 
 
 def open_query(url: str) -> list[tuple[str, str]]:
     """Return the query parameters of a URL sorted by name, without key-like ones."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True)
-    return sorted((pair for pair in pairs if not secret_name(pair[0])), key=lambda pair: pair[0])
+    plain = (pair for pair in pairs if not _is_hidden(*pair))
+    return sorted(plain, key=lambda pair: pair[0])
 
 
 def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
@@ -85,8 +88,12 @@ def _listed(headers: Headers, names: re.Pattern[str]) -> dict[str, str]:
     return dict(sorted(stored.items()))
 
 
+def _is_hidden(name: str, value: str) -> bool:
+    """Return whether a parameter carries a key, or did before it was recorded."""
+    return value == SHOWN or secret_parameter(name, value)
+
+
 def _without_value(parameter: str) -> str:
-    name = parse_qsl(parameter, keep_blank_values=True)
-    return (
-        f"{parameter.partition('=')[0]}={SHOWN}" if name and secret_name(name[0][0]) else parameter
-    )
+    pairs = parse_qsl(parameter, keep_blank_values=True)
+    hidden = bool(pairs) and _is_hidden(*pairs[0])
+    return f"{parameter.partition('=')[0]}={SHOWN}" if hidden else parameter
