@@ -252,7 +252,13 @@ def tools_of(request: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a tool as a response repeats it: a function with the fields that it left out."""
+    """Return a tool as a response repeats it: a function with the fields that it left out, an MCP
+    server without its credentials, as recorded responses have it.
+    """
+    if tool.get("type") == "mcp":
+        headers, token = tool.get("headers"), tool.get("authorization")
+        hidden = dict.fromkeys(headers, "<redacted>") if isinstance(headers, dict) else None
+        return {**tool, "authorization": token and "<redacted>", "headers": hidden}
     if tool.get("type") != "function":
         return dict(tool)
     defaults = {"type": "function", "description": None, "parameters": None, "strict": True}
