@@ -14,6 +14,7 @@ import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import process_time
 from urllib.parse import quote
 
 import pytest
@@ -124,6 +125,7 @@ def _installed() -> Iterator[str]:
 
 
 @pytest.mark.row("C-15")
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("texts", "least"),
     [
@@ -143,3 +145,40 @@ def test_real_texts_have_no_false_alarm(texts: Callable[[], Iterator[str]], leas
     print(f"{count} texts, {len(found)} of them with alarms: {Counter(found)}")
     assert count >= least
     assert len(found) < max(count / 1000, 1), Counter(found)
+
+
+def _many(text: str) -> Callable[[int], str]:
+    return lambda count: text * count
+
+
+SHAPES: dict[str, Callable[[int], str]] = {
+    **{
+        each: _many(each)
+        for each in (
+            "sk-", "token=", "api_key:", 'api_key="', "-----BEGIN PRIVATE KEY-----", "eyJ", "eyJh.",
+            "-_", "aA-", "://a:", "cookie: a=b;", "?key=a", "my-secret-token-key-", "Bearer ",
+            "12345678:AA", "a8Q~", "ghp_" + "a1B2" * 9 + " ", "API_KEY=" + "a1B2" * 8 + chr(10),
+        )
+    },
+    "a long value": lambda count: "api_key=" + "a1B2" * count,
+    "base64 in base64": lambda count: _base64(_base64("api_key='a1B2c3D4e5F6g7H8' " * count)),
+}  # fmt: skip
+"""Texts that a careless search would read again and again."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_scan_takes_time_linear_in_the_text(shape: str) -> None:
+    def seconds(count: int) -> float:
+        text = SHAPES[shape](count)
+        times = []
+        for _ in range(3):
+            begin = process_time()
+            scan(text)
+            times.append(process_time() - begin)
+        return min(times)
+
+    seconds(10)
+    small, large = seconds(3000), seconds(24_000)
+    print(f"{small:.3f} s, eight times as much {large:.3f} s")
+    assert large < 20 * small + 0.2  # quadratic, 64 times

@@ -148,7 +148,7 @@ def _is_of_vendor(form: CredentialForm, text: str, match: re.Match[str]) -> bool
 _RUN_BEFORE = 64
 _STANDARD = re.compile(r"[A-Za-z0-9+/]*\Z")
 _OF_URLS = re.compile(r"[A-Za-z0-9_-]*\Z")
-_ORDINARY = re.compile(r"[+/_-]*(?:(?:(?:[A-Z]?[a-z]{2,})+|[A-Z]+|[a-z]|[0-9]+)[0-9]*[+/_-]+)*")
+_ORDINARY = re.compile(r"[+/_-]*(?:(?:[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+|[0-9]+)[0-9]*[+/_-]+)*")
 _DIGEST = re.compile(r"\bsha\d{1,3}[=-]\Z")
 _LONG_BEGIN = 6
 """Characters of a begin that stand in no base64 by chance."""
@@ -173,7 +173,7 @@ def _is_inside_base64(text: str, at: int, form: CredentialForm) -> bool:
 
 def _pem(text: str, begin: re.Match[str]) -> str:
     """Return the base64 of a PEM block, of which the form has the first line only."""
-    block = text[begin.end() : begin.end() + _MAX_PEM].partition("-----END")[0]
+    block = text[begin.end() : begin.end() + _MAX_PEM].partition("-----")[0]
     return re.sub(r"\\[nr]|[^A-Za-z0-9+/=]", "", block)
 
 
@@ -297,8 +297,8 @@ _NAME_END = re.compile(
 last word of the name and the quote."""
 _NAME_BEGIN = re.compile(r"[A-Za-z0-9_.-]*\Z")
 _MAX_NAME = 64
-_QUOTED = re.compile(r"[^\s\"'\\]{8,4096}(?=\\*[\"'])")
-_BARE = re.compile(r"[A-Za-z0-9+/=_.~:-]{16,4096}(?=[\s\"'&,;}\]\\]|\Z)")
+_QUOTED = re.compile(r"[^\s\"'\\]{8,4096}+(?=\\*[\"'])")
+_BARE = re.compile(r"[A-Za-z0-9+/_.~:-]{16,512}+={0,2}(?=[\s\"'&,;}\]\\]|\Z)")
 _STRONG = re.compile(
     r"secret|passw|passphrase|pwd|credential|authorization|token|"
     r"(?:api|access|private|account|auth|subscription|master|signing|encryption|service|admin|"
@@ -318,10 +318,16 @@ def _named(text: str, lower: str) -> Iterator[_Match]:
     """Yield values that stand after the name of a credential, in any notation."""
     if len(lower) != len(text):  # a letter that has two in lower case
         lower = "".join(each.lower()[:1] for each in text)
+    done = 0
     for end in _NAME_END.finditer(lower):
+        if end.start() < done:
+            continue
         quote = end[2]
         found = (_QUOTED if quote else _BARE).match(text, end.end())
-        if found is None or not (_is_opaque if quote else _is_bare)(found[0]):
+        if found is None:
+            continue
+        done = found.end()  # a name in a value would search the value again
+        if not (_is_opaque if quote else _is_bare)(found[0]):
             continue
         before = _NAME_BEGIN.search(text, max(end.start() - _MAX_NAME, 0), end.start())
         name = text[before.start() if before else end.start() : end.end(1)]
