@@ -257,8 +257,8 @@ class _Request(_Message, frozen=True, kw_only=True):
             msgspec.structs.force_setattr(self, "query", sealed_query(self.query))
         headers = dict(self.headers) if is_plain else checked_headers(self.headers)
         msgspec.structs.force_setattr(self, "headers", headers)
-        if self.query:
-            _check_query(self.query)
+        if self.query and not _is_texts(self.query):
+            raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
         for name in ("wire", "url"):
             if not isinstance(given := getattr(self, name), str):
                 raise ConfigurationError(f"{name}: expected a str, not {type(given).__name__}")
@@ -269,8 +269,8 @@ class _Request(_Message, frozen=True, kw_only=True):
             # Without the slash it would continue the host of the base URL (R-31).
             if not isinstance(path, str) or not (path.startswith("/") or path == ""):
                 raise ConfigurationError(f"{name}: expected a text that begins with /")
-            if not path.isascii():
-                _check_halves(name, path)
+            if not path.isascii() and HALF_PAIR().search(path):
+                raise ConfigurationError(f"{name}: it has {_HALF}")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
         if self.form is not None:
@@ -375,7 +375,11 @@ class _Request(_Message, frozen=True, kw_only=True):
         if not self.query:
             return path
         query = {name: unsealed(value) for name, value in self.query.items()}
-        return f"{path}?{urlencode(query, doseq=True, quote_via=quote)}"
+        try:
+            return f"{path}?{urlencode(query, doseq=True, quote_via=quote)}"
+        except UnicodeEncodeError:
+            pass  # its text has the value
+        raise ConfigurationError(f"query: it has {_HALF}")
 
     def preview(self) -> Preview:
         """Return a preview of the request without its host, which only a client knows."""
@@ -399,6 +403,9 @@ class _Request(_Message, frozen=True, kw_only=True):
         )
 
 
+_HALF = "half of a surrogate pair, which no URL can encode"
+
+
 @functools.lru_cache(maxsize=256)
 def _quoted(path: str) -> str:
     return quote(path, safe="/:@!$&'()*+,;=~-._")
@@ -410,20 +417,6 @@ def _is_texts(query: Any) -> bool:
         isinstance(name, str) and (isinstance(value, tuple) or isinstance(unsealed(value), str))
         for name, value in query.items()
     )
-
-
-def _check_query(query: Any) -> None:
-    if not _is_texts(query):
-        raise ConfigurationError("query: expected a mapping of str to str, or to lists of str")
-    for name, value in query.items():
-        _check_halves("query", name, *(value if isinstance(value, tuple) else [value]))
-
-
-def _check_halves(name: str, *texts: Any) -> None:
-    """Refuse half of a surrogate pair, which no URL can encode."""
-    for each in map(unsealed, texts):
-        if isinstance(each, str) and not each.isascii() and HALF_PAIR().search(each):
-            raise ConfigurationError(f"{name}: it has half of a surrogate pair, which is no text")
 
 
 def _check_form(form: object, body: bytes) -> None:

@@ -99,7 +99,8 @@ def check_schema(schema: Any, path: str) -> None:
     wire.errors.RuleError: parameters.$defs.d9: expands to more than 100,000 schemas (refer to a \
 definition fewer times, or leave parts out)
     """
-    if expands((schema,), _MOST_ENCODED):
+    many = expands((schema,), BOUNDS.schema_values)
+    if many and expands((schema,), _MOST_ENCODED):
         check_size(schema, path, BOUNDS.schema_values)
     try:
         data = msgspec.json.encode(schema)
@@ -107,7 +108,8 @@ definition fewer times, or leave parts out)
         data = b""  # `checked` names what JSON cannot represent, before it is sent
     if len(data) > BOUNDS.schema_bytes:
         raise _refused(path, f"more than {BOUNDS.schema_bytes:,} bytes", "shorten it")
-    check_size(schema, path, BOUNDS.schema_values)
+    if many:
+        check_size(schema, path, BOUNDS.schema_values)
     if not data or b'ef":' in data or is_deep(data) or _LONG_NAME.search(data):
         Plan(schema, path)
 
