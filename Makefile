@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 export Q LIVE RECORD ROWS
 
-.PHONY: demo demo-local test test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check sbom docs examples bench bench-cassette clean
+.PHONY: demo demo-local test test-processes test-slow test-transports test-lowest test-python test-live test-real test-sdks test-clis test-browser test-integrations test-otlp test-bulk test-dask test-folders facts faults faults-sample fuzz soak verify check release-check sbom docs examples bench bench-cassette clean
 
 demo: .venv/.run
 	@$(BIN)/python examples/demo.py
@@ -35,6 +35,11 @@ test: WORKERS := $(or $(WORKERS),$(shell $(PYTHON) -c 'import os; print(min(os.c
 test: export PYTHONDONTWRITEBYTECODE =
 test: .venv/.dev
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --random-order-bucket=global --random-order-seed=$(SEED)
+
+# The tests that fork, kill and interrupt processes: each starts Pythons, most of which wait.
+test-processes: export PYTHONDONTWRITEBYTECODE =
+test-processes: .venv/.dev
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "processes and not slow and not faults"
 
 # Long runs, and property tests with all their examples and places.
 test-slow: .venv/.dev

@@ -16,6 +16,8 @@ import pytest
 from tests.http.loopback import STREAM, chunked, loopback
 
 ROOT = Path(__file__).parent.parent
+
+pytestmark = pytest.mark.processes
 CHUNK = {"choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": "stop"}]}
 EVENT = b"data: " + json.dumps(CHUNK).encode() + b"\n\n"
 ENDS = {

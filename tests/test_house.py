@@ -166,6 +166,7 @@ def read_once() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("read_once")
+@pytest.mark.slow  # `make check` says the same
 def test_the_walls_stand(capsys: pytest.CaptureFixture[str]):
     """All in one test: reading the library takes seconds, and each worker would do it."""
     status = main()

@@ -60,6 +60,7 @@ def test_the_lowest_versions_are_those_that_are_tested() -> None:
     assert set(tested) <= set(extras["dev"])
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-35", "S3-32")
 def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Path) -> None:
     """R-35: built twice in two folders; it contains the package and its metadata alone."""
@@ -91,6 +92,7 @@ def test_a_wheel_is_the_same_each_time_and_runs_nothing_at_install(tmp_path: Pat
     assert names == {"wire", "wire_llm.dist-info", "wire_llm_pytest.py"}
 
 
+@pytest.mark.processes
 def test_the_sdist_has_the_sources_of_the_docs(tmp_path: Path) -> None:
     """And no page that was built from them."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]

@@ -73,7 +73,16 @@ class Row:
 # --- suites ---------------------------------------------------------------------------------------
 
 TARGETS = (
-    *("docs", "check", "test", "test-slow", "test-transports", "test-lowest", "test-python"),
+    *(
+        "docs",
+        "check",
+        "test",
+        "test-processes",
+        "test-slow",
+        "test-transports",
+        "test-lowest",
+        "test-python",
+    ),
     *("test-integrations", "test-sdks", "test-clis", "test-real", "test-browser", "test-otlp"),
     *("facts", "test-bulk", "test-dask", "faults", "fuzz", "soak", "release-check", "bench"),
 )

@@ -18,6 +18,8 @@ from wire.agent.steps import INTERRUPTED
 
 STYLES = ["asyncio", "trio", "threads"]
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.processes
 IN_FLIGHT = 0.1
 """Seconds in which a result may be lost: after its last act a tool returns, and its line is
 written. It takes 0.3 ms, unless the machine is busy."""

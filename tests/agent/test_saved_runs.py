@@ -128,6 +128,7 @@ print(main(Model(), Path("run.json")))
 """What follows the program of the page: a model and a tool in which the process is killed."""
 
 
+@pytest.mark.processes
 def test_the_program_of_the_page_survives_being_killed_at_each_of_its_steps(
     tmp_path: Path,
 ) -> None:

@@ -542,6 +542,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @pytest.mark.parametrize(
     ("style", "how", "printed"),

@@ -79,7 +79,7 @@ SHAPES: dict[str, tuple[Callable[[], LimitedServer], dict[str, Any]]] = {
     "storms-named": (lambda: small(storm=(6.0, 20.0)), NAMED),
     "storms-alone": (lambda: LimitedServer(None, concurrent=20, storm=(6.0, 20.0)), {}),
 }
-QUICK = ("bucket", "fixed-window", "retry-info")
+QUICK = ("retry-info",)
 
 
 def play(

@@ -45,6 +45,7 @@ def killed_run(program: Program, folder: Path, rows: int, kills: int, seed: int)
     assert received["refused"] <= 0.005 * received["answered"]
 
 
+@pytest.mark.processes
 def test_a_run_that_is_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "fake-key")
     killed_run(command, tmp_path, 150, 1, seed=3)

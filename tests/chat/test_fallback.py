@@ -7,6 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -199,7 +200,7 @@ def test_the_conversation_is_handed_over_with_notes(style: str) -> None:
 
 def test_a_model_sits_out_as_its_server_asks(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("wire.core.circuits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("wire.core.circuits.time", SimpleNamespace(monotonic=lambda: now[0]))
     models = emulators([{"fault": "429; retry-after=20"}], [])
 
     def work(chat: Any) -> None:
@@ -217,7 +218,7 @@ def test_a_model_sits_out_as_its_server_asks(style: str, monkeypatch: pytest.Mon
 
 def test_all_sit_out(style: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("wire.core.circuits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("wire.core.circuits.time", SimpleNamespace(monotonic=lambda: now[0]))
     models = emulators([{"fault": "429; retry-after=20"}], [{"fault": "429; retry-after=9"}])
 
     def work(chat: Any) -> None:
@@ -325,7 +326,7 @@ FAULTS = (
 def die_at_random(style: str, questions: int, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """What came of so many questions to three servers that die at random."""
     now = [0.0]
-    monkeypatch.setattr("wire.core.circuits.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("wire.core.circuits.time", SimpleNamespace(monotonic=lambda: now[0]))
     dice = random.Random(7)
     asked: Counter[tuple[str, str]] = Counter()
 

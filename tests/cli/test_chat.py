@@ -176,6 +176,7 @@ def on_terminal(arguments: list[str], folder: Path, **variables: str) -> Iterato
         os.close(screen.terminal)
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo terminals of Unix")
 def test_a_conversation_by_key_presses(tmp_path: Path) -> None:
     stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=6"}
@@ -217,6 +218,7 @@ def test_a_conversation_by_key_presses(tmp_path: Path) -> None:
     assert len(asked) == 5
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 def test_ctrl_c_ends_ask_with_130(tmp_path: Path) -> None:
     stalls = {"say": "One, two, three, four, five.", "fault": "stall; seconds=3600; after=6"}

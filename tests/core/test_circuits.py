@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from tests.joined import joined
@@ -12,7 +14,7 @@ from wire.errors import AuthError, ConfigurationError, RateLimitError, ServerErr
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     clock = [100.0]
-    monkeypatch.setattr("wire.core.circuits.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("wire.core.circuits.time", SimpleNamespace(monotonic=lambda: clock[0]))
     return clock
 
 

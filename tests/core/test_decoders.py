@@ -34,6 +34,7 @@ def outcome(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, printed.strip() or errors
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 @pytest.mark.parametrize(
     "wire",
@@ -51,12 +52,14 @@ def test_the_first_calls_of_eight_threads(wire: str) -> None:
     assert outcome(started(wire)) == (0, "\n".join(lines))
 
 
+@pytest.mark.processes
 def test_each_struct_met_by_eight_threads_at_once() -> None:
     code, count = outcome(started("every"))
     assert code == 0, count
     assert int(count) > 300
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "form",
     [pytest.param(form, marks=[pytest.mark.slow] if at else []) for at, form in enumerate(FORMS)],
@@ -66,11 +69,13 @@ def test_a_thread_waits_for_a_table_that_is_half_built(form: str) -> None:
     assert (code, printed.splitlines()) == (0, [f"{door} {SEEN[form]}" for door in DOORS])
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="no fork")
 def test_a_child_that_was_forked_while_a_table_was_built() -> None:
     assert outcome(started("forked")) == (0, "{'a': 1, 'inner': 0, 'b': 2} 0")
 
 
+@pytest.mark.processes
 def test_no_import_builds_a_table() -> None:
     """An import that waits for the lock holds a module's lock, which the builder may wait for."""
     assert outcome(started("imported")) == (0, "[]")

@@ -370,6 +370,7 @@ STEPS = {
 }
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("step", STEPS)
 def test_a_process_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path, step: str):
     path = tmp_path / "file"
@@ -395,6 +396,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.processes
 def test_a_session_that_two_processes_save_is_always_that_of_one(tmp_path: Path):
     path = tmp_path / "talk.json"
     save_session(path, [Message.user("a" * 20_000)])

@@ -19,6 +19,8 @@ from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
 
 ROOT = Path(__file__).parents[2]
 
+pytestmark = pytest.mark.processes
+
 CHILD = """
 import asyncio, atexit, builtins, os, sys, threading
 

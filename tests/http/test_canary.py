@@ -847,6 +847,7 @@ def test_wrong_option():
 """
 
 
+@pytest.mark.processes
 def test_a_failing_test_run_shows_no_key(tmp_path: Path) -> None:  # R-28
     """`pytest -l` prints the variables of all frames."""
     (tmp_path / "test_failing.py").write_text(FAILING, "utf-8")

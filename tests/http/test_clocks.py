@@ -449,6 +449,7 @@ print(before, clock(sys.argv[1]))
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_a_watchdog_of_its_own() -> None:
     script = Drip(SHORT_HEAD, b"x-a: b\r\n")

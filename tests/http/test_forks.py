@@ -112,6 +112,7 @@ def check_both_call(backend: str, found: Any, server: Loopback) -> None:
     assert server.connections == (2 if backend == "sync" else 6)
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-42")
 @forks
 def test_parent_and_child(drive: Drive) -> None:
@@ -127,6 +128,7 @@ def test_parent_and_child(drive: Drive) -> None:
     assert seen["agents"][0] == [[2 * ROUNDS, turns], [2 * ROUNDS, turns]]
 
 
+@pytest.mark.processes
 @forks
 def test_a_child_ends_no_session_of_tls(drive: Drive, certificate: Path) -> None:
     """What the child sent to close its side would be the end of the parent's connection too."""
@@ -135,6 +137,7 @@ def test_a_child_ends_no_session_of_tls(drive: Drive, certificate: Path) -> None
     assert seen["reading"][0][1:] == [["a", "b", "c"], "after"]
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-42")
 @forks
 def test_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
@@ -142,6 +145,7 @@ def test_a_child_runs_an_agent_while_a_tool_of_the_parent_runs() -> None:
     assert found == ["PARENT", "CHILD"]
 
 
+@pytest.mark.processes
 @forks
 def test_locks_that_are_held_when_a_child_is_forked_and_the_waits_of_a_child() -> None:
     seen = scenes("sync", "locks", "jitter")
@@ -152,6 +156,7 @@ def test_locks_that_are_held_when_a_child_is_forked_and_the_waits_of_a_child() -
     assert seen["jitter"][0] is True  # parent and child draw other waits
 
 
+@pytest.mark.processes
 @forks
 def test_a_child_calls_while_calls_of_the_parent_run_and_wait() -> None:
     """R-42: nobody in the child would end the parent's calls."""

@@ -51,6 +51,7 @@ def check(scene: str, count: int) -> None:
     assert counted == {"works": count, "left open": 0}
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @pytest.mark.parametrize(
     "scene",
@@ -68,6 +69,7 @@ def test_ten_thousand_interrupts(scene: str) -> None:
     check(scene, 10_000)
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["send", "stream", "leave"])

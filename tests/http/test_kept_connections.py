@@ -435,6 +435,7 @@ print(texts, len(client._http._busy))
 """
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
 def test_an_interrupt_at_any_moment_loses_no_slot() -> None:  # R-43, R-21
     """With a pool of two: five calls afterwards, two of them at once."""

@@ -48,6 +48,7 @@ GEMINI = ALL - SMOKE * (len(models.PROVIDERS) - 1)
 REPLAYED = "{0} live tests were replayed from cassettes ({0} recorded from the emulator); "
 
 
+@pytest.mark.processes
 @pytest.mark.row("S2-33", "S3-33", "S4-28", "U-154")
 def test_without_a_variable_all_of_them_are_replayed_and_say_so() -> None:
     output = run("--block-network", RUN_LIVE_GEMINI="0", GEMINI_API_KEY="fake-key")
@@ -77,6 +78,7 @@ def test_with_the_variable_of_one_provider_only_its_tests_are_skipped() -> None:
     assert REPLAYED.format(ALL - GEMINI) in output
 
 
+@pytest.mark.processes
 @pytest.mark.row("S2-33")
 def test_with_variable_and_key_they_ask_the_provider() -> None:
     live = {"RUN_LIVE_GEMINI": "1", "GEMINI_API_KEY": "fake-key"}

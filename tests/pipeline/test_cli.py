@@ -265,6 +265,7 @@ def test_timeout_of_the_command_line(
     assert (said.status, said.errors[0][:17]) == (2, "error: --timeout:")
 
 
+@pytest.mark.processes
 @pytest.mark.row("P-30", "P-32")
 def test_the_user_is_asked_by_stdin(
     attractor: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -368,6 +369,7 @@ def test_only_regular_files_are_replaced(attractor: Any, tmp_path: Path) -> None
     assert attractor("run", path, "--output-context", "/dev/null").status == 0
 
 
+@pytest.mark.processes
 def test_the_context_goes_to_an_open_file_by_its_path(tmp_path: Path) -> None:
     path = file(
         tmp_path,
@@ -384,6 +386,7 @@ def test_the_context_goes_to_an_open_file_by_its_path(tmp_path: Path) -> None:
     assert json.loads(written[3:])["last_output"] == "Hi"
 
 
+@pytest.mark.processes
 @pytest.mark.row("P-76")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_cancels_the_run_and_leaves_its_checkpoint(

@@ -69,6 +69,7 @@ def ran(show: str) -> str:
     return result.stdout
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "show",
     [

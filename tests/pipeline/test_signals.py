@@ -76,6 +76,7 @@ def interrupted_and_resumed(folder: Path, number: signal.Signals, dice: random.R
     return hit
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @some
 def test_a_run_that_a_signal_ended_is_resumed(tmp_path: Path, number: signal.Signals) -> None:
@@ -112,6 +113,7 @@ def asking(tmp_path: Path, *before: str) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @some
 def test_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Signals) -> None:
@@ -122,6 +124,7 @@ def test_the_exit_status_names_the_signal(tmp_path: Path, number: signal.Signals
     assert told.endswith(f"error: cancelled by {number.name}\n")
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 def test_a_signal_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
     """`nohup attractor run` outlives its terminal."""
@@ -147,6 +150,7 @@ sys.exit(cli.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 def test_a_second_ctrl_c_ends_a_run_that_does_not_stop(tmp_path: Path) -> None:
     """A read blocks the event loop, so the first one waits for it."""
@@ -226,6 +230,7 @@ def gone(pipe: BinaryIO) -> None:
 ENDS = [*SIGNALS, signal.SIGKILL, "exit"]
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @pytest.mark.parametrize("end", ENDS, ids=lambda end: getattr(end, "name", end))
 def test_a_command_ends_with_the_process_that_runs_it(
@@ -244,6 +249,7 @@ def test_a_command_ends_with_the_process_that_runs_it(
         gone(pipe)
 
 
+@pytest.mark.processes
 @pytest.mark.row("R-43")
 @pytest.mark.parametrize("how", ["fork", "fork at once"])
 def test_a_forked_child_does_not_keep_the_command_of_its_parent_alive(

@@ -19,6 +19,7 @@ from wire.testing.emulator import Emulator, serve
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.processes
 def test_it_serves_until_it_is_stopped() -> None:
     with serve(Emulator()) as vendor:
         backend = ("--backend", "anthropic:claude-sonnet-5", "--base-url", vendor.url)

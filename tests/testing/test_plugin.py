@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.processes
 OTHERS = sorted({each.name for each in entry_points(group="pytest11")} - {"wire"})
 OWN = {
     "module": {"wire.py": "copper = True\n"},

@@ -234,6 +234,7 @@ print(http.hits + http.misses, len(http.refused))
 """
 
 
+@pytest.mark.processes
 def test_several_processes_use_one_folder(tmp_path: Path):
     """Each gets the response to its own request, while entries are written and removed."""
     running = [

@@ -660,6 +660,7 @@ def test_the_variables_of_a_provider(provider: str, variables: tuple[str, ...]) 
 LIVE = "import pytest\n@pytest.mark.live" + TIDE
 
 
+@pytest.mark.processes
 def test_a_live_test_runs_live_or_is_replayed_or_is_skipped(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ import threading
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -594,7 +595,9 @@ def test_times_of_chunks_are_recorded_when_asked_for(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     clock = itertools.count(start=100.0, step=0.04)
-    monkeypatch.setattr("wire.testing.cassette.transports.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(
+        "wire.testing.cassette.transports.time", SimpleNamespace(monotonic=lambda: next(clock))
+    )
     make: Any = Cassette if way.name == "sync" else AsyncCassette
     chunks = [b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n"]
 
@@ -656,7 +659,9 @@ def test_a_request_has_its_time_since_the_first_one(
     way: Way, cassette: Path, monkeypatch: pytest.MonkeyPatch
 ):
     now = 100.0
-    monkeypatch.setattr("wire.testing.cassette.transports.time.monotonic", lambda: now)
+    monkeypatch.setattr(
+        "wire.testing.cassette.transports.time", SimpleNamespace(monotonic=lambda: now)
+    )
     make: Any = Cassette if way.name == "sync" else AsyncCassette
 
     def respond(request: httpx.Request) -> httpx.Response:
