@@ -20,7 +20,7 @@ STYLES = ["asyncio", "trio", "threads"]
 ROOT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.processes
-IN_FLIGHT = 0.1
+IN_FLIGHT = 0.5
 """Seconds in which a result may be lost: after its last act a tool returns, and its line is
 written. It takes 0.3 ms, unless the machine is busy."""
 
@@ -39,18 +39,17 @@ class Killed:
         assert process.stdout.readline() == b"ready\n"
         return process
 
-    def kill(self, after: float | None = None) -> float:
-        """Start a process, and kill it some seconds later or after its first request.
+    def kill(self, file: str, lines: int, seconds: float = 0) -> float:
+        """Start a process, and kill it some seconds after a file has got so many more lines.
 
         Returns the time of the machine just before the kill.
         """
-        requests = len(self.log("requests"))
+        lines += len(self.log(file))
         with self.start() as process:
-            if after is not None:
-                time.sleep(after)
-            while after is None and len(self.log("requests")) == requests:
+            while len(self.log(file)) < lines:
                 assert process.poll() is None
                 time.sleep(0.001)
+            time.sleep(seconds)
             assert process.poll() is None
             moment = time.monotonic()
             process.kill()
@@ -86,7 +85,10 @@ def killed_often(folder: Path, style: str, kills: int, seed: int) -> dict[str, i
     for number in range(kills + 1):
         ended = {id: float(at) for id, at in (line.split() for line in run.log("ended"))}
         requests = len(run.log("requests"))
-        moments.append(run.kill(dice.uniform(0.0, 0.6) if number < kills else None))
+        if number < kills:
+            moments.append(run.kill("ended", dice.randrange(6), dice.uniform(0.0, 0.1)))
+        else:
+            moments.append(run.kill("requests", 1))
         temporary += len(run.temporary()) if number < kills else 0
         if len(run.log("requests")) == requests:
             continue
