@@ -1,5 +1,5 @@
 """The pages that are made of structs and rows: JSON Schema of each wire and of cassettes, the known
-values of enum fields, docs/fields.md, docs/cassette-format.md, the tables of docs/pipelines.md and
+values of enum fields, docs/fields.md, docs/errors.md, docs/cassette-format.md, the tables of docs/pipelines.md and
 docs/guide/security.md, and the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
@@ -8,9 +8,10 @@ change of what goes over the wire.
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,7 @@ import msgspec
 from tests import known_values
 from tests.faults import threats
 from tests.testing.cassette import format_page
+from wire import errors
 from wire.anthropic import types as anthropic
 from wire.catalogue.settings import table as settings_table
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
@@ -79,6 +81,7 @@ def pages() -> dict[str, str]:
         "wire/testing/cassette/checks/known_values.json": known_values.text(),
         "docs/fields.md": fields(),
         "docs/settings.md": settings(),
+        "docs/errors.md": remedies(),
         "docs/guide/security.md": security(),
         "docs/pipelines.md": pipelines(),
         "docs/cassette-format.md": format_page.page(),
@@ -330,6 +333,35 @@ def security() -> str:
     """docs/guide/security.md: what is written by hand, then the threats."""
     page = (ROOT / "docs" / "guide" / "security.md").read_text("utf-8")
     return page.partition("## Threats, guards and tests")[0] + threats.page()
+
+
+REMEDIES = """# Errors and remedies
+
+Each error of this library is a `WireError`, and so are the kinds below it: `except RateLimitError`
+catches a `QuotaError` too. [Debugging](guide/debugging.md) shows how to find a cause, and the
+[reference](api/errors.md) has the fields. `python -m tests.pages` writes this page from the classes.
+
+{rows}"""
+
+
+def remedies() -> str:
+    """docs/errors.md: the tree of errors, with the cause and the remedy of each docstring."""
+    return REMEDIES.format(
+        rows=table(("error", "is a", "cause", "remedy"), _remedies(errors.WireError))
+    )
+
+
+def _remedies(parent: type[errors.WireError]) -> Iterator[list[str]]:
+    kinds = [getattr(errors, name) for name in errors.__all__]
+    for kind in kinds:
+        if isinstance(kind, type) and kind.__base__ is parent:
+            cause, _, remedy = inspect.cleandoc(kind.__doc__).partition("\n\nRemedy: ")
+            yield [
+                f"`{kind.__name__}`",
+                f"`{parent.__name__}`",
+                *(" ".join(text.split()).rstrip(".") for text in (cause, remedy)),
+            ]
+            yield from _remedies(kind)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -412,11 +412,18 @@ def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireE
 
 
 class ConfigurationError(WireError):
-    """Nothing was sent: key, provider, option or model name is missing or invalid."""
+    """Nothing was sent: key, provider, option or model name is missing or invalid.
+
+    Remedy: set the option or the environment variable that the message names.
+    """
 
 
 class RuleError(WireError):
-    """Nothing was sent: the request breaks rules. `violations` lists them with JSON paths."""
+    """Nothing was sent: the request breaks rules. `violations` lists them with JSON paths.
+
+    Remedy: send what `remedy` of each violation says, or make the raw call with
+    `checked=False`.
+    """
 
     def __init__(
         self, message: str = "", *, violations: Iterable[Violation] = (), **fields: Any
@@ -460,15 +467,24 @@ def violations_below(path: str, error: RuleError) -> list[Violation]:
 
 
 class HistoryError(RuleError):
-    """The turns of a conversation cannot be brought into the order that the wire requires."""
+    """The turns of a conversation cannot be brought into the order that the wire requires.
+
+    Remedy: let a chat keep the turns, or mend a list of your own with `wire.history.repair`.
+    """
 
 
 class SchemaError(RuleError):
-    """A JSON Schema cannot be written in the wire's dialect without changing what it accepts."""
+    """A JSON Schema cannot be written in the wire's dialect without changing what it accepts.
+
+    Remedy: change the keyword at the path that the message names.
+    """
 
 
 class APIError(WireError):
-    """The provider responded with an error; `details` has the fields besides the message."""
+    """The provider responded with an error; `details` has the fields besides the message.
+
+    Remedy: read `message` and `preview`; the vendor's support wants `request_id`.
+    """
 
     def __init__(self, message: str = "", *, details: Iterable[Any] = (), **fields: Any) -> None:
         self.details: tuple[Any, ...] = _items(details)
@@ -476,101 +492,169 @@ class APIError(WireError):
 
 
 class BadRequestError(APIError):
-    """The provider refused the request as invalid (400, 413, 422)."""
+    """The provider refused the request as invalid (400, 413, 422).
+
+    Remedy: read `message`, which names the field, then `preview.body`.
+    """
 
 
 class ContextLengthError(BadRequestError):
-    """The input is longer than the model's context window."""
+    """The input is longer than the model's context window.
+
+    Remedy: shorten the history with `wire.history.prune`, or take a model with a larger window.
+    """
 
 
 class AuthError(APIError):
-    """The provider refused the credentials."""
+    """The provider refused the credentials.
+
+    Remedy: look at `describe()["key"]` of the client, which says where the key came from.
+    """
 
 
 class AuthenticationError(AuthError):
-    """The key or token is invalid (401; Gemini responds with 400 API_KEY_INVALID)."""
+    """The key or token is invalid (401; Gemini responds with 400 API_KEY_INVALID).
+
+    Remedy: give a valid key of this vendor and region as `api_key=` or in the vendor's
+    variable.
+    """
 
 
 class AccessDeniedError(AuthError):
-    """The key is valid, but lacks the permission (403)."""
+    """The key is valid, but lacks the permission (403).
+
+    Remedy: enable the API or the model in the vendor's console, or take another project.
+    """
 
 
 class NotFoundError(APIError):
-    """The model or resource does not exist (404)."""
+    """The model or resource does not exist (404).
+
+    Remedy: look at `preview.url`; `wire models` lists the names of the models.
+    """
 
 
 class RequestTimeoutError(APIError):
     """The provider gave up on the request after a time of its own (408, `DEADLINE_EXCEEDED`).
 
     A timeout of this library is a `ClockError`.
+
+    Remedy: send a smaller request, or stream it.
     """
 
 
 class RateLimitError(APIError):
-    """Too many requests for now (429)."""
+    """Too many requests for now (429).
+
+    Remedy: wait `retry_after` seconds, or give the calls one `Pace`.
+    """
 
 
 class QuotaError(RateLimitError):
-    """A quota that does not refill soon is exhausted; never retried."""
+    """A quota that does not refill soon is exhausted; never retried.
+
+    Remedy: raise the quota, pay the bill, or take another model.
+    """
 
 
 class ServerError(APIError):
-    """The provider failed (5xx)."""
+    """The provider failed (5xx).
+
+    Remedy: ask again later, or take another model with `FallbackChat`.
+    """
 
 
 class OverloadedError(ServerError):
-    """The provider has no capacity at the moment (503, 529)."""
+    """The provider has no capacity at the moment (503, 529).
+
+    Remedy: ask again later, or take another model with `FallbackChat`.
+    """
 
 
 class BlockedError(WireError):
-    """The provider's filters blocked the prompt or the response."""
+    """The provider's filters blocked the prompt or the response.
+
+    Remedy: change the prompt, or the safety settings where the vendor has them.
+    """
 
 
 class ConnectionLost(WireError):
-    """No response, or its body broke off; `partial` is the result so far."""
+    """No response, or its body broke off; `partial` is the result so far.
+
+    Remedy: look at the host and the proxy in the message; `describe()` has both.
+    """
 
 
 class ClockError(WireError):
-    """A timeout of `Timeouts` expired; the class names it."""
+    """A timeout of `Timeouts` expired; the class names it.
+
+    Remedy: give more time with `Timeouts`, or stream the answer.
+    """
 
 
 class ConnectClock(ClockError):
-    """No connection within the connect time."""
+    """No connection within the connect time.
+
+    Remedy: look at the host and the proxy, then give `Timeouts(connect=)` more seconds.
+    """
 
 
 class FirstByteClock(ClockError):
-    """No response within the first-byte time."""
+    """No response within the first-byte time.
+
+    Remedy: stream the answer, or give `Timeouts(first_byte=)` more seconds.
+    """
 
 
 class IdleClock(ClockError):
-    """No event within the idle time; comments and keep-alives are not events."""
+    """No event within the idle time; comments and keep-alives are not events.
+
+    Remedy: ask again, or give `Timeouts(idle=)` more seconds.
+    """
 
 
 class TotalClock(ClockError):
-    """The call with its attempts and waits took longer than the total time."""
+    """The call with its attempts and waits took longer than the total time.
+
+    Remedy: give `Timeouts(total=)` more seconds, or ask for less.
+    """
 
 
 class StreamError(WireError):
-    """A response is incomplete or malformed."""
+    """A response is incomplete or malformed.
+
+    Remedy: ask again; `partial` is the result so far.
+    """
 
 
 class StreamIncomplete(StreamError):
     """A response ended without a finish reason, or its stream was left before the end.
 
     `partial` is the result so far.
+
+    Remedy: ask again, or let the model go on from `partial`.
     """
 
 
 class StreamInvalid(StreamError):
-    """A response is malformed; the message shows the beginning of the malformed part."""
+    """A response is malformed; the message shows the beginning of the malformed part.
+
+    Remedy: read `raw` and `response_headers`: a proxy may have answered in the vendor's place.
+    """
 
 
 class OutputError(WireError):
-    """A complete response does not fit `output=`; `partial` is the reply."""
+    """A complete response does not fit `output=`; `partial` is the reply.
+
+    Remedy: read the text of `partial`, then change the type or the prompt.
+    """
 
 
 class FallbackError(WireError):
-    """Every model failed; `failures` has the error of each model that was asked."""
+    """Every model failed; `failures` has the error of each model that was asked.
+
+    Remedy: read each error of `failures`.
+    """
 
     failures: dict[str, WireError]
     """Name of a model, such as `gemini:gemini-3.8-flash`, to its error. Skipped models are not in
@@ -582,11 +666,17 @@ class FallbackError(WireError):
 
 
 class LimitError(WireError):
-    """An event, body, compression ratio, nesting depth or header exceeds its limit."""
+    """An event, body, compression ratio, nesting depth or header exceeds its limit.
+
+    Remedy: raise the field of `Limits` that the message names, if you trust the server.
+    """
 
 
 class CassetteError(WireError):
-    """A recording cannot be read, written or matched."""
+    """A recording cannot be read, written or matched.
+
+    Remedy: record again with `--record-mode`, or change the request as `differences` say.
+    """
 
     differences: tuple[Any, ...] = ()
     """The differences of a request without a match to the closest recorded one:
@@ -594,11 +684,17 @@ class CassetteError(WireError):
 
 
 class ToolError(WireError):
-    """A tool cannot be defined or called."""
+    """A tool cannot be defined or called.
+
+    Remedy: change the tool where the message says.
+    """
 
 
 class PipelineError(WireError):
-    """A pipeline cannot be read or run."""
+    """A pipeline cannot be read or run.
+
+    Remedy: change the pipeline where the message says; `attractor lint` finds more.
+    """
 
 
 # --- shared by the error readers of all wires -----------------------------------------------------
