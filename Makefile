@@ -83,8 +83,8 @@ test-sdks: .venv/.dev .venv-sdks/summer/.ready .venv-sdks/today/.ready
 test-clis: .venv/.dev
 	$(BIN)/python -m pytest -q -rs -m clis tests/clis
 
-test-browser: .venv/.dev
-	$(BIN)/python -m pytest -q -rs -m browser tests/testing/cassette
+test-browser: .venv/.dev docs
+	$(BIN)/python -m pytest -q -rs -m browser tests/testing/cassette tests/test_site_search.py
 
 test-integrations: .venv-integrations/.ready
 	.venv-integrations/bin/python -m pytest -q -rs -c examples/integrations/pytest.ini --benchmark-disable examples/integrations

@@ -5,12 +5,13 @@ from __future__ import annotations
 import builtins
 import re
 import sys
+import tomllib
 import typing
 from importlib.metadata import version as version_of
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.addnodes import pending_xref
+from sphinx.addnodes import index, pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
@@ -38,6 +39,7 @@ copybutton_prompt_is_regexp = True
 html_theme = "furo"
 html_title = f"wire {version}"
 html_static_path = ["_static"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_css_files = ["wire.css"]
 html_use_index = html_domain_indices = False
 html_copy_source = html_show_sourcelink = html_show_copyright = False
@@ -61,6 +63,10 @@ nitpick_ignore_regex = [
     ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts|Readable|RequestOptions|T"),
     ("py:class", r"Histogram|Kind|Names|Path|Random|Spans|Token|Tracer|types\.Annotated"),
 ]
+
+SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(
+    (Path(__file__).parent / "search_words.toml").read_text("utf-8")
+)
 
 ROOT_PAGES = {
     "CHANGELOG.md": "/project/changelog.md",
@@ -186,6 +192,12 @@ def links_of_the_root(app: Sphinx, path: Path, page: str, source: list[str]) -> 
     links_to_the_root(app, page, source)
 
 
+def search_words(app: Sphinx, page: nodes.document) -> None:
+    """Let the search find a page by the words of search_words.toml."""
+    words = SEARCH_WORDS.get(app.env.current_document.docname, [])
+    page.insert(0, index(entries=[("single", word, "", "main", None) for word in words]))
+
+
 def setup(app: Sphinx) -> None:
     """Connect the functions above; Sphinx calls this."""
     sys.modules.update(PACKAGES)
@@ -193,5 +205,6 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", full_names)
+    app.connect("doctree-read", search_words)
     app.connect("source-read", links_to_the_root)
     app.connect("include-read", links_of_the_root)

@@ -1,6 +1,6 @@
 """The pages that are made of structs and rows: JSON Schema of each wire and of cassettes, the known
-values of enum fields, docs/fields.md, docs/errors.md, docs/cassette-format.md, the tables of docs/pipelines.md and
-docs/guide/security.md, and the lists of structs in docs/api.
+values of enum fields, docs/fields.md, docs/errors.md, docs/cassette-format.md, the tables of
+docs/pipelines.md and docs/guide/security.md, and the lists of structs in docs/api.
 
 `python -m tests.pages` writes them, a test compares them. Read the diff of a JSON Schema: it is a
 change of what goes over the wire.
@@ -339,7 +339,7 @@ REMEDIES = """# Errors and remedies
 
 Each error of this library is a `WireError`, and so are the kinds below it: `except RateLimitError`
 catches a `QuotaError` too. [Debugging](guide/debugging.md) shows how to find a cause, and the
-[reference](api/errors.md) has the fields. `python -m tests.pages` writes this page from the classes.
+[reference](api/errors.md) has the fields. `python -m tests.pages` makes this page of the classes.
 
 {rows}"""
 

@@ -58,6 +58,7 @@ class Browser:
         height: int = 900,
         scheme: str = "light",
         scripts: bool = True,
+        query: str = "",
     ) -> None:
         self.send(
             "Emulation.setDeviceMetricsOverride",
@@ -74,7 +75,7 @@ class Browser:
         self.requests.clear()
         self.violations.clear()
         self._loaded = False
-        self.send("Page.navigate", url=path.as_uri())
+        self.send("Page.navigate", url=f"{path.as_uri()}?{query}" if query else path.as_uri())
         while not self._loaded:
             self._notice(self._next())
 
