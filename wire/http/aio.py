@@ -303,10 +303,9 @@ class AsyncClient(ClientState):
 
     Several event loops may use it; each opens connections of its own.
 
-    Prefer `http="auto"`, or a transport of httpx2, to an `httpx.AsyncHTTPTransport` or
-    `httpx.AsyncClient`. The pool of httpx loses a connection for good when a call is cancelled
-    while it waits for one (encode/httpcore#1093): after 200 to 1,000 cancelled calls every call
-    fails.
+    A pool of httpx or httpx2 loses places when calls are cancelled or TLS fails
+    (encode/httpcore#1093, #1023). This client gives them back after each of its calls that fails;
+    calls of others on the same pool may still lose some.
 
     >>> async def main() -> str:
     ...     async with AsyncClient("gemini", api_key="fake-key") as client:

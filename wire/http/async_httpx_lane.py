@@ -9,16 +9,19 @@ from typing import Any
 import anyio
 import httpx
 
-from wire.http.httpx_lane import ONE_CONNECTION, HttpxLaneState
+from wire.http.httpx_lane import ONE_CONNECTION, HttpxLaneState, unwanted
 from wire.http.watchdog import ATTEMPT, Clocks
 
 
 async def async_send_in_time(
-    send: Callable[[httpx.Request], Awaitable[httpx.Response]], request: httpx.Request
+    send: Callable[[httpx.Request], Awaitable[httpx.Response]],
+    request: httpx.Request,
+    http: Any = None,
 ) -> httpx.Response:
     """Send with a transport or client of httpx, with the clocks of the attempt.
 
-    Raises `TimeoutError` at its deadline.
+    After a failure, the pools of `http` get back the places that they would have lost. Raises
+    `TimeoutError` at the deadline of the attempt.
     """
     clocks: Clocks | None = request.extensions.get(ATTEMPT)
     if clocks is None:
@@ -33,9 +36,12 @@ async def async_send_in_time(
             request.extensions["trace"] = trace
             return await send(request)
     except BaseException:
-        if clocks.half_open is not None:
+        # Without an `await`: the shield does not stop a native `task.cancel()`.
+        connections = unwanted(clocks, http)
+        if connections:
             with anyio.CancelScope(shield=True):
-                await clocks.half_open.aclose()
+                for connection in connections:
+                    await connection.aclose()
         raise
 
 

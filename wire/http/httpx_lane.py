@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import httpx
 
+from wire.http.network import parts_of
+from wire.http.pools import take_lost
 from wire.http.sockets import cut_off, inode
 from wire.http.watchdog import ATTEMPT, Clocks
 
@@ -20,9 +22,12 @@ ONE_CONNECTION = httpx.Limits(max_connections=1, max_keepalive_connections=1, ke
 
 
 def send_in_time(
-    send: Callable[[httpx.Request], httpx.Response], request: httpx.Request
+    send: Callable[[httpx.Request], httpx.Response], request: httpx.Request, http: Any = None
 ) -> httpx.Response:
-    """Send with a transport or client of httpx, with the clocks of the attempt."""
+    """Send with a transport or client of httpx, with the clocks of the attempt.
+
+    After a failure, the pools of `http` get back the places that they would have lost.
+    """
     clocks: Clocks | None = request.extensions.get(ATTEMPT)
     if clocks is None:
         return send(request)
@@ -30,9 +35,15 @@ def send_in_time(
     try:
         return send(request)
     except BaseException:
-        if clocks.half_open is not None:
-            clocks.half_open.close()
+        for connection in unwanted(clocks, http):
+            connection.close()
         raise
+
+
+def unwanted(clocks: Clocks, http: Any) -> list[Any]:
+    """Return the connections to close after an attempt that has failed to send."""
+    half_open = [] if clocks.half_open is None else [clocks.half_open]
+    return [*half_open, *take_lost(parts_of(http))]
 
 
 class HttpxLaneState:

@@ -4,10 +4,9 @@
 threads needs neither asyncio nor anyio, and loading them takes time.
 
 A lane has one connection and sends one request at a time. It is an httpx transport with room for
-one connection (`wire.http.httpx_lane`), or a socket (`wire.http.direct`). httpx's own pool loses a
-connection slot for good when a call is cancelled while it waits for a connection
-(encode/httpcore#1093), and its work grows with about the cube of the number of streams. Here httpx
-never has to search a pool.
+one connection (`wire.http.httpx_lane`), or a socket (`wire.http.direct`). httpx's own pool loses
+connection slots (`wire.http.pools`), and its work grows with about the cube of the number of
+streams. Here httpx never has to search a pool.
 
 All lanes have `send`, `is_reusable`, `is_clean`, `was_closed`, `socket` and `cut_off`, and `close`
 or `aclose`.

@@ -190,7 +190,8 @@ def certificates(http: Any) -> str:
     as an attribute. It returns `as http= decides` for a transport without a context, and for one
     whose checks are on.
     """
-    checked = (each.verify_mode != ssl.CERT_NONE and each.check_hostname for each in _tls_of(http))
+    contexts = (each for each in parts_of(http) if isinstance(each, ssl.SSLContext))
+    checked = (each.verify_mode != ssl.CERT_NONE and each.check_hostname for each in contexts)
     return "as http= decides" if all(checked) else UNVERIFIED
 
 
@@ -200,8 +201,8 @@ def described(http: Any) -> dict[str, str]:
     return {"connections": decides, "proxy": decides, "certificates": certificates(http)}
 
 
-def _tls_of(http: Any) -> Iterator[ssl.SSLContext]:
-    """Yield the TLS contexts in the attributes of a transport, and in those of its transports."""
+def parts_of(http: Any) -> Iterator[Any]:
+    """Yield a transport or client, and the TLS contexts, transports and pools in its attributes."""
     parts, seen = [unsealed(http)], set[int]()
     while parts and len(seen) < _MAX_PARTS:
         part = parts.pop()
@@ -209,6 +210,7 @@ def _tls_of(http: Any) -> Iterator[ssl.SSLContext]:
             yield part
         elif id(part) not in seen and any(hasattr(part, name) for name in TRANSPORT_METHODS):
             seen.add(id(part))
+            yield part
             for value in list(getattr(part, "__dict__", {}).values()):
                 # Transports by URL are a dict of an `httpx.Client`.
                 parts += value.values() if isinstance(value, dict) else [value]
@@ -319,7 +321,7 @@ def opened(http: Any, trust_env: bool, style: Style) -> tuple[Any, Callable[[htt
     if isinstance(http, style.lanes):
         return http, send
     _tell_unverified(http)
-    return http, functools.partial(style.in_time, send)
+    return http, functools.partial(style.in_time, send, http=http)
 
 
 def _adapted(http: Any, handle: str) -> Any:
