@@ -121,7 +121,7 @@ def test_preview_needs_no_key_and_sends_nothing(
     assert said.out.splitlines()[0] == "POST https://api.openai.com/v1/responses"
     curl = wire("preview", "Hi", "--curl", "--stream", "--model", MODELS["openai"]).out
     assert curl.startswith("curl -sS -X POST https://api.openai.com/v1/responses -H ")
-    assert "$API_KEY" in curl
+    assert "Bearer $OPENAI_API_KEY" in curl
     assert '"stream":true' in curl
     shown = wire("preview", "Hi", "--json", "--model", MODELS["openai"]).json
     assert shown["body"]["input"] == [{"type": "message", "role": "user", "content": "Hi"}]

@@ -408,6 +408,13 @@ def test_lines_outside_of_events_are_reported(name: str) -> None:
     assert wire.notes(one.parse(body)) == tuple(reader.notes)
 
 
+@pytest.mark.parametrize("name", WIRES)
+def test_a_line_outside_of_events_may_be_too_deep(name: str) -> None:
+    deep = b'{"a":' * 5_000 + b"1" + b"}" * 5_000
+    with pytest.raises(LimitError, match=r"limits\.depth"):
+        WIRES[name].parse(sse(WIRES[name].chunks[0]) + deep + b"\n")
+
+
 def test_gemini_reads_a_chunk_outside_of_events() -> None:
     body = sse(GEMINI.chunks[0]) + json.dumps(GEMINI.chunks[1], indent=1).encode() + b"\n"
     reader, chunks = read(GEMINI, body)

@@ -91,7 +91,7 @@ def test_curl_of_an_error_sends_the_same_request(drive: Drive) -> None:
     assert error.preview is not None
     words = shlex.split(error.preview.curl)
     assert words[:5] == ["curl", "-sS", "-X", "POST", f"{url}/v1beta/models/m:generateContent"]
-    assert "x-goog-api-key: $API_KEY" in words
+    assert "x-goog-api-key: $GEMINI_API_KEY" in words
     assert words[-2:] == ["--data-binary", CALL.body.decode()]
 
 

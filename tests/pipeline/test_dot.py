@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.joined import joined
+from wire.core.bounds import BOUNDS
 from wire.errors import PipelineError
 from wire.pipeline.dot import parse
 from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, seconds, written
@@ -465,7 +466,7 @@ def test_the_order_of_the_file_is_kept():
             "line 1, column 116: unexpected '}': expected a value",
         ),
         ("digraph g {", "line 1, column 12: unexpected end of file"),
-        ("digraph g { " + "{" * 20_000, "line 1, column 20013: unexpected end of file"),
+        ("digraph g { " + "{" * 90, "line 1, column 103: unexpected end of file"),
         ("digraph g { } }", "line 1, column 15: unexpected '}'"),
         ("digraph g {\r\n\ta ?\r\n}", "line 2, column 4: unexpected '?'"),
         ("digraph g { a \x00 }", "line 1, column 15: unexpected '\\x00'"),
@@ -796,3 +797,11 @@ def test_values_as_text():
         *("true", "false", "5", "0.5", "5m", "x", ""),
         *('["é", 1]', '{"a": null}'),
     ]
+
+
+def test_subgraphs_are_nested_as_deep_as_files_may_be() -> None:
+    levels = BOUNDS.file_depth
+    parse(f"digraph g {{{'{' * levels}{'}' * levels}}}")
+    message = rf"^line 1, column {12 + levels}: unexpected '{{': subgraphs are nested at most 100 "
+    with pytest.raises(PipelineError, match=message):
+        parse(f"digraph g {{{'{' * (levels + 1)}")

@@ -191,7 +191,7 @@ def _preview_options(command: argparse.ArgumentParser) -> None:
     _prompt_options(command)
     command.add_argument("--stream", action="store_true", help="the request of a stream")
     command.add_argument(
-        "--curl", action="store_true", help="a command line of curl, with $API_KEY for the key"
+        "--curl", action="store_true", help="a command line of curl, with the variable of the key"
     )
     json_option(command, "method, URL, headers and body")
 

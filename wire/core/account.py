@@ -125,6 +125,9 @@ class Preview(msgspec.Struct, frozen=True):
     """With `***` in place of credentials, such as the token of an MCP server; of a form, with
     `<N bytes>` in place of each file."""
     form: Form | None = None
+    key_variable: str = "API_KEY"
+    """The environment variable that `curl` takes hidden values from; that of the vendor where a
+    client made the preview."""
 
     @property
     def model(self) -> str:
@@ -169,7 +172,8 @@ class Preview(msgspec.Struct, frozen=True):
 
     @property
     def curl(self) -> str:
-        """A command line that sends the same request; `$API_KEY` stands for hidden values."""
+        """A command line that sends the same request; `$OPENAI_API_KEY`, or the variable of another
+        vendor, stands for hidden values."""
         import shlex  # few programs print a command line
 
         words = ["curl", "-sS", "-X", self.method, shlex.quote(self.url)]
@@ -179,7 +183,9 @@ class Preview(msgspec.Struct, frozen=True):
             hidden = _HIDDEN().fullmatch(value)
             words += [
                 "-H",
-                f'"{name}: {hidden[1]}$API_KEY"' if hidden else shlex.quote(f"{name}: {value}"),
+                f'"{name}: {hidden[1]}${self.key_variable}"'
+                if hidden
+                else shlex.quote(f"{name}: {value}"),
             ]
         if self.form is not None:
             words += self.form.curl_words()

@@ -475,10 +475,16 @@ class FramedReader(Generic[C]):
         for data in self._cut(line + b"\n"):
             if self.errors.in_success(data) is not None:
                 self._read(data, "error")
-            elif not self.own_keys.isdisjoint(fields_of(data)):
+            elif self._is_own(data):
                 self._read(data, "")
             else:
                 self._drop_outside(data)
+
+    def _is_own(self, data: bytes) -> bool:
+        try:
+            return not self.own_keys.isdisjoint(fields_of(data))
+        except RecursionError:  # which reading it as an event tells as the limit that it exceeds
+            return True
 
     def _drop_outside(self, data: bytes) -> None:
         """Drop bytes that are neither events nor JSON, such as a page of HTML."""

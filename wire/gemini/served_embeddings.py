@@ -92,7 +92,8 @@ def own_embed_call(body: bytes, model: str, *, single: bool = False) -> Call[Any
     call: Call[Any] = embed_content(model, "") if single else batch_embed_contents(model, [])
     try:
         sent: dict[str, Any] = decoder(dict[str, Any]).decode(body)
-    except msgspec.DecodeError as cause:  # in the value of a key that has no neutral form
+    # In the value of a key that has no neutral form, which nothing has read yet.
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         raise RuleError(violations=[Violation("body", f"expected JSON: {cause}")]) from None
     requests = [] if single else sent["requests"]
     named = [sent, *(requests if isinstance(requests, list) else [requests])]

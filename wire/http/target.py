@@ -211,10 +211,10 @@ class Target(msgspec.Struct, frozen=True):
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
             )
         auth = {} if call.url else self._shown_auth()
-        headers = shown_headers({**self._headers(call), **auth})
         mask = mask or self.mask.and_also(call.secrets())
         body = masked_body(mask.body(call.body if call.form is None else call.form.shown()))
-        return Preview(call.method, call.shown(self.url(call)), headers, body, call.form)
+        url, headers = call.shown(self.url(call)), {**self._headers(call), **auth}
+        return self._preview(call, url, headers, body)
 
     def addressed(self, preview: Preview) -> Preview:
         """Add the host of this client to the preview of a request that its rules refused.
@@ -222,11 +222,12 @@ class Target(msgspec.Struct, frozen=True):
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
-        url = self.base_url + self._prefix(preview.url) + preview.url
-        body = self.mask.body(preview.body)
-        return Preview(
-            preview.method, hidden_in_url(url), shown_headers(headers), body, preview.form
-        )
+        url = hidden_in_url(self.base_url + self._prefix(preview.url) + preview.url)
+        return self._preview(preview, url, headers, self.mask.body(preview.body))
+
+    def _preview(self, of: Any, url: str, headers: Mapping[str, Any], body: bytes) -> Preview:
+        variable = set_key_variable(self.provider) or self.provider.key_variable or "API_KEY"
+        return Preview(of.method, url, shown_headers(headers), body, of.form, variable)
 
     def _shown_auth(self) -> dict[str, str]:
         """Return the hidden authentication header; empty if no key is needed and none is set."""

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 
 from wire.core.arguments import checked_arguments
+from wire.core.bounds import BOUNDS
 from wire.core.errors import PipelineError
 from wire.pipeline.graph import Duration, Edge, Graph, Node, Position, Value, is_duration
 from wire.pipeline.node_types import NODE_TYPES
@@ -243,7 +244,10 @@ class _Parser:
         tokens = self._tokens
         if tokens.quoted() is None:
             tokens.word(_ID)
+        at = tokens.at
         tokens.expect("{")
+        if len(self._scopes) > BOUNDS.file_depth:
+            raise tokens.unexpected(f"subgraphs are nested at most {BOUNDS.file_depth} levels", at)
         outer = self._scopes[-1]
         self._scopes.append(_Scope({}, dict(outer.node_defaults), dict(outer.edge_defaults)))
 
