@@ -22,7 +22,7 @@ from wire.cli.options import Command, spelling
 from wire.cli.statuses import MISUSED
 from wire.cli.terminal import report
 
-_COMMANDS: tuple[Command, ...] = (
+COMMANDS: tuple[Command, ...] = (
     *asking.COMMANDS,
     *chatting.COMMANDS,
     *bulk.COMMANDS,
@@ -32,8 +32,8 @@ _COMMANDS: tuple[Command, ...] = (
     *probing.COMMANDS,
     *serving.COMMANDS,
     *cassette.COMMANDS,
+    completion.COMPLETION,
 )
-COMMANDS = (*_COMMANDS, completion.completion_of(_COMMANDS))
 
 _STATUSES = """exit status:
   0    done
@@ -62,7 +62,7 @@ def parser(commands: Sequence[Command]) -> argparse.ArgumentParser:
             row.name, help=row.help, description=row.help, allow_abbrev=False, epilog=row.more
         )
         row.options(command)
-        command.set_defaults(run=row.run, spelling=spelling(command))
+        command.set_defaults(run=row.run, spelling=spelling(command), top=top)
     return top
 
 
