@@ -156,6 +156,13 @@ def pytest_configure(config: pytest.Config) -> None:
     _check_patterns(_allowed_hosts(config), "allowed hosts")
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Report a `--record-mode` of another plugin, such as pytest-recording."""
+    mode = config.getoption("wire_record_mode") is None and config.getoption("--record-mode", None)
+    theirs = f"wire: --record-mode={mode} is that of another plugin; give --wire-record-mode={mode}"
+    return theirs if mode else None
+
+
 def _dest(name: str) -> str:
     return f"wire_{name.replace('-', '_')}"
 

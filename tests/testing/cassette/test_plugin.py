@@ -480,7 +480,9 @@ def test_names_that_others_have_stay_theirs(project: Project) -> None:
     taken = "--record-mode=theirs", "--allowed-hosts=ours"
     report = project.run(*taken, passed=1, failed=1)
     assert "pytest --wire-record-mode=rewrite test_it.py::test_tide" in report
-    project.run(*taken, "--wire-record-mode=rewrite", passed=2)
+    told = "wire: --record-mode=theirs is that of another plugin; give --wire-record-mode=theirs"
+    assert report.index(told) < report.index("FAILED")
+    assert told not in project.run(*taken, "--wire-record-mode=rewrite", passed=2)
     project.run(*taken, passed=2)
     markers = project.run("--markers")
     assert "pytest.mark.live: theirs" in markers
