@@ -48,7 +48,7 @@ def test_a_script_is_put_added_to_and_deleted() -> None:
 
 def test_a_fault_is_for_the_next_request() -> None:
     emulator = Emulator()
-    assert steer(emulator, "POST", "faults", {"fault": "429", "retry_after": 2})[0] == 200
+    assert steer(emulator, "POST", "faults", {"fault": "429; retry-after=2"})[0] == 200
     refused = ask(emulator)
     assert (refused.status, dict(refused.headers)["retry-after"]) == (429, "2")
     assert ask(emulator).status == 200

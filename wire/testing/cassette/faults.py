@@ -1,7 +1,7 @@
 """Faults of a response: what a network or a server breaks (C-33).
 
-A fault is a word and its settings, `429; retry-after=2` or `cut; after=1`, or the same as a JSON
-object, `{"fault": "429", "retry_after": 2}`. The words:
+A fault is a word and its settings, `429; retry-after=2` or `cut; after=1`, or a JSON object for
+settings that are no text, `{"fault": "429; retry-after=2", "body": {"error": {}}}`. The words:
 
 - a status: an error response in place of the response; `retry-after` (seconds), `message`, `body`
   (JSON or text) and `headers` set its parts
@@ -84,17 +84,13 @@ def fault_of(spec: str | Mapping[str, Any], kinds: Sequence[str] = KINDS) -> Fau
     >>> fault.status, fault.retry_after
     (429, 2.0)
     """
-    if isinstance(spec, str):
-        word, *rest = (each.strip() for each in spec.split(";"))
-        settings: dict[str, Any] = {
-            name.strip().replace("-", "_"): value.strip()
-            for name, _, value in (each.partition("=") for each in rest)
-        }
-    elif not isinstance(spec, Mapping):
+    if not isinstance(spec, (str, Mapping)):
         raise ConfigurationError(f"fault: expected a text or an object, not {type(spec).__name__}")
-    else:
-        settings = {str(name).replace("-", "_"): value for name, value in spec.items()}
-        word = str(settings.pop("fault", settings.pop("status", "")))
+    given: dict[str, Any] = {"fault": spec} if isinstance(spec, str) else dict(spec)
+    text = str(given.pop("fault", given.pop("status", "")))
+    word, *rest = (each.strip() for each in text.split(";"))
+    given |= {name.strip(): value.strip() for name, _, value in (r.partition("=") for r in rest)}
+    settings = {str(name).replace("-", "_"): value for name, value in given.items()}
     if word.isdecimal():
         settings |= {"status": word}
         word = "status"
@@ -110,7 +106,8 @@ def fault_of(spec: str | Mapping[str, Any], kinds: Sequence[str] = KINDS) -> Fau
 def _setting(name: str, value: Any) -> Any:
     if name not in _SETTINGS:
         raise ConfigurationError(
-            f"fault: {name!r} is not a setting; there are {', '.join(_SETTINGS)}"
+            f"fault: {name.replace('_', '-')!r} is not a setting; there are "
+            + ", ".join(each.replace("_", "-") for each in _SETTINGS)
         )
     if name == "message":
         return str(value)

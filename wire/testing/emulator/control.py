@@ -4,7 +4,7 @@
 - `GET /_wire/requests`: the requests received; `DELETE` forgets them
 - `PUT /_wire/script`: a script in place of the present one, `POST` adds its steps before the
   others, `DELETE` removes all
-- `POST /_wire/faults`: a fault for the next request: `{"fault": "429", "retry_after": 2}` or
+- `POST /_wire/faults`: a fault for the next request: `{"fault": "429; retry-after=2"}` or
   `"cut; after=1"`; a `match` and `times` beside it as in a step
 - `POST /_wire/reset`: forgets everything and starts the script again
 
