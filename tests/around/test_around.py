@@ -47,6 +47,7 @@ from wire.around import (
 from wire.http.sending import Attempt
 from wire.http.watchdog import ATTEMPT
 from wire.testing.emulator import Emulator, EmulatorTransport
+from wire.wires.contract import WIRES
 
 UNAVAILABLE = whole({"error": {"code": 503, "message": "x", "status": "UNAVAILABLE"}}, 503)
 REFUSED = whole({"error": {"code": 400, "message": "x", "status": "INVALID_ARGUMENT"}}, 400)
@@ -93,7 +94,9 @@ def test_a_call_and_its_moments(drive: Drive) -> None:
         "closed",
     ]
     (outgoing,) = seen.outgoing
-    assert outgoing == Outgoing(CALL, "gemini", url, outgoing.account)
+    wire = WIRES["gemini"]
+    assert outgoing == Outgoing(CALL, "gemini", url, outgoing.account, wire.parse_request)
+    assert outgoing.request == wire.parse_request(CALL.body).request
     assert re.fullmatch("[0-9a-f]{16}", outgoing.account)
     assert (outgoing.model, outgoing.is_stream) == ("m", False)
     started, head, refused, failed, again, second_head, ended = seen.moments

@@ -13,7 +13,18 @@ from opentelemetry.trace import SpanKind, StatusCode
 from tests.http.drive import Drive
 from tests.http.loopback import ANSWER, GOOD_STREAM, loopback, whole
 from tests.telemetry import Telemetry
-from wire import AsyncChat, Chat, Message, Reply, Retry, Stop, Usage, errors
+from wire import (
+    AsyncChat,
+    Chat,
+    Message,
+    Reply,
+    Retry,
+    Stop,
+    ToolCall,
+    ToolResult,
+    Usage,
+    errors,
+)
 from wire.around import Around, Give, Outgoing, Signal, Wait
 from wire.otel import tracing
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -179,15 +190,91 @@ def test_content_is_off_and_keys_are_never_there(telemetry: Telemetry) -> None:
     with pytest.raises(errors.BadRequestError):
         ask("sync", script[:1], around=telemetry.tracing(content=True))
     answered, failed = telemetry.spans
-    assert json.loads(answered.attributes["wire.request.body"])["contents"][0]["parts"] == [
-        {"text": "A secret tide?"}
-    ]
+    question = {"role": "user", "parts": [{"type": "text", "content": "A secret tide?"}]}
+    assert json.loads(answered.attributes["gen_ai.input.messages"]) == [question]
     (message,) = json.loads(answered.attributes["gen_ai.output.messages"])
     assert message["parts"][0]["type"] == "text"
     assert message["parts"][0]["content"].startswith("A secret answer, ")
     assert "exception.message" in failed.attributes
     assert failed.status.description == failed.attributes["exception.message"]
     assert KEY not in telemetry.text
+
+
+MODELS = [
+    *("gemini:gemini-2.5-flash", "openai@chat:gpt-4.1", "openai@responses:gpt-4.1"),
+    "anthropic:claude-sonnet-4-5",
+]
+
+
+def place(name: str) -> str:
+    """Find a place."""
+    return name
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_request_and_content_have_the_names_of_the_conventions(
+    model: str, telemetry: Telemetry
+) -> None:
+    options = {"system": "Be brief.", "tools": [place], "max_tokens": 200}
+    history = [
+        Message.user("Where is Brest?"),
+        Message.assistant(ToolCall(id="c1", name="place", arguments={"name": "Brest"})),
+        Message.tool_response(ToolResult("c1", "place", "In the west.")),
+    ]
+    http = EmulatorTransport(Emulator([{"say": "In the west."}]))
+    around = telemetry.tracing(content=True)
+    with Chat(model, api_key=KEY, http=http, around=around, **options) as chat:
+        chat.ask(messages=history)
+    (span,) = telemetry.spans
+    assert span.attributes["gen_ai.request.max_tokens"] == 200
+    messages = json.loads(span.attributes["gen_ai.input.messages"])
+    system = [{"type": "text", "content": "Be brief."}]
+    if model.startswith("openai@chat"):  # whose system prompt is a message
+        assert messages.pop(0) == {"role": "system", "parts": system}
+        assert "gen_ai.system_instructions" not in span.attributes
+    else:
+        assert json.loads(span.attributes["gen_ai.system_instructions"]) == system
+    asked, called, answered = messages
+    assert asked == {"role": "user", "parts": [{"type": "text", "content": "Where is Brest?"}]}
+    (call,), (answer,) = called["parts"], answered["parts"]
+    assert (called["role"], call["type"], call["name"]) == ("assistant", "tool_call", "place")
+    assert call["arguments"] == {"name": "Brest"}
+    assert (answered["role"], answer["type"]) == ("tool", "tool_call_response")
+    assert "In the west." in json.dumps(answer["response"])
+    (tool,) = json.loads(span.attributes["gen_ai.tool.definitions"])
+    assert (tool["type"], tool["name"], tool["description"]) == (
+        "function",
+        "place",
+        "Find a place.",
+    )
+    assert tool["parameters"]["properties"] == {"name": {"type": "string"}}
+    assert "wire.request.body" not in span.attributes
+
+
+def test_settings_are_attributes_without_content(telemetry: Telemetry) -> None:
+    http = EmulatorTransport(Emulator([{"say": "{}"}]))
+    settings: Any = {
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "stop": ["###"],
+        "options": {"gemini": {"generationConfig": {"topK": 4}}},
+    }
+    schema = {"type": "object", "properties": {}}
+    with Chat(
+        "gemini:gemini-3.8-flash", api_key=KEY, http=http, around=telemetry.tracing()
+    ) as chat:
+        chat.ask("A secret tide?", output=schema, **settings)
+    (span,) = telemetry.spans
+    found = {name: value for name, value in span.attributes.items() if ".request." in name}
+    assert found == {
+        "gen_ai.request.model": "gemini-3.8-flash",
+        "gen_ai.request.temperature": 0.5,
+        "gen_ai.request.top_p": 0.9,
+        "gen_ai.request.top_k": 4,
+        "gen_ai.request.stop_sequences": ("###",),
+    }
+    assert span.attributes["gen_ai.output.type"] == "json"
+    assert "secret" not in telemetry.text
 
 
 def test_a_key_that_a_server_echoes_is_hidden(telemetry: Telemetry) -> None:

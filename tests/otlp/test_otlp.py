@@ -127,7 +127,7 @@ def test_content_arrives_if_it_is_asked_for() -> None:
         run("sync", received.url, content=True)
     tool = next(each for each in received.spans if each.name == "execute_tool high_tide")
     assert values(tool.attributes)["gen_ai.tool.call.result"] == '{"result":"17:40"}'
-    assert "When?" in values(first_call(received).attributes)["wire.request.body"]
+    assert "When?" in values(first_call(received).attributes)["gen_ai.input.messages"]
     assert "fake-key" not in str(received.traces)
 
 

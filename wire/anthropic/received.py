@@ -134,6 +134,7 @@ def parse_request(
     request = Request(
         **_tools_and_choice(sent, provider, given),  # first: it finds the names
         messages=renamed(messages, given),
+        system=sent.system if isinstance(sent.system, str) else "",
         max_tokens=None if counts else sent.max_tokens,
         temperature=None if counts else sent.temperature,
         top_p=None if counts else sent.top_p,
@@ -203,12 +204,9 @@ def _is_marked(blocks: Sequence[ContentBlock], given: Unread) -> bool:
     return not given.own and any(block.cache_control is not None for block in blocks)
 
 
-def _system(system: str | list[ContentBlock] | None, given: Unread) -> Iterator[Message]:
-    if isinstance(system, str):
-        if system:
-            yield Message.system(system)
-        return
-    for block in system or ():
+def _system(system: Any, given: Unread) -> Iterator[Message]:
+    """Convert the blocks of a system prompt, which may have marks of the cache."""
+    for block in system if isinstance(system, list) else ():
         if block.text:
             yield Message.system(block.text, cache=_is_marked([block], given))
 

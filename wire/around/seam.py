@@ -47,7 +47,7 @@ import math
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -57,6 +57,10 @@ from wire.core.errors import ConfigurationError, WireError
 from wire.core.exchange import Pause
 from wire.core.forks import at_fork
 from wire.core.secret import type_name
+
+if TYPE_CHECKING:
+    from wire.neutral.request import Request
+    from wire.neutral.serving import ReceivedRequest
 
 __all__ = [
     "Again",
@@ -89,6 +93,24 @@ class Outgoing(msgspec.Struct, frozen=True):
     """The URL to which the client sends calls."""
     account: str = ""
     """A digest of the client's API key, equal for equal keys; empty without one."""
+    parse_request: Callable[[bytes], ReceivedRequest] | None = None
+    """Converts a body of the client's wire to the neutral form, as for `request`."""
+
+    @property
+    def request(self) -> Request | None:
+        """The neutral form of the body, without credentials in it.
+
+        `None` if the call asks no model for text, or its body cannot be read.
+        """
+        from wire.core.secret_fields import masked_body  # few programs look at requests
+
+        call = self.call
+        if self.parse_request is None or call.method != "POST" or not call.body:
+            return None
+        try:
+            return self.parse_request(masked_body(call.body)).request
+        except WireError:
+            return None
 
     @property
     def is_stream(self) -> bool:

@@ -39,6 +39,7 @@ from wire.core.retry import is_off
 from wire.http.sending import AnyCall, Attempt, ClientState, over_clock
 from wire.neutral.events import events_of
 from wire.neutral.messages import Reply
+from wire.wires.contract import WIRES
 
 if TYPE_CHECKING:
     from random import Random
@@ -85,7 +86,10 @@ class SurroundedCall:
         target = client._target
         self._client, self._call, self._kind = client, call, kind
         account = "" if target.key is None else target.key.digest
-        outgoing = Outgoing(call, target.provider.name, target.base_url, account)
+        wire = WIRES[target.provider.wire]
+        outgoing = Outgoing(
+            call, target.provider.name, target.base_url, account, wire.parse_request
+        )
         self._total = (call.timeouts or target.timeouts).total
         self._uncounted = 0.0  # seconds of waits that do not count to the total time
         self._surroundings = Surroundings(client._around, outgoing)

@@ -6,8 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import msgspec
-
+from wire.around.otel.contents import answer_of, content_of, settings_of
 from wire.around.otel.names import UNKNOWN_ERROR, Names
 from wire.around.seam import (
     AttemptFailed,
@@ -23,7 +22,7 @@ from wire.around.seam import (
 from wire.core.credentials import without_known
 from wire.core.errors import WireError
 from wire.core.secret_fields import masked_body
-from wire.neutral.messages import Media, Part, Reply, Text, Thought, ToolCall, ToolResult
+from wire.neutral.messages import Reply
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
@@ -70,10 +69,21 @@ class TracedCall:
         )
         if names.stream and outgoing.is_stream:
             self._span.set_attribute(names.stream, True)
-        if content and call.body and b"\0" not in call.body:
-            self._span.set_attribute(
-                names.prompt, without_known(masked_body(call.body).decode("utf-8", "replace"))
-            )
+        if self._span.is_recording():
+            self._request()
+
+    def _request(self) -> None:
+        """Set the attributes of the request: settings, and its content if that is wanted."""
+        span, names, body = self._span, self._names, self._outgoing.call.body
+        asks = self._operation not in ("", "embeddings")
+        request = self._outgoing.request if asks else None
+        if request is not None:
+            span.set_attributes(settings_of(request))
+        if self._content and request is not None and names.messages:
+            span.set_attributes(content_of(request, names))
+        elif self._content and body and b"\0" not in body:
+            text = masked_body(body).decode("utf-8", "replace")
+            span.set_attribute(names.prompt, without_known(text))
 
     def event(self, moment: Moment) -> None:
         """Add an event for a moment of the call to the span."""
@@ -161,13 +171,7 @@ class TracedCall:
                 span.set_attributes(names.counts(reply.usage))
             self._cost(reply)
         if self._content:
-            message = {
-                "role": "assistant",
-                "parts": [_part(each) for each in reply.message.parts],
-                "finish_reason": _reason(reply),
-            }
-            text = msgspec.json.encode([message]).decode()
-            span.set_attribute(names.answer, without_known(text))
+            span.set_attribute(names.answer, answer_of(reply, _reason(reply)))
 
     def _cost(self, reply: Reply) -> None:
         try:
@@ -198,21 +202,3 @@ def operation_of(outgoing: Outgoing) -> str:
 
 def _reason(reply: Reply) -> str:
     return reply.stop.raw or reply.stop.reason
-
-
-def _part(part: Part) -> dict[str, Any]:
-    """Convert a message part to the form of the conventions; media without their bytes."""
-    match part:
-        case Text():
-            return {"type": "text", "content": part.text}
-        case Thought():
-            return {"type": "reasoning", "content": part.text}
-        case ToolCall():
-            arguments = part.text if part.arguments is None else part.arguments
-            return {"type": "tool_call", "id": part.id, "name": part.name, "arguments": arguments}
-        case ToolResult():
-            return {"type": "tool_call_response", "id": part.id, "response": part.answer}
-        case Media():
-            return {"type": "media", "mime_type": part.media_type}
-        case _:
-            return {"type": part.kind}

@@ -14,9 +14,13 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
 
     provider: str
     prompt: str
+    """Of the body as it is sent."""
     answer: str
-    cached: str = ""
+    messages: str = ""
     """Empty here and below: the version has no such attribute."""
+    system: str = ""
+    tools: str = ""
+    cached: str = ""
     cache_written: str = ""
     reasoning: str = ""
     stream: str = ""
@@ -66,6 +70,9 @@ CONVENTIONS: Mapping[str, Names] = {
         provider="gen_ai.provider.name",
         prompt="wire.request.body",
         answer="gen_ai.output.messages",
+        messages="gen_ai.input.messages",
+        system="gen_ai.system_instructions",
+        tools="gen_ai.tool.definitions",
         cached="gen_ai.usage.cache_read.input_tokens",
         cache_written="gen_ai.usage.cache_creation.input_tokens",
         reasoning="gen_ai.usage.reasoning.output_tokens",
