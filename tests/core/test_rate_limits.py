@@ -332,3 +332,8 @@ def test_an_error_has_an_account_as_a_result_has() -> None:
     assert answer_account(error) is None
     error.account = account
     assert answer_account(error) is account
+
+
+def test_a_header_without_an_end_is_no_limit() -> None:
+    assert limits(ratelimit='"burst";r=50')[0].remaining == 50
+    assert limits(ratelimit='"burst";r=50' + ";" * 100_000) == ()

@@ -101,6 +101,8 @@ _STEP_SECONDS = {
     "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9,
 }  # fmt: skip
 _NONE: Mapping[str, str] = {}
+_LONGEST = 4_000
+"""Characters of a header of limits. The patterns keep their place at each item of a longer one."""
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = 1e9, 1e11
 """From here on a bare number is a moment, in seconds or milliseconds since 1970. A smaller one is
 a time to wait: no server asks for 30 years."""
@@ -109,7 +111,7 @@ a time to wait: no server asks for 30 years."""
 def header_limits(headers: Mapping[str, str], now: float) -> tuple[RateLimit, ...]:
     """Parse the rate limits in response headers, which arrived `now` seconds after 1970."""
     facts: _Facts = {}
-    texts = {name.lower(): value for name, value in headers.items()}
+    texts = {name.lower(): text for name, text in headers.items() if len(text) <= _LONGEST}
     for name, value in texts.items():
         for pattern, unit, window in _SPELLINGS:
             if match := pattern.fullmatch(name):

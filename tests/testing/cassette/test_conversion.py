@@ -27,6 +27,7 @@ from tests.testing.cassette.samples import BODIES, ODD, STREAMS
 from wire.errors import CassetteError
 from wire.testing import Replay
 from wire.testing.cassette.convert.conversion import NothingToConvert, convert
+from wire.testing.cassette.convert.yaml_values import Plain, resolved
 from wire.testing.cassette.format.bodies import body_bytes, read_body
 from wire.testing.cassette.format.file import Interaction, Request, Response, dump, load
 
@@ -219,6 +220,16 @@ HAR_FIELDS = {
 
 
 @pytest.mark.row("C-37")
+def test_values_are_resolved_at_any_depth() -> None:
+    deep: Any = Plain("1")
+    for _ in range(5_000):
+        deep = {"a": [deep]}
+    found = resolved(deep)
+    for _ in range(5_000):
+        (found,) = found["a"]
+    assert found == 1
+
+
 def test_har_has_the_required_fields_of_their_types() -> None:
     log = json.loads(convert(dump(own()).encode(), "x", "har").text)["log"]
     assert log.keys() == HAR_FIELDS["log"]

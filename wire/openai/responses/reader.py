@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -196,7 +197,8 @@ def _events_of(data: bytes) -> Iterator[StreamEvent]:
             if part.type == "output_text" and part.text:
                 place = {"output_index": index, "content_index": at, "delta": part.text}
                 delta = {"type": "response.output_text.delta", **place}
-                yield decoded(msgspec.json.encode(delta), StreamEvent)
+                # json writes halves of surrogate pairs as they came, as escapes.
+                yield decoded(json.dumps(delta).encode(), StreamEvent)
     kind = _EVENT_OF_STATUS.get(response.status or "", "response.completed")
     event = b'{"type":"' + kind.encode() + b'","response":' + data + b"}"
     yield decoded(bytes(msgspec.Raw(event)), StreamEvent)

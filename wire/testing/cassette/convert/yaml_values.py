@@ -51,12 +51,23 @@ def resolved(value: Any) -> Any:
     >>> resolved([Plain("1"), Plain("1e5"), "2", Plain("null"), Plain("2026-11-23")])
     [1, '1e5', '2', None, '2026-11-23']
     """
-    if isinstance(value, dict):
-        return {str(key): resolved(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [resolved(item) for item in value]
-    if not isinstance(value, Plain):
-        return value
+    held: list[Any] = [value]
+    todo: list[tuple[Any, Any]] = [(held, 0)]
+    while todo:  # a value may be nested deeper than Python calls itself
+        inside, at = todo.pop()
+        each = inside[at]
+        if isinstance(each, dict):
+            inside[at] = own = {str(key): item for key, item in each.items()}
+            todo += [(own, key) for key in own]
+        elif isinstance(each, list):
+            inside[at] = items = list(each)
+            todo += [(items, position) for position in range(len(items))]
+        elif isinstance(each, Plain):
+            inside[at] = _spelled(each)
+    return held[0]
+
+
+def _spelled(value: Plain) -> Any:
     if value in _CONSTANTS:
         return _CONSTANTS[value]
     if _INTEGER.fullmatch(value):
