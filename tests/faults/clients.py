@@ -45,6 +45,9 @@ FAR = Timeouts(connect=10, first_byte=15, idle=15, total=18)
 """Clocks that fire only where a client hangs."""
 _ASKED_AGAIN = 3.0
 """Seconds for which a row is asked that its server refuses."""
+_DRIPS = 8.0
+"""Seconds of a row whose answer drips: each byte resets the idle clock of a whole answer, so that
+the total time alone ends it. After `FAR` too little would be left until it counts as a hang."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,8 @@ class Cell:
         clocks = {each: getattr(FAR, each) for each in ("connect", "first_byte", "idle", "total")}
         if self.style == "bulk" and fault.refuses:
             clocks["total"] = _ASKED_AGAIN
+        elif self.style == "bulk" and fault.family == "drip":
+            clocks["total"] = _DRIPS
         options["timeouts"] = Timeouts(**{**clocks, **fault.clocks})
         if self.style == "threads":
             return _in_threads(pieces.model, fault, options)
