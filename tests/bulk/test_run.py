@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from wire import Message, Request, Retry, bulk
-from wire.bulk import Progress, Result, running, source
+from wire.bulk import Progress, Result, row_files, running
 from wire.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -100,7 +100,7 @@ def test_rows_may_be_a_file_requests_lines_or_async(style: str, tmp_path: Path) 
 def test_a_line_that_is_too_long_is_a_dead_letter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(row_files, "MAX_LINE_BYTES", 100)
     path = tmp_path / "in.jsonl"
     path.write_text(f'"a"\n"{"b" * 500}"\n\n"{"c" * 97}"\n"{"d" * 300}"', "utf-8")
     found = {each.row: each for each in results("asyncio", path)}
@@ -112,7 +112,7 @@ def test_a_line_that_is_too_long_is_a_dead_letter(
 @STYLES
 def test_a_row_that_fails_has_a_typed_error_and_the_others_go_on(style: str) -> None:
     emulator = Emulator([{"match": {"text": "Question 7$"}, "fault": "500", "times": 0}])
-    rows = [*ROWS, {"id": "r3", "prompt": "again"}, "oops", {"promt": "a"}, {"prompt": ""}]
+    rows = [*ROWS, {"id": "r3", "prompt": "again"}, b"oops", {"promt": "a"}, {"prompt": ""}]
     found = {each.row: each for each in results(style, rows, emulator)}
     assert len(found) == 34
     failed = {row: each.error for row, each in found.items() if each.error is not None}
@@ -158,7 +158,7 @@ def test_output_is_read_and_asked_again(style: str, tmp_path: Path) -> None:
 
 @STYLES
 def test_the_figures(style: str) -> None:
-    progress = finished(style, [*ROWS, "oops"])
+    progress = finished(style, [*ROWS, b"oops"])
     assert (progress.total, progress.done, progress.answered, progress.failed) == (31, 31, 30, 1)
     assert (progress.running, progress.earlier, progress.unpriced) == (0, 0, 0)
     assert progress.input_tokens == 30 * 3
@@ -301,7 +301,7 @@ def test_rows_that_fail_one_after_the_other_end_the_run(style: str, tmp_path: Pa
 
 
 def test_broken_rows_do_not_end_the_run() -> None:
-    assert finished("asyncio", ["oops"] * 20, stop_after=3).failed == 20
+    assert finished("asyncio", [b"oops"] * 20, stop_after=3).failed == 20
 
 
 @STYLES
@@ -403,7 +403,7 @@ def test_no_more_rows_than_concurrent_run_at_the_same_time() -> None:
 
 def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     emulator, path = Emulator(), tmp_path / "out.jsonl"
-    rows = [*ROWS, "oops", {"id": "r1", "prompt": "again"}]
+    rows = [*ROWS, b"oops", {"id": "r1", "prompt": "again"}]
     plan = made(rows, emulator, to=path, max_tokens=100, requests=15).plan()
     assert (plan.rows, plan.broken, plan.output_tokens) == (30, 2, 3000)
     assert plan.problems == (
@@ -569,9 +569,9 @@ def test_a_run_looks_at_its_file_while_it_waits(
 
 def test_dead_letters_of_an_earlier_start_are_looked_at(tmp_path: Path) -> None:
     path, dead = tmp_path / "out.jsonl", tmp_path / "out.jsonl.dead.jsonl"
-    finished("asyncio", [*ROWS[:3], "oops"], to=path)
+    finished("asyncio", [*ROWS[:3], b"oops"], to=path)
     http = Changing(3, dead.unlink)
-    rows = [*ROWS[:3], "oops", *ROWS[4:]]
+    rows = [*ROWS[:3], b"oops", *ROWS[4:]]
     with pytest.raises(WireError, match=r"out.jsonl.dead.jsonl was removed"):
         finished("asyncio", rows, http=http, to=path, concurrent=1)
     assert finished("asyncio", rows, to=path).done == 30

@@ -33,6 +33,48 @@ def test_rows_of_stdin_some_of_them_broken(wire: Command, server: Server) -> Non
     assert done.err.splitlines()[1:] == ["1 rows failed: see out.jsonl.dead.jsonl"]
 
 
+def test_rows_of_a_table(wire: Command, server: Server) -> None:
+    Path("in.csv").write_text("id,text\na,Low tide.\nb,High tide.\n", "utf-8")
+    command = ("bulk", "in.csv", "out.jsonl", *at(server, "gemini"))
+    refused = wire(*command)
+    assert refused.status == 2
+    assert refused.err == (
+        "wire bulk: --column: in.csv: there is no column 'prompt': there are 'id', 'text'; name "
+        "one with column, or several with template\n"
+    )
+    done = wire(*command, "--template", "Summarise: {text}", "--json")
+    assert (done.status, done.json["answered"]) == (0, 2)
+    found = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()[1:]]
+    assert {each["id"]: each["text"].rpartition("said: ")[2] for each in found} == {
+        "a": "Summarise: Low tide.",
+        "b": "Summarise: High tide.",
+    }
+    again = wire(*command, "--column", "text")
+    assert again.status == 2
+    assert "row 2 was another one, with the id 'a'" in again.err
+
+
+def test_a_table_and_prompts_on_stdin(wire: Command, server: Server) -> None:
+    table = ("bulk", "-", "a.jsonl", *at(server, "gemini"), "--format", "csv", "--column", "q")
+    assert wire(*table, stdin="q\nHi\n").status == 0
+    assert (
+        wire("bulk", "-", "b.jsonl", *at(server, "gemini"), "--format=txt", stdin="Hi\n").status
+        == 0
+    )
+    for name in ("a.jsonl", "b.jsonl"):
+        assert '"text":"This is an emulator, and no model. You said: Hi"' in Path(name).read_text()
+
+
+def test_a_file_of_an_unknown_format_says_what_to_type(wire: Command, server: Server) -> None:
+    Path("in.txt").write_text("Hi\n", "utf-8")
+    done = wire("bulk", "in.txt", "out.jsonl", *at(server, "gemini"))
+    assert done.status == 2
+    assert done.err == (
+        "wire bulk: --format: in.txt: .txt is not read: give --format 'txt' if each line is a "
+        "prompt, or give --format 'jsonl' if each is JSON\n"
+    )
+
+
 def test_a_plan(wire: Command, server: Server) -> None:
     Path("in.jsonl").write_text(ROWS + "oops\n", "utf-8")
     options = ("--plan", "--max-tokens", 10, "--requests", 4)

@@ -40,6 +40,9 @@ _OWN = (
     "model",
     "to",
     "dead",
+    "format",
+    "column",
+    "template",
     "output",
     "concurrent",
     "requests",
@@ -70,6 +73,9 @@ def run(
     *,
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,
+    format: str | None = None,
+    column: str | None = None,
+    template: str | None = None,
     output: Any = None,
     concurrent: int | None = None,
     requests: int | None = None,
@@ -111,13 +117,20 @@ def run(
     run, before anything is sent.
 
     Args:
-        rows: The path of a file of JSON lines, or an iterable or async iterable of dicts,
-            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`,
-            settings and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
+        rows: Prompts, dicts and `Request`s, as an iterable or an async iterable; or the path of a
+            file, an open file, or what `wire.bulk.from_file` returns. A dict, as an object in a
+            line of JSON, has `prompt` or `messages`, settings and an `id`, or is a line of a batch
+            file of OpenAI, Anthropic or Gemini.
         model: `provider:model`, or several: the next is asked where one fails.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
+        format: What a file has: `jsonl`, `txt` (a line is a prompt), `csv` or `tsv`. By default by
+            the suffix of its name; without one, `jsonl`.
+        column: The column of the prompts in a table, `prompt` by default. A column `id` has the ids
+            of the rows; no other one is read.
+        template: The prompt, with the names of columns in braces, in place of `column`, such as
+            `"Summarise: {text}"`.
         output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
         concurrent: The most rows that are asked at the same time, by default 32. At a server that
             is busy, fewer are for a while, as `Pace` says. With `batch`, the most jobs that run, by
@@ -167,7 +180,7 @@ def run(
             refuse_open_jobs(f"{results}{JOURNAL}")
         executor = _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
     return Run(
-        Source(rows),
+        Source(rows, format=format, column=column, template=template),
         executor,
         header,
         to=results,
