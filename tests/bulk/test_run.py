@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -416,6 +416,45 @@ def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     assert plan.cost > plan.input_cost > 0
     assert emulator.requests == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "open file", "iterator", "lines"])
+def test_a_plan_does_not_use_the_run_up(kind: str, tmp_path: Path) -> None:
+    source, path, emulator = tmp_path / "in.jsonl", tmp_path / "out.jsonl", Emulator()
+    given = [*ROWS, b"oops", {"id": "r1", "prompt": "again"}]
+    data = [each if isinstance(each, bytes) else msgspec.json.encode(each) for each in given]
+    source.write_bytes(b"\n".join(data))
+    finished("asyncio", ROWS[:4], to=path)
+    with source.open("rb") as opened:
+        rows: dict[str, Any] = {
+            "list": given,
+            "file": source,
+            "open file": opened,
+            "iterator": iter(given),
+            "lines": bulk.from_file(data),
+        }
+        run = made(rows[kind], emulator, to=path)
+        plan = run.plan()
+        assert (plan.rows, plan.earlier, plan.broken) == (26, 4, 2)
+        assert run.plan() == plan
+        assert emulator.requests == []
+        progress = anyio.run(run.finish)
+    assert (progress.earlier, progress.answered, progress.failed) == (4, 26, 2)
+    assert sorted(each["row"] for each in lines(path)[1:]) == list(range(1, 31))
+    with pytest.raises(ConfigurationError, match="used already"):
+        run.plan()
+
+
+def test_a_plan_that_fails_uses_the_run_up() -> None:
+    def rows() -> Iterator[str]:
+        yield "a"
+        raise OSError("gone")
+
+    run = made(rows())
+    with pytest.raises(OSError, match="gone"):
+        run.plan()
+    with pytest.raises(ConfigurationError, match="used already"):
+        anyio.run(run.finish)
 
 
 def test_a_plan_leaves_out_what_is_done(tmp_path: Path) -> None:

@@ -21,13 +21,14 @@ from wire.bulk.progress import Counter, Progress
 from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
 from wire.bulk.source import Source
+from wire.bulk.waiting import Waiting
 from wire.core.errors import ConfigurationError, WireError, ungrouped
 
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not
 fill the memory."""
 
-
+_PLAN = "plan"
 _LOOK_EVERY = 5.0
 """Seconds between two looks at the files: the next line may be hours away."""
 
@@ -59,6 +60,8 @@ class Run:
         self._to, self._dead, self._stop_after = to, dead, stop_after
         self._files: OutputFiles | None = None
         self._index = Index()
+        self._kept: Waiting | None = None
+        """The rows that a plan has read, if they cannot be read again."""
         self._rows: Iterator[Row] = iter(())
         self._async_rows: AsyncIterator[Row] | None = None
         self._reading = anyio.Lock()
@@ -85,29 +88,47 @@ class Run:
     def plan(self) -> Plan:
         """Estimate what the run would send. Nothing is sent or written, and the rows are read.
 
-        Rows that can be iterated over only once are used up by it, and so is the run.
+        The run can be used afterwards: rows that can be iterated over only once are kept on disk.
         """
-        self._begin_use()
+        self._refuse_second_use()
         if self._source.is_async:
             raise ConfigurationError("rows: a plan needs a file, or rows that are not async")
         damaged = 0
+        is_whole = False
         try:
             if self._to is not None and os.path.exists(self._to):
                 damaged = self._read_files(self._to, begin=False)
             plan = self._plan(self._rows_of_plan(), self._index.count)
+            is_whole = True
             return msgspec.structs.replace(plan, set_aside=damaged)
         finally:
             self._index.close()
+            self._index = Index()
             if self._files is not None:
                 self._files.close()
+                self._files = None
+            self._is_used = not is_whole  # some of the rows may be lost
 
     def _rows_of_plan(self) -> Iterator[Row]:
         last = 0
-        for row in map(self._checked_id, self._source.read()):
+        for row in map(self._checked_id, self._read_to_keep()):
             last = row.number
             if not self._index.is_done(row):
                 yield row
         self._refuse_beyond(last)
+
+    def _read_to_keep(self) -> Iterator[Row]:
+        """Yield the rows, and keep them if they can be read only once."""
+        if self._kept is not None or self._source.can_be_read_again:
+            yield from self._read()
+            return
+        self._kept = Waiting()
+        for row in self._source.read():
+            self._kept.add(_PLAN, [row])
+            yield row
+
+    def _read(self) -> Iterator[Row]:
+        return self._source.read() if self._kept is None else self._kept.rows(_PLAN)
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -167,9 +188,12 @@ class Run:
         await self.aclose()
 
     def _begin_use(self) -> None:
+        self._refuse_second_use()
+        self._is_used = True
+
+    def _refuse_second_use(self) -> None:
         if self._is_used:
             raise ConfigurationError("run: it was used already; make a new one")
-        self._is_used = True
 
     async def _ask_in_background(self) -> None:
         try:
@@ -223,7 +247,7 @@ class Run:
         if self._source.is_async:
             self._async_rows = self._source.read_async()
         else:
-            self._rows = self._source.read()
+            self._rows = self._read()
 
     def _read_files(self, to: str, *, begin: bool = True) -> int:
         """Read which rows are done, and return the number of damaged lines."""
@@ -310,6 +334,8 @@ class Run:
         if self._files is not None:
             await anyio.to_thread.run_sync(self._files.close)
         self._index.close()
+        if self._kept is not None:
+            self._kept.close()
 
 
 async def _watch(files: OutputFiles) -> None:

@@ -85,6 +85,11 @@ class Source:
         """Whether the rows come from an async iterable."""
         return self._file is None and isinstance(self._rows, AsyncIterable)
 
+    @property
+    def can_be_read_again(self) -> bool:
+        """Whether a second `read` returns the same rows: those of a path, or of a list."""
+        return self.path is not None or (self._file is None and hasattr(self._rows, "__len__"))
+
     async def read_async(self) -> AsyncIterator[Row]:
         """Yield the rows of an async iterable."""
         number = 0
