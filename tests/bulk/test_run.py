@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
@@ -16,6 +17,7 @@ import pytest
 
 from wire import Message, Request, Retry, bulk
 from wire.bulk import Progress, Result, row_files, running
+from wire.bulk.start import BulkOptions, RunOptions
 from wire.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -416,6 +418,11 @@ def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     assert plan.cost > plan.input_cost > 0
     assert emulator.requests == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_type_checkers_see_the_options_that_there_are() -> None:
+    own = {*inspect.signature(bulk.run).parameters} - {"rows", "model", "output", "options"}
+    assert own == RunOptions.__annotations__.keys() - BulkOptions.__annotations__.keys()
 
 
 @pytest.mark.parametrize("kind", ["list", "file", "open file", "iterator", "lines"])

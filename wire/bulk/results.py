@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
@@ -12,12 +12,14 @@ from wire.bulk.rows import Row
 from wire.core.errors import RuleError, WireError
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
-from wire.neutral.messages import Reply
+from wire.neutral.messages import Reply, Value_co
 from wire.neutral.reply_json import reply_json
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(msgspec.Struct, Generic[Value_co], frozen=True, kw_only=True):
     """The reply to a row, or its error.
+
+    To type checkers, the results of a run with `output=City` are `Result[City]`.
 
     >>> from wire import Message, Stop
     >>> Result(id="a", row=1, reply=Reply(Message.assistant("Hello."), Stop("end"))).reply.text
@@ -28,7 +30,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the row, or its number."""
     row: int
     """The number of the row, from 1; for a file, that of its line."""
-    reply: Reply | None = None
+    reply: Reply[Value_co] | None = None
     """`None` if the row failed."""
     error: WireError | None = None
     """Why the row failed; `None` if it has a reply."""

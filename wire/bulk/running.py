@@ -6,7 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
-from typing import Self
+from typing import Generic, Self
 
 import anyio
 import msgspec
@@ -23,6 +23,7 @@ from wire.bulk.rows import Row
 from wire.bulk.source import Source
 from wire.bulk.waiting import Waiting
 from wire.core.errors import ConfigurationError, WireError, ungrouped
+from wire.neutral.messages import Value_co
 
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not
@@ -33,7 +34,7 @@ _LOOK_EVERY = 5.0
 """Seconds between two looks at the files: the next line may be hours away."""
 
 
-class Run:
+class Run(Generic[Value_co]):
     """Many rows that are asked; `wire.bulk.run` makes one.
 
     Iterate over it for the results, in the order in which they arrive; or `await run.finish()` if
@@ -67,10 +68,10 @@ class Run:
         self._reading = anyio.Lock()
         self._counter = Counter(None, 0, time.monotonic())
         self._failures = 0
-        self._results: deque[Result] = deque()
+        self._results: deque[Result[Value_co]] = deque()
         self._changed = anyio.Event()
         self._is_used = self._is_closed = False
-        self._stream: AsyncGenerator[Result, None] | None = None
+        self._stream: AsyncGenerator[Result[Value_co], None] | None = None
 
     def __repr__(self) -> str:
         return f"Run({', '.join(self._header.models)})"
@@ -148,12 +149,12 @@ class Run:
             await self.aclose()
         return self.progress
 
-    def __aiter__(self) -> AsyncIterator[Result]:
+    def __aiter__(self) -> AsyncIterator[Result[Value_co]]:
         self._begin_use()
         self._stream = self._iterate()
         return self._stream
 
-    async def _iterate(self) -> AsyncGenerator[Result, None]:
+    async def _iterate(self) -> AsyncGenerator[Result[Value_co], None]:
         background = Background(self._ask_in_background)
         try:
             await self._executor.open()

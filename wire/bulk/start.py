@@ -6,7 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from wire.around.pace import Pace
 from wire.bulk.executors import Executor, LocalExecutor
@@ -26,6 +26,8 @@ from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
 from wire.http.target import Options
 
+T = TypeVar("T")
+
 CONCURRENT = 32
 STOP_AFTER = 100
 DEAD = ".dead.jsonl"
@@ -35,28 +37,35 @@ class BulkOptions(Options, Settings, total=False):
     """The options of the client and the settings of all rows, as those of `AsyncChat`."""
 
 
-_OWN = (
-    "rows",
-    "model",
-    "to",
-    "dead",
-    "format",
-    "column",
-    "template",
-    "output",
-    "concurrent",
-    "requests",
-    "tokens",
-    "window",
-    "cache",
-    "in_order",
-    "set_aside",
-    "stop_after",
-    "on",
-    "plain_tcp",
-    "batch",
-    "every",
-)
+class Choices(TypedDict, total=False):
+    """The options of `run` itself, which documents each of them."""
+
+    to: str | os.PathLike[str] | None
+    dead: str | os.PathLike[str] | None
+    format: str | None
+    column: str | None
+    template: str | None
+    concurrent: int | None
+    requests: int | None
+    tokens: int | None
+    window: float
+    cache: str | os.PathLike[str] | None
+    in_order: bool
+    set_aside: bool
+    stop_after: int
+    on: str | None
+    plain_tcp: bool
+    batch: bool
+    every: float
+
+
+class RunOptions(Choices, BulkOptions, total=False):
+    """All options of `run` except `output`, by which its results are typed."""
+
+    http: Any
+
+
+_OWN = ("rows", "model", "output", *Choices.__annotations__)
 
 
 def _seal(options: Any) -> None:
@@ -66,6 +75,14 @@ def _seal(options: Any) -> None:
     options.update(own)
 
 
+@overload
+def run(
+    rows: Rows, model: str | Sequence[str], *, output: type[T], **options: Unpack[RunOptions]
+) -> Run[T]: ...
+@overload
+def run(
+    rows: Rows, model: str | Sequence[str], *, output: Any = None, **options: Unpack[RunOptions]
+) -> Run: ...
 @checked_names(seal=_seal)
 def run(
     rows: Rows,
