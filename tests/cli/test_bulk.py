@@ -75,6 +75,19 @@ def test_a_file_of_an_unknown_format_says_what_to_type(wire: Command, server: Se
     )
 
 
+def test_a_run_with_a_most_cost(wire: Command, server: Server) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    command = ("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), "--concurrent", 1)
+    assert "--max-cost: expected USD above 0, not '-1'" in wire(*command, "--max-cost=-1").err
+    done = wire(*command, "--max-cost", "0.000001")
+    assert done.status == 1
+    first, second = done.err.splitlines()
+    assert first.startswith("stopped: 1 of 2 rows, ")
+    assert second.startswith("wire bulk: WireError: max_cost: stopped, because 0.000")
+    assert second.endswith("0.000001 USD are spent; a start with a higher max_cost goes on")
+    assert wire(*command, "--max-cost", 5).err.startswith("done: 2 of 2 rows, ")
+
+
 def test_a_plan(wire: Command, server: Server) -> None:
     Path("in.jsonl").write_text(ROWS + "oops\n", "utf-8")
     options = ("--plan", "--max-tokens", 10, "--requests", 4)

@@ -120,7 +120,7 @@ class Asker:
             if is_of_all_rows(error):
                 raise
             failed = Result(id=row.id, row=row.number, error=error, metadata=metadata)
-            return outcome_of(row, failed)
+            return outcome_of(row, failed, cached=self._asks_once and not sent)
         result = Result(id=row.id, row=row.number, reply=reply, metadata=metadata)
         return outcome_of(row, result, cached=self._asks_once and not sent)
 

@@ -68,7 +68,7 @@ class _Line(msgspec.Struct):
     row: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
     digest: str
     error: _Error | None = None
-    cost: Decimal | None = None
+    cost: Decimal | msgspec.UnsetType | None = msgspec.UNSET
 
 
 def header_line(header: Header) -> bytes:
@@ -116,7 +116,9 @@ def read_done(line: Line) -> Done | str:
         line.content.decode()  # the decoder does not look at the texts of keys that it leaves out
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         return _damage_of(line) or f"it is no row of a run: {cause}"
-    cost = read.cost if read.error is None else Decimal(0)
+    cost = read.cost
+    if cost is msgspec.UNSET:  # errors have one only if a reply was paid
+        cost = None if read.error is None else Decimal(0)
     may_pass = read.error is not None and read.error.retryable
     return Done(read.row, read.id, read.digest, cost, may_pass)
 

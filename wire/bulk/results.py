@@ -9,7 +9,7 @@ from typing import Any, Generic
 import msgspec
 
 from wire.bulk.rows import Row
-from wire.core.errors import RuleError, WireError
+from wire.core.errors import OutputError, RuleError, WireError
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
 from wire.neutral.messages import Reply, Value_co
@@ -55,17 +55,23 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(row: Row, result: Result, *, cached: bool = False) -> Outcome:
-    """Build the outcome of a row; `cached`: nothing was sent for it."""
+    """Build the outcome of a row; `cached`: nothing was sent for it.
+
+    A reply that does not fit `output` is paid, too.
+    """
+    error, reply = result.error, result.reply
     counts: dict[str, Any] = {"failed": 1}
-    cost = None
-    if (reply := result.reply) is not None:
-        cost, usage = reply.cost, reply.usage
+    if error is None:
         counts = {"answered": 1, "cached": int(cached)}
-        if not cached:
-            counts |= {"cost": cost.known, "unpriced": int(cost.total is None)}
-        if not cached and usage is not None:
+    elif isinstance(error, OutputError) and isinstance(error.partial, Reply):
+        reply = error.partial
+    paid: Decimal | None = Decimal(0)
+    if reply is not None and not cached:
+        cost, usage = reply.cost, reply.usage
+        paid = cost.total
+        counts |= {"cost": cost.known, "unpriced": int(cost.total is None)}
+        if usage is not None:
             counts |= {"input_tokens": usage.input, "output_tokens": usage.output}
-    paid = Decimal(0) if cached or cost is None else cost.total
     line = _line(row, result, paid)
     return Outcome(row=row, result=result, line=line + b"\n", counts=counts)
 
@@ -77,6 +83,8 @@ def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
     if result.error is not None:
         value["error"] = error_json(result.error)
         value["line"] = _shown(row)
+        if cost != 0:
+            value["cost"] = cost
         return encode(value)
     assert result.reply is not None
     reply = reply_json(result.reply)

@@ -6,12 +6,14 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
+from decimal import Decimal
 from typing import Generic, Self
 
 import anyio
 import msgspec
 
 from wire.bulk.background import Background
+from wire.bulk.budget import spent
 from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
 from wire.bulk.ordering import lines_in_order
@@ -52,6 +54,7 @@ class Run(Generic[Value_co]):
         to: str | None,
         dead: str | None,
         stop_after: int,
+        max_cost: Decimal | None = None,
         in_order: bool = False,
         set_aside: bool = False,
         plan: Callable[[Iterable[Row], int], Plan],
@@ -59,6 +62,9 @@ class Run(Generic[Value_co]):
         self._in_order, self._plan, self._set_aside = in_order, plan, set_aside
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
+        self._max_cost = max_cost
+        self._stopped: WireError | None = None
+        """Why rows are left that are not asked."""
         self._files: OutputFiles | None = None
         self._index = Index()
         self._kept: Waiting | None = None
@@ -210,12 +216,14 @@ class Run(Generic[Value_co]):
             tasks.cancel_scope.cancel()
         if self._files is not None:
             await anyio.to_thread.run_sync(self._end, self._files)
+        if self._stopped is not None:
+            raise self._stopped
 
     def _end(self, files: OutputFiles) -> None:
         """Look at the files a last time, and put them on the disk."""
         files.check()
         files.sync()
-        if self._in_order:
+        if self._in_order and self._stopped is None:
             assert self._to is not None
             files.rewrite(lines_in_order(self._to))
 
@@ -274,6 +282,18 @@ class Run(Generic[Value_co]):
             )
 
     async def _next_row(self) -> Row | None:
+        """Return the next row that is not done; `None` at the end, and if `max_cost` is spent."""
+        row = None if self._stopped is not None else await self._next_new()
+        if row is None:
+            return None
+        counter = self._counter
+        self._stopped = self._stopped or spent(self._max_cost, counter.cost, counter.unpriced)
+        if self._stopped is None:
+            return row
+        counter.running -= 1
+        return None
+
+    async def _next_new(self) -> Row | None:
         """Return the next row that is not done."""
         if self._async_rows is None:
             for row in self._rows:

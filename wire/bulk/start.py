@@ -6,9 +6,11 @@ import functools
 import os
 import time
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from wire.around.pace import Pace
+from wire.bulk.budget import budget
 from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
@@ -49,6 +51,7 @@ class Choices(TypedDict, total=False):
     requests: int | None
     tokens: int | None
     window: float
+    max_cost: float | Decimal | None
     cache: str | os.PathLike[str] | None
     in_order: bool
     set_aside: bool
@@ -98,6 +101,7 @@ def run(
     requests: int | None = None,
     tokens: int | None = None,
     window: float = 60.0,
+    max_cost: float | Decimal | None = None,
     cache: str | os.PathLike[str] | None = None,
     in_order: bool = False,
     set_aside: bool = False,
@@ -155,6 +159,9 @@ def run(
         requests: Requests in a window; `None`: as many as the server reports in its headers.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
+        max_cost: USD. When the replies of all starts of the run have cost it, no further row is
+            asked, those in flight are waited for, and the run ends with an error whose `code` is
+            `max_cost`. A start with a higher one goes on. It needs models whose price is known.
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
         in_order: True writes the file of the results anew when all rows are done, in the order of
@@ -168,7 +175,8 @@ def run(
         plain_tcp: True permits a key over an unencrypted connection to a scheduler that is not on
             loopback. Everyone on the way can read the key.
         batch: Whether the rows are asked in batches of the vendor: at half the price, and within 24
-            hours instead of at once. It needs `to`, and has one model, no `cache` and no limits.
+            hours instead of at once. It needs `to`, and has one model, no `cache`, no limits and no
+            `max_cost`, since a job is paid whole.
         every: Seconds between two polls of a job, with `batch`.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
@@ -182,20 +190,18 @@ def run(
     PollPolicy(every, every)  # raises for a number that is not positive
     models, results = _models(model), _path("to", to)
     if batch:
-        _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens, on=on)
+        others = {"cache": cache, "requests": requests, "tokens": tokens, "max_cost": max_cost}
+        _check_batch(to=to, model=models, on=on, **others)
     job = Job(models=models, options=options, output=output, cache=_path("cache", cache), http=http)
     terms = _terms(requests, tokens, window, concurrent, results)
     settings = job.settings()
+    most = budget(max_cost, models, str(settings.get("tier") or ""))
     header = Header(models=list(models), settings=settings_json(settings))
     # Made before a row is read: a model may have no key.
-    executor: Executor
     if batch:
-        jobs = None if concurrent is None else terms.concurrent
-        executor = _in_batches(job, header, f"{results}{JOURNAL}", jobs, every)
+        executor = _in_batches(job, header, f"{results}{JOURNAL}", concurrent, every)
     else:
-        if results is not None:
-            refuse_open_jobs(f"{results}{JOURNAL}")
-        executor = _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
+        executor = _at_once(job, terms, results, on, plain_tcp)
     return Run(
         Source(rows, format=format, column=column, template=template),
         executor,
@@ -203,6 +209,7 @@ def run(
         to=results,
         dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
         stop_after=stop_after,
+        max_cost=most,
         in_order=in_order,
         set_aside=set_aside,
         plan=functools.partial(
@@ -257,6 +264,14 @@ def _terms(
         # The limits may have been used up when an earlier process wrote last.
         idle = max(0.0, time.time() - os.path.getmtime(results))
     return Terms(limits, window, CONCURRENT if concurrent is None else concurrent, idle)
+
+
+def _at_once(
+    job: Job, terms: Terms, results: str | None, on: str | None, plain_tcp: bool
+) -> Executor:
+    if results is not None:
+        refuse_open_jobs(f"{results}{JOURNAL}")
+    return _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
 
 
 def _local(job: Job, terms: Terms) -> Executor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import (
@@ -51,6 +52,19 @@ _NUMBERS = (
     ("tokens", "tokens a minute, of requests and answers (default: likewise)"),
     ("stop-after", "end the run if so many rows in a row have failed (default: 100)"),
 )
+
+
+def _usd(text: str) -> Decimal:
+    """Parse an amount of money above 0."""
+    try:
+        value = Decimal(text)
+    except ArithmeticError:
+        value = Decimal(0)
+    if not (value.is_finite() and value > 0):
+        raise argparse.ArgumentTypeError(f"expected USD above 0, not {text!r}")
+    return value
+
+
 _FLAGS = (
     ("in-order", "put OUT in the order of IN when all rows are done"),
     ("set-aside", "move damaged lines of OUT to OUT.damaged, and ask their rows again"),
@@ -77,6 +91,12 @@ def _options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--window", type=seconds, metavar="SECONDS", help="in place of the minute of the limits"
     )
+    command.add_argument(
+        "--max-cost",
+        type=_usd,
+        metavar="USD",
+        help="end the run when all its starts have cost this",
+    )
     for name, text in _FLAGS:
         command.add_argument(f"--{name}", action="store_true", help=text)
     command.add_argument(
@@ -102,6 +122,7 @@ _PARAMETERS = (
     "requests",
     "tokens",
     "stop_after",
+    "max_cost",
     "window",
     "on",
     "every",
