@@ -303,7 +303,8 @@ def test_rows_that_fail_one_after_the_other_end_the_run(style: str, tmp_path: Pa
 
 
 def test_broken_rows_do_not_end_the_run() -> None:
-    assert finished("asyncio", [b"oops"] * 20, stop_after=3).failed == 20
+    progress = finished("asyncio", ["Hi", *[b"oops"] * 20], stop_after=3, concurrent=1)
+    assert (progress.answered, progress.failed) == (1, 20)
 
 
 @STYLES

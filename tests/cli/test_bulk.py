@@ -88,6 +88,20 @@ def test_a_run_with_a_most_cost(wire: Command, server: Server) -> None:
     assert wire(*command, "--max-cost", 5).err.startswith("done: 2 of 2 rows, ")
 
 
+def test_rows_that_fail_alike_are_one_error(wire: Command, server: Server) -> None:
+    rows = "".join(f'{{"promt": "Question {number}"}}\n' for number in range(501))
+    Path("in.jsonl").write_text(rows, "utf-8")
+    done = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"))
+    assert done.status == 1
+    first, second = done.err.splitlines()
+    assert first.startswith("stopped: 0 of 501 rows, ")
+    assert second == (
+        "wire bulk: WireError: first_rows_failed: stopped, because the first 10 rows failed alike, "
+        "row 10 with: promt: no such key (did you mean 'prompt'?). A new start asks them again"
+    )
+    assert not Path("out.jsonl.dead.jsonl").exists()
+
+
 def test_a_plan(wire: Command, server: Server) -> None:
     Path("in.jsonl").write_text(ROWS + "oops\n", "utf-8")
     options = ("--plan", "--max-tokens", 10, "--requests", 4)

@@ -55,6 +55,8 @@ class Done(NamedTuple):
     """USD; `None` if that is not known."""
     may_pass: bool = False
     """Whether the row failed with an error that may pass."""
+    failed: bool = False
+    """Whether the row failed."""
 
 
 class _Error(msgspec.Struct):
@@ -120,7 +122,7 @@ def read_done(line: Line) -> Done | str:
     if cost is msgspec.UNSET:  # errors have one only if a reply was paid
         cost = None if read.error is None else Decimal(0)
     may_pass = read.error is not None and read.error.retryable
-    return Done(read.row, read.id, read.digest, cost, may_pass)
+    return Done(read.row, read.id, read.digest, cost, may_pass, read.error is not None)
 
 
 def _damage_of(line: Line) -> str:

@@ -47,6 +47,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The line for the results or the dead letters, with its line end."""
     counts: Mapping[str, Any]
     """The amounts that it adds to the figures of `Progress`."""
+    is_settled: bool = False
+    """Whether a new start would get the same, as from a batch that has ended."""
 
     @property
     def failed(self) -> bool:

@@ -6,6 +6,7 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
+from contextlib import suppress
 from decimal import Decimal
 from typing import Generic, Self
 
@@ -13,6 +14,7 @@ import anyio
 import msgspec
 
 from wire.bulk.background import Background
+from wire.bulk.beginning import Beginning
 from wire.bulk.budget import spent
 from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
@@ -32,6 +34,8 @@ _MOST_RESULTS = 256
 fill the memory."""
 
 _PLAN = "plan"
+_OF_LINES = ("answered", "failed")
+"""What counts when a row has its line. Tokens and money count when they are spent."""
 _LOOK_EVERY = 5.0
 """Seconds between two looks at the files: the next line may be hours away."""
 
@@ -73,6 +77,7 @@ class Run(Generic[Value_co]):
         self._async_rows: AsyncIterator[Row] | None = None
         self._reading = anyio.Lock()
         self._counter = Counter(None, 0, time.monotonic())
+        self._beginning = Beginning()
         self._failures = 0
         self._results: deque[Result[Value_co]] = deque()
         self._changed = anyio.Event()
@@ -150,7 +155,8 @@ class Run(Generic[Value_co]):
             await anyio.to_thread.run_sync(self._open)
             await self._ask_all(self._record, replies=False)
         except BaseExceptionGroup as group:
-            raise ungrouped(group) from None
+            error = ungrouped(group)
+            raise error from error.__cause__
         finally:
             await self.aclose()
         return self.progress
@@ -214,6 +220,7 @@ class Run(Generic[Value_co]):
                 tasks.start_soon(_watch, self._files)
             await self._executor.ask_all(self._next_row, record, replies=replies)
             tasks.cancel_scope.cancel()
+        self._write(self._beginning.rest())
         if self._files is not None:
             await anyio.to_thread.run_sync(self._end, self._files)
         if self._stopped is not None:
@@ -253,6 +260,7 @@ class Run(Generic[Value_co]):
             total, self._index.count, time.monotonic(), self._index.cost, self._index.unpriced
         )
         self._counter.set_aside = damaged
+        self._beginning = Beginning(is_over=self._index.answered > 0)
         if self._source.is_async:
             self._async_rows = self._source.read_async()
         else:
@@ -289,6 +297,7 @@ class Run(Generic[Value_co]):
         counter = self._counter
         self._stopped = self._stopped or spent(self._max_cost, counter.cost, counter.unpriced)
         if self._stopped is None:
+            self._beginning.take(row)
             return row
         counter.running -= 1
         return None
@@ -327,11 +336,11 @@ class Run(Generic[Value_co]):
     async def _record(self, outcome: Outcome) -> None:
         """Write the line of a row, and count it.
 
-        Raises `WireError` if too many rows have failed one after the other.
+        Raises `WireError` if the first rows failed alike, or too many one after the other.
         """
-        if self._files is not None:
-            self._files.append(outcome.line, failed=outcome.failed)
-        self._counter.add(running=-1, **outcome.counts)
+        counts = {name: each for name, each in outcome.counts.items() if name not in _OF_LINES}
+        self._counter.add(running=-1, **counts)
+        self._write(self._beginning.add(outcome))
         error = outcome.result.error
         if error is None:
             self._failures = 0
@@ -343,10 +352,18 @@ class Run(Generic[Value_co]):
                     f"{error}"
                 ) from error
 
+    def _write(self, outcomes: Iterable[Outcome]) -> None:
+        for each in outcomes:
+            if self._files is not None:
+                self._files.append(each.line, failed=each.failed)
+            self._counter.add(**{name: each.counts.get(name, 0) for name in _OF_LINES})
+
     async def _close(self) -> None:
         if self._is_closed:
             return
         self._is_closed = True
+        with suppress(WireError):
+            self._write(self._beginning.rest())
         await self._executor.aclose()
         if self._async_rows is not None:
             await self._async_rows.aclose()  # type: ignore[attr-defined]

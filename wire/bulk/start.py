@@ -128,7 +128,8 @@ def run(
     b This is an emulator, and no model. You said: Goodbye
 
     A row that fails has a typed `error` in place of its `reply`, and the others go on. The run ends
-    with an error if the key is refused, or if many rows in a row have failed.
+    with an error if the key is refused, if the first ten rows fail alike, or if many rows in a row
+    have failed.
 
     With `to`, each result is a line of that file. A run that was interrupted goes on where it was
     if it is started again with the same rows, model and settings: only rows without a line are
