@@ -257,7 +257,9 @@ async def bulk_runs(rows: list[str], data: IO[bytes], text: IO[str]) -> None:
             print(result.reply.output.altitude)  # type: ignore[attr-defined]
     async for listed in bulk.run(rows, [model], output=list[Weather]):
         assert_type(listed, bulk.Result[list[Weather]])
-    async for plain in bulk.run(rows, model):
+    some = bulk.run(rows, [Chat(model), AsyncChat(model), model], output=Weather)
+    assert_type(some, bulk.Run[Weather])
+    async for plain in bulk.run(rows, AsyncChat(model)):
         assert_type(plain, bulk.Result[Any])
     async for schema in bulk.run(bulk.from_file("in.csv"), model, output={"type": "object"}):
         assert_type(schema.reply, Reply[Any] | None)

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, TypeVar, Unpack, overload
 from wire.around.pace import Pace
 from wire.bulk.budget import budget
 from wire.bulk.executors import Executor, LocalExecutor
-from wire.bulk.job import Job
+from wire.bulk.job import AnyModel, Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
 from wire.bulk.leases import Terms
 from wire.bulk.output_files import Header
@@ -21,6 +21,7 @@ from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat.batches import EVERY_SECONDS
+from wire.chat.chat import AsyncChat, Chat
 from wire.chat.state import Settings, seal_settings
 from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
 from wire.core.errors import ConfigurationError
@@ -80,16 +81,24 @@ def _seal(options: Any) -> None:
 
 @overload
 def run(
-    rows: Rows, model: str | Sequence[str], *, output: type[T], **options: Unpack[RunOptions]
+    rows: Rows,
+    model: AnyModel | Sequence[AnyModel],
+    *,
+    output: type[T],
+    **options: Unpack[RunOptions],
 ) -> Run[T]: ...
 @overload
 def run(
-    rows: Rows, model: str | Sequence[str], *, output: Any = None, **options: Unpack[RunOptions]
+    rows: Rows,
+    model: AnyModel | Sequence[AnyModel],
+    *,
+    output: Any = None,
+    **options: Unpack[RunOptions],
 ) -> Run: ...
 @checked_names(seal=_seal)
 def run(
     rows: Rows,
-    model: str | Sequence[str],
+    model: AnyModel | Sequence[AnyModel],
     *,
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,
@@ -143,7 +152,9 @@ def run(
             file, an open file, or what `wire.bulk.from_file` returns. A dict, as an object in a
             line of JSON, has `prompt` or `messages`, settings and an `id`, or is a line of a batch
             file of OpenAI, Anthropic or Gemini.
-        model: `provider:model`, or several: the next is asked where one fails.
+        model: `provider:model`, or a `Chat` or `AsyncChat`, whose model, settings, key and
+            transport are used; or several: the next is asked where one fails. Settings of the run
+            replace those of a chat.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
@@ -189,15 +200,15 @@ def run(
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
     PollPolicy(every, every)  # raises for a number that is not positive
-    models, results = _models(model), _path("to", to)
+    models, results = _models(model, http, options), _path("to", to)
     if batch:
         others = {"cache": cache, "requests": requests, "tokens": tokens, "max_cost": max_cost}
         _check_batch(to=to, model=models, on=on, **others)
     job = Job(models=models, options=options, output=output, cache=_path("cache", cache), http=http)
     terms = _terms(requests, tokens, window, concurrent, results)
     settings = job.settings()
-    most = budget(max_cost, models, str(settings.get("tier") or ""))
-    header = Header(models=list(models), settings=settings_json(settings))
+    most = budget(max_cost, job.names, str(settings.get("tier") or ""))
+    header = Header(models=job.names, settings=settings_json(settings))
     # Made before a row is read: a model may have no key.
     if batch:
         executor = _in_batches(job, header, f"{results}{JOURNAL}", concurrent, every)
@@ -215,7 +226,7 @@ def run(
         set_aside=set_aside,
         plan=functools.partial(
             planned,
-            model=models[0],
+            model=job.names[0],
             settings=settings,
             limits=terms.limits,
             window=window,
@@ -233,14 +244,21 @@ def _check_options(options: Mapping[str, Any], **flags: Any) -> None:
             raise ConfigurationError(f"{name}: expected True or False, not {type_name(value)}")
 
 
-def _models(model: Any) -> tuple[str, ...]:
-    models = (model,) if isinstance(model, str) else items_of("model", model)
+def _models(model: Any, http: Any, options: Mapping[str, Any]) -> tuple[AnyModel, ...]:
+    is_one = isinstance(model, str | Chat | AsyncChat)
+    models = (model,) if is_one else items_of("model", model, error=ConfigurationError)
     for position, each in enumerate(models):
-        if not isinstance(each, str):
-            expected = f"a name such as gemini:gemini-3.8-flash, not {type_name(each)}"
+        if not isinstance(each, str | Chat | AsyncChat):
+            expected = f"a name such as gemini:gemini-3.8-flash, or a chat, not {type_name(each)}"
             raise ConfigurationError(f"model[{position}]: expected {expected}")
     if not models:
         raise ConfigurationError("model: expected at least one")
+    if not all(isinstance(each, str) for each in models):
+        of_client = [name for name in options if name in Options.__annotations__]
+        if http != "auto":
+            of_client.append("http")
+        if of_client:
+            raise ConfigurationError(f"{of_client[0]}: an option of the chat; give it to the chat")
     return models
 
 
@@ -292,6 +310,8 @@ def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every:
 
 
 def _on_dask(on: str, job: Job, terms: Terms, plain_tcp: bool) -> Executor:
+    if not all(isinstance(each, str) for each in job.models):
+        raise ConfigurationError("model: a chat stays in this process; give its name and options")
     try:
         from wire.bulk.dask_executor import DaskExecutor
     except ImportError as cause:
