@@ -98,6 +98,13 @@ def test_a_reply_whose_cost_is_not_known_ends_the_run(style: str, tmp_path: Path
     assert finished(style, ROWS[:5], **options).answered == 3
 
 
+def test_rows_that_were_not_sent_cost_nothing(tmp_path: Path, row_cost: Decimal) -> None:
+    options: dict[str, Any] = {"to": tmp_path / "out.jsonl", "max_cost": row_cost * 9}
+    finished("asyncio", [*ROWS[:2], b"oops"], **options)
+    progress = finished("asyncio", [*ROWS[:2], b"oops", *ROWS[3:5]], **options)
+    assert (progress.earlier, progress.answered, progress.unpriced) == (3, 2, 0)
+
+
 def test_answers_of_the_cache_cost_nothing(tmp_path: Path, row_cost: Decimal) -> None:
     cache = tmp_path / "cache"
     finished("asyncio", ROWS[:5], cache=cache)

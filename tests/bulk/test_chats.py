@@ -29,16 +29,22 @@ def asked(model: Any, rows: Any = ("Hi",), style: str = "asyncio", **options: An
 def test_an_async_chat_has_its_settings_and_its_transport_which_stays_open(
     style: str, tmp_path: Path
 ) -> None:
-    emulator, path = Emulator(), tmp_path / "out.jsonl"
+    emulator, path, ended = Emulator(), tmp_path / "out.jsonl", []
+
+    class Told(AsyncEmulatorTransport):
+        async def aclose(self) -> None:
+            ended.append(self)
 
     async def main() -> None:
-        async with AsyncChat(MODEL, http=AsyncEmulatorTransport(emulator), **OPTIONS) as chat:
+        async with AsyncChat(MODEL, http=Told(emulator), **OPTIONS) as chat:
             run = bulk.run(ROWS[:3], chat, to=path, max_tokens=50, temperature=1)
             assert repr(run) == f"Run({MODEL})"
             assert run.plan().output_tokens == 150
             assert (await run.finish()).answered == 3
+            assert ended == []
             assert (await chat.ask("Still open?")).text.endswith("Still open?")
             assert chat.client._around == ()
+        assert len(ended) == 1
 
     anyio.run(main, backend=style)
     *of_the_run, own = [each["body"] for each in emulator.requests]

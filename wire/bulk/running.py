@@ -230,7 +230,7 @@ class Run(Generic[Value_co]):
         """Look at the files a last time, and put them on the disk."""
         files.check()
         files.sync()
-        if self._in_order and self._stopped is None:
+        if self._in_order:
             assert self._to is not None
             files.rewrite(lines_in_order(self._to))
 
