@@ -171,7 +171,7 @@ def test_what_a_killed_driver_left_ends(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_left_ends_on_the_cluster(cluster: Cluster) -> None:
-    rows = [f'"row {n}"' for n in range(2000)]
+    rows = [f"row {n}" for n in range(2000)]
     with quota_server(latency=0.2) as url:
 
         async def ask() -> None:
@@ -198,7 +198,7 @@ def test_a_key_of_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     with quota_server() as url:
 
         async def ask(on: str) -> bulk.Progress:
-            return await bulk.run(['"row 1"'], MODEL, base_url=f"{url}/v1", on=on).finish()
+            return await bulk.run(["row 1"], MODEL, base_url=f"{url}/v1", on=on).finish()
 
         with Cluster(tmp_path, workers=1, environment=key) as cluster:
             assert asyncio.run(ask(cluster.address)).answered == 1
@@ -235,7 +235,7 @@ def test_a_refused_key_ends_the_run(cluster: Cluster) -> None:
     assert server.stdout is not None
     try:
         url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-        run = bulk.run(['"row 1"'] * 100, MODEL, base_url=url, api_key=KEY, on=cluster.address)
+        run = bulk.run(["row 1"] * 100, MODEL, base_url=url, api_key=KEY, on=cluster.address)
         with pytest.raises(AuthenticationError) as caught:
             asyncio.run(run.finish())
     finally:
@@ -247,7 +247,7 @@ def test_a_refused_key_ends_the_run(cluster: Cluster) -> None:
 
 def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wire.bulk.dask_executor.CONNECT", 1.0)
-    run = bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
+    run = bulk.run(["x"], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match=r"on: tcp://127.0.0.1:9: nobody answers"):
         asyncio.run(run.finish())
 
@@ -255,7 +255,7 @@ def test_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("address", ["", "scheduler", "http://scheduler:8786", "tcp://:1", 8786])
 def test_no_address(address: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"on: expected the address of a Dask scheduler"):
-        bulk.run(['"x"'], MODEL, api_key=KEY, on=address)
+        bulk.run(["x"], MODEL, api_key=KEY, on=address)
 
 
 PLAIN = ["tcp://scheduler:8786", "scheduler:8786", "tcp://10.0.0.7:8786", "ws://scheduler:8786"]
@@ -276,37 +276,37 @@ CREDENTIALS = [{"api_key": KEY}, {"headers": {"authorization": f"Bearer {KEY}"}}
 def test_a_key_over_a_plain_connection(address: str, options: Any) -> None:
     said = f"on: {address} would send the key to another machine unencrypted: use tls://, or "
     with pytest.raises(ConfigurationError, match=re.escape(said) + ".*plain_tcp=True permits it"):
-        bulk.run(['"x"'], MODEL, on=address, **options)
-    bulk.run(['"x"'], MODEL, on=address, plain_tcp=True, **options)  # connects when it is iterated
+        bulk.run(["x"], MODEL, on=address, **options)
+    bulk.run(["x"], MODEL, on=address, plain_tcp=True, **options)  # connects when it is iterated
 
 
 @pytest.mark.parametrize("address", ENCRYPTED + LOOPBACK)
 def test_a_key_that_nobody_else_reads(address: str) -> None:
-    bulk.run(['"x"'], MODEL, on=address, api_key=KEY)
+    bulk.run(["x"], MODEL, on=address, api_key=KEY)
 
 
 def test_without_a_key_in_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)  # of the driver: it is not sent
     for address in PLAIN:
-        bulk.run(['"x"'], MODEL, on=address, base_url="https://llm.example/v1", system="Be short.")
+        bulk.run(["x"], MODEL, on=address, base_url="https://llm.example/v1", system="Be short.")
 
 
 def test_plain_tcp_is_a_bool() -> None:
     problem = "plain_tcp: expected True or False, not str"
     with pytest.raises(ConfigurationError, match=problem):
-        bulk.run(['"x"'], MODEL, api_key=KEY, on=PLAIN[0], plain_tcp="yes")  # type: ignore[arg-type]
+        bulk.run(["x"], MODEL, api_key=KEY, on=PLAIN[0], plain_tcp="yes")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["http", "around"])
 def test_what_cannot_be_sent(name: str) -> None:
     value: Any = threading.Lock()
     with pytest.raises(ConfigurationError, match=rf"{name}: a lock cannot be sent to the workers"):
-        bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9", **{name: value})
+        bulk.run(["x"], MODEL, api_key=KEY, on="tcp://127.0.0.1:9", **{name: value})
 
 
 def test_trio() -> None:
     trio = pytest.importorskip("trio")
-    run = bulk.run(['"x"'], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
+    run = bulk.run(["x"], MODEL, api_key=KEY, on="tcp://127.0.0.1:9")
     with pytest.raises(ConfigurationError, match="on: Dask needs asyncio"):
         trio.run(run.finish)
 
@@ -333,7 +333,7 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {f"DASK_{name.replace('.', '__').upper()}": settings[name] for name in settings}
 
     async def ask(url: str, on: str) -> list[bulk.Result]:
-        run = bulk.run(['"row 1"', '"row 2"'], MODEL, base_url=f"{url}/v1", api_key=KEY, on=on)
+        run = bulk.run(["row 1", "row 2"], MODEL, base_url=f"{url}/v1", api_key=KEY, on=on)
         return [result async for result in run]
 
     with Cluster(tmp_path, environment=environment, protocol="tls") as cluster:
@@ -387,7 +387,7 @@ class Killing:
 def test_a_row_that_kills_its_workers_is_a_dead_letter() -> None:
     executor, session = an_executor(), Killing()
     executor._session = session
-    rows = [read_row(number, '"x"') for number in range(1, 5)]
+    rows = [read_row(number, "x") for number in range(1, 5)]
 
     async def ask() -> dict[int, bool]:
         return {each.row.number: each.failed async for each in executor._outcomes(rows, False)}
@@ -403,7 +403,7 @@ def test_rows_that_a_closed_worker_has_left_are_sent_again() -> None:
 
     executor, session = an_executor(), Closing()
     executor._session = session
-    rows = [read_row(number, '"x"') for number in (1, 3)]
+    rows = [read_row(number, "x") for number in (1, 3)]
 
     async def ask() -> dict[int, bool]:
         return {each.row.number: each.failed async for each in executor._outcomes(rows, False)}
@@ -422,14 +422,14 @@ def test_a_scheduler_that_stays_away(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_worker_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wire.bulk.dask_executor.PATIENCE", 1.0)
     with Cluster(tmp_path, workers=0) as cluster:
-        run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
+        run = bulk.run(["x"], MODEL, api_key=KEY, on=cluster.address)
         with pytest.raises(WireError, match=r"there was no worker for 1 s"):
             asyncio.run(run.finish())
 
 
 def test_another_build(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wire.bulk.dask_executor.build", lambda: OTHER)
-    run = bulk.run(['"x"'], MODEL, api_key=KEY, on=cluster.address)
+    run = bulk.run(["x"], MODEL, api_key=KEY, on=cluster.address)
     said = f"on: the scheduler has wire {build()}, and this is {OTHER}"
     with pytest.raises(ConfigurationError, match=re.escape(said)):
         asyncio.run(run.finish())

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.bulk.test_run import ROWS, finished, lines, made
 from tests.property import examples
 from wire import bulk
-from wire.bulk import source
+from wire.bulk import row_files
 from wire.errors import ConfigurationError
 from wire.testing.emulator import Emulator
 
@@ -212,7 +212,7 @@ def test_rows_that_grow_have_a_total_that_grows() -> None:
 def test_blank_and_long_lines_count_as_they_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(row_files, "MAX_LINE_BYTES", 100)
     path = tmp_path / "in.jsonl"
     path.write_text(f'"a"\n{" " * 500}\n\r\n"{"b" * 500}"\n{" " * 101}"c"\n"d"')
     progress = finished("asyncio", path)

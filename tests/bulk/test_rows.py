@@ -20,7 +20,7 @@ RESPONSES = {"input": "Hi", "max_output_tokens": 20}
 
 
 def asked(value: Any) -> Request:
-    return question_of(read_row(1, json.dumps(value))).request
+    return question_of(read_row(1, json.dumps(value).encode())).request
 
 
 @joined(
@@ -34,7 +34,7 @@ def asked(value: Any) -> Request:
         (b'{"key": "c", "request": {}}', "c"),
         (b'\xef\xbb\xbf{"id": "d"}\r\n', "d"),
         ({"id": "e", "prompt": "Hi"}, "e"),
-        ('{"id": "f"}', "f"),
+        ('{"id": "f"}', "7"),
         (Request(messages=(Message.user("Hi"),)), "7"),
     ],
 )
@@ -55,7 +55,7 @@ def test_a_row_has_the_id_of_its_line_or_its_number(line: Any, id: str) -> None:
         (b'{"id": true}', "id: expected a printable text"),
         (b"\xff", "JSON is malformed"),
         (b"[" * 5000, ""),
-        (7, "expected a line of JSON, a dict or a Request, not int"),
+        (7, "expected a prompt, a dict or a Request, not int"),
         ({"prompt": float("nan")}, "row.prompt: "),
         ({"prompt": object()}, "row.prompt: "),
     ],

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import msgspec
 import pytest
 
 from wire import Message, Request, Retry, bulk
-from wire.bulk import Progress, Result, running, source
+from wire.bulk import Progress, Result, row_files, running
+from wire.bulk.start import BulkOptions, RunOptions
 from wire.errors import (
     AuthenticationError,
     ConfigurationError,
@@ -100,7 +102,7 @@ def test_rows_may_be_a_file_requests_lines_or_async(style: str, tmp_path: Path) 
 def test_a_line_that_is_too_long_is_a_dead_letter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(row_files, "MAX_LINE_BYTES", 100)
     path = tmp_path / "in.jsonl"
     path.write_text(f'"a"\n"{"b" * 500}"\n\n"{"c" * 97}"\n"{"d" * 300}"', "utf-8")
     found = {each.row: each for each in results("asyncio", path)}
@@ -112,7 +114,7 @@ def test_a_line_that_is_too_long_is_a_dead_letter(
 @STYLES
 def test_a_row_that_fails_has_a_typed_error_and_the_others_go_on(style: str) -> None:
     emulator = Emulator([{"match": {"text": "Question 7$"}, "fault": "500", "times": 0}])
-    rows = [*ROWS, {"id": "r3", "prompt": "again"}, "oops", {"promt": "a"}, {"prompt": ""}]
+    rows = [*ROWS, {"id": "r3", "prompt": "again"}, b"oops", {"promt": "a"}, {"prompt": ""}]
     found = {each.row: each for each in results(style, rows, emulator)}
     assert len(found) == 34
     failed = {row: each.error for row, each in found.items() if each.error is not None}
@@ -158,7 +160,7 @@ def test_output_is_read_and_asked_again(style: str, tmp_path: Path) -> None:
 
 @STYLES
 def test_the_figures(style: str) -> None:
-    progress = finished(style, [*ROWS, "oops"])
+    progress = finished(style, [*ROWS, b"oops"])
     assert (progress.total, progress.done, progress.answered, progress.failed) == (31, 31, 30, 1)
     assert (progress.running, progress.earlier, progress.unpriced) == (0, 0, 0)
     assert progress.input_tokens == 30 * 3
@@ -301,7 +303,8 @@ def test_rows_that_fail_one_after_the_other_end_the_run(style: str, tmp_path: Pa
 
 
 def test_broken_rows_do_not_end_the_run() -> None:
-    assert finished("asyncio", ["oops"] * 20, stop_after=3).failed == 20
+    progress = finished("asyncio", ["Hi", *[b"oops"] * 20], stop_after=3, concurrent=1)
+    assert (progress.answered, progress.failed) == (1, 20)
 
 
 @STYLES
@@ -403,7 +406,7 @@ def test_no_more_rows_than_concurrent_run_at_the_same_time() -> None:
 
 def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     emulator, path = Emulator(), tmp_path / "out.jsonl"
-    rows = [*ROWS, "oops", {"id": "r1", "prompt": "again"}]
+    rows = [*ROWS, b"oops", {"id": "r1", "prompt": "again"}]
     plan = made(rows, emulator, to=path, max_tokens=100, requests=15).plan()
     assert (plan.rows, plan.broken, plan.output_tokens) == (30, 2, 3000)
     assert plan.problems == (
@@ -416,6 +419,50 @@ def test_a_plan_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     assert plan.cost > plan.input_cost > 0
     assert emulator.requests == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_type_checkers_see_the_options_that_there_are() -> None:
+    own = {*inspect.signature(bulk.run).parameters} - {"rows", "model", "output", "options"}
+    assert own == RunOptions.__annotations__.keys() - BulkOptions.__annotations__.keys()
+
+
+@pytest.mark.parametrize("kind", ["list", "file", "open file", "iterator", "lines"])
+def test_a_plan_does_not_use_the_run_up(kind: str, tmp_path: Path) -> None:
+    source, path, emulator = tmp_path / "in.jsonl", tmp_path / "out.jsonl", Emulator()
+    given = [*ROWS, b"oops", {"id": "r1", "prompt": "again"}]
+    data = [each if isinstance(each, bytes) else msgspec.json.encode(each) for each in given]
+    source.write_bytes(b"\n".join(data))
+    finished("asyncio", ROWS[:4], to=path)
+    with source.open("rb") as opened:
+        rows: dict[str, Any] = {
+            "list": given,
+            "file": source,
+            "open file": opened,
+            "iterator": iter(given),
+            "lines": bulk.from_file(data),
+        }
+        run = made(rows[kind], emulator, to=path)
+        plan = run.plan()
+        assert (plan.rows, plan.earlier, plan.broken) == (26, 4, 2)
+        assert run.plan() == plan
+        assert emulator.requests == []
+        progress = anyio.run(run.finish)
+    assert (progress.earlier, progress.answered, progress.failed) == (4, 26, 2)
+    assert sorted(each["row"] for each in lines(path)[1:]) == list(range(1, 31))
+    with pytest.raises(ConfigurationError, match="used already"):
+        run.plan()
+
+
+def test_a_plan_that_fails_uses_the_run_up() -> None:
+    def rows() -> Iterator[str]:
+        yield "a"
+        raise OSError("gone")
+
+    run = made(rows())
+    with pytest.raises(OSError, match="gone"):
+        run.plan()
+    with pytest.raises(ConfigurationError, match="used already"):
+        anyio.run(run.finish)
 
 
 def test_a_plan_leaves_out_what_is_done(tmp_path: Path) -> None:
@@ -569,9 +616,9 @@ def test_a_run_looks_at_its_file_while_it_waits(
 
 def test_dead_letters_of_an_earlier_start_are_looked_at(tmp_path: Path) -> None:
     path, dead = tmp_path / "out.jsonl", tmp_path / "out.jsonl.dead.jsonl"
-    finished("asyncio", [*ROWS[:3], "oops"], to=path)
+    finished("asyncio", [*ROWS[:3], b"oops"], to=path)
     http = Changing(3, dead.unlink)
-    rows = [*ROWS[:3], "oops", *ROWS[4:]]
+    rows = [*ROWS[:3], b"oops", *ROWS[4:]]
     with pytest.raises(WireError, match=r"out.jsonl.dead.jsonl was removed"):
         finished("asyncio", rows, http=http, to=path, concurrent=1)
     assert finished("asyncio", rows, to=path).done == 30

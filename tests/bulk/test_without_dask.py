@@ -15,4 +15,4 @@ def test_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("executor", "scheduler", "worker"):
         monkeypatch.delitem(sys.modules, f"wire.bulk.dask_{name}", raising=False)
     with pytest.raises(ConfigurationError, match=r"on: .*pip install 'wire-llm\[dask\]'"):
-        bulk.run(['"x"'], "openai:gpt-5.4", api_key="fake-key", on="tcp://scheduler:8786")
+        bulk.run(["x"], "openai:gpt-5.4", api_key="fake-key", on="tcp://scheduler:8786")

@@ -33,6 +33,75 @@ def test_rows_of_stdin_some_of_them_broken(wire: Command, server: Server) -> Non
     assert done.err.splitlines()[1:] == ["1 rows failed: see out.jsonl.dead.jsonl"]
 
 
+def test_rows_of_a_table(wire: Command, server: Server) -> None:
+    Path("in.csv").write_text("id,text\na,Low tide.\nb,High tide.\n", "utf-8")
+    command = ("bulk", "in.csv", "out.jsonl", *at(server, "gemini"))
+    refused = wire(*command)
+    assert refused.status == 2
+    assert refused.err == (
+        "wire bulk: --column: in.csv: there is no column 'prompt': there are 'id', 'text'; name "
+        "one with column, or several with template\n"
+    )
+    done = wire(*command, "--template", "Summarise: {text}", "--json")
+    assert (done.status, done.json["answered"]) == (0, 2)
+    found = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()[1:]]
+    assert {each["id"]: each["text"].rpartition("said: ")[2] for each in found} == {
+        "a": "Summarise: Low tide.",
+        "b": "Summarise: High tide.",
+    }
+    again = wire(*command, "--column", "text")
+    assert again.status == 2
+    assert "row 2 was another one, with the id 'a'" in again.err
+
+
+def test_a_table_and_prompts_on_stdin(wire: Command, server: Server) -> None:
+    table = ("bulk", "-", "a.jsonl", *at(server, "gemini"), "--format", "csv", "--column", "q")
+    assert wire(*table, stdin="q\nHi\n").status == 0
+    assert (
+        wire("bulk", "-", "b.jsonl", *at(server, "gemini"), "--format=txt", stdin="Hi\n").status
+        == 0
+    )
+    for name in ("a.jsonl", "b.jsonl"):
+        assert '"text":"This is an emulator, and no model. You said: Hi"' in Path(name).read_text()
+
+
+def test_a_file_of_an_unknown_format_says_what_to_type(wire: Command, server: Server) -> None:
+    Path("in.txt").write_text("Hi\n", "utf-8")
+    done = wire("bulk", "in.txt", "out.jsonl", *at(server, "gemini"))
+    assert done.status == 2
+    assert done.err == (
+        "wire bulk: --format: in.txt: .txt is not read: give --format 'txt' if each line is a "
+        "prompt, or give --format 'jsonl' if each is JSON\n"
+    )
+
+
+def test_a_run_with_a_most_cost(wire: Command, server: Server) -> None:
+    Path("in.jsonl").write_text(ROWS, "utf-8")
+    command = ("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"), "--concurrent", 1)
+    assert "--max-cost: expected USD above 0, not '-1'" in wire(*command, "--max-cost=-1").err
+    done = wire(*command, "--max-cost", "0.000001")
+    assert done.status == 1
+    first, second = done.err.splitlines()
+    assert first.startswith("stopped: 1 of 2 rows, ")
+    assert second.startswith("wire bulk: WireError: max_cost: stopped, because 0.000")
+    assert second.endswith("0.000001 USD are spent; a start with a higher max_cost goes on")
+    assert wire(*command, "--max-cost", 5).err.startswith("done: 2 of 2 rows, ")
+
+
+def test_rows_that_fail_alike_are_one_error(wire: Command, server: Server) -> None:
+    rows = "".join(f'{{"promt": "Question {number}"}}\n' for number in range(501))
+    Path("in.jsonl").write_text(rows, "utf-8")
+    done = wire("bulk", "in.jsonl", "out.jsonl", *at(server, "gemini"))
+    assert done.status == 1
+    first, second = done.err.splitlines()
+    assert first.startswith("stopped: 0 of 501 rows, ")
+    assert second == (
+        "wire bulk: WireError: first_rows_failed: stopped, because the first 10 rows failed alike, "
+        "row 10 with: promt: no such key (did you mean 'prompt'?). A new start asks them again"
+    )
+    assert not Path("out.jsonl.dead.jsonl").exists()
+
+
 def test_a_plan(wire: Command, server: Server) -> None:
     Path("in.jsonl").write_text(ROWS + "oops\n", "utf-8")
     options = ("--plan", "--max-tokens", 10, "--requests", 4)

@@ -500,6 +500,21 @@ def _rows(data: bytes, seed: str, dice: Random) -> object:
     return bulk.run(_file("rows.jsonl", data), "gemini:gemini-3.8-flash", **_BULK).plan()
 
 
+_TABLE = b"""\
+\xef\xbb\xbfid,text,n\r
+a,"Low tide,\r
+then ""high"".",1\r
+\r
+b,Hi,2,3\r
+,"",\r
+"""
+
+
+def _table(data: bytes, seed: str, dice: Random) -> object:
+    rows, template = _file("rows.csv", data), "Summarise: {text}"
+    return bulk.run(rows, "gemini:gemini-3.8-flash", template=template, **_BULK).plan()
+
+
 @functools.cache
 def _results() -> Mapping[str, bytes]:
     to = _folder() / "seed-results.jsonl"
@@ -559,5 +574,6 @@ READERS: Mapping[str, Reader] = {
     "MCP result": Reader(_mcp_result, _one(_RESULT)),
     # A row costs 30 microseconds, and the shortest one has two bytes.
     "bulk rows": Reader(_rows, _one(_ROWS), seconds=30.0),
+    "bulk tables": Reader(_table, _one(_TABLE), seconds=30.0),
     "bulk results": Reader(_output, _results),
 }

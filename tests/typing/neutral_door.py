@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, assert_type
+from typing import IO, Any, TypedDict, assert_type
 
 from wire import (
     Account,
@@ -36,6 +36,7 @@ from wire import (
     ToolCall,
     ToolContext,
     ToolSchema,
+    bulk,
     create_provider,
     embed,
     history,
@@ -240,3 +241,28 @@ async def pipelines() -> None:
     assert_type(graph, Graph)
     assert_type(lint(graph), list[Finding])
     assert_type(await Engine(graph, timeout="5m").run({"seed": "Hi"}), Ended)
+
+
+async def bulk_runs(rows: list[str], data: IO[bytes], text: IO[str]) -> None:
+    model = "gemini:gemini-3.8-flash"
+    assert_type(bulk.run(data, model), bulk.Run[Any])
+    assert_type(bulk.run(text, model, column="q", output=Sky), bulk.Run[Sky])
+    run = bulk.run(rows, model, output=Weather, to="out.jsonl", max_tokens=100, concurrent=4)
+    assert_type(run, bulk.Run[Weather])
+    async for result in run:
+        assert_type(result, bulk.Result[Weather])
+        if result.reply is not None:
+            assert_type(result.reply, Reply[Weather])
+            assert_type(result.reply.output.city, str)
+            print(result.reply.output.altitude)  # type: ignore[attr-defined]
+    async for listed in bulk.run(rows, [model], output=list[Weather]):
+        assert_type(listed, bulk.Result[list[Weather]])
+    some = bulk.run(rows, [Chat(model), AsyncChat(model), model], output=Weather)
+    assert_type(some, bulk.Run[Weather])
+    async for plain in bulk.run(rows, AsyncChat(model)):
+        assert_type(plain, bulk.Result[Any])
+    async for schema in bulk.run(bulk.from_file("in.csv"), model, output={"type": "object"}):
+        assert_type(schema.reply, Reply[Any] | None)
+    bulk.run(rows, model, output=Weather, stop_afer=1)  # type: ignore[call-overload]
+    kept: list[bulk.Result[object]] = [each async for each in run]
+    print(kept)

@@ -220,7 +220,8 @@ class _Jobs:
             await self._fail(job, WireError(words, code=LOST))
             return
         for row in self._waiting.rows(job.key):
-            await self._record(self._rows.outcome(row, batch, results.take(row)))
+            outcome = self._rows.outcome(row, batch, results.take(row))
+            await self._record(msgspec.structs.replace(outcome, is_settled=True))
 
     async def _fail(self, job: BatchJob, error: WireError) -> None:
         for row in self._waiting.rows(job.key):

@@ -60,6 +60,8 @@ class Index:
         )
         self.count = 0
         """The rows that are done."""
+        self.answered = 0
+        """Those that have a reply."""
         self.cost = Decimal(0)
         """USD of these rows, as far as it is known."""
         self.unpriced = 0
@@ -73,6 +75,7 @@ class Index:
         if not self._database.execute(insert, done[:3]).rowcount:
             return False
         self.count += 1
+        self.answered += not done.failed
         self.cost += done.cost or 0
         self.unpriced += done.cost is None
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeAlias
 
 import anyio
 import msgspec
@@ -13,16 +13,25 @@ import msgspec
 from wire.around.pace import Limiter
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row, given_settings, question_of, request_json
-from wire.chat.chat import AsyncChat
+from wire.chat.chat import AsyncChat, Chat
 from wire.chat.fallback import AsyncFallbackChat
 from wire.chat.state import RequestOptions
-from wire.core.errors import AuthenticationError, FallbackError, WireError
+from wire.core.errors import (
+    AuthenticationError,
+    ConfigurationError,
+    FallbackError,
+    WireError,
+)
 from wire.core.memory import with_notes
+from wire.core.secret import type_name
+from wire.http.aio import AsyncClient
 from wire.neutral.messages import Reply
 from wire.neutral.output import OutputType
 from wire.neutral.request import Request
 
 AnyChat = AsyncChat | AsyncFallbackChat
+AnyModel: TypeAlias = str | Chat | AsyncChat
+"""`provider:model`, or a chat whose model, settings, key and transport are used."""
 
 _SETTINGS = frozenset(RequestOptions.__annotations__) - {"timeouts", "retry", "headers"}
 
@@ -30,14 +39,19 @@ _SETTINGS = frozenset(RequestOptions.__annotations__) - {"timeouts", "retry", "h
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The model of a run, its options, and the settings of all rows."""
 
-    models: tuple[str, ...]
-    """`provider:model`; the others are asked where the first fails."""
+    models: tuple[AnyModel, ...]
+    """`provider:model`, or chats; the others are asked where the first fails."""
     options: Mapping[str, Any] = {}
     """Options of the clients, and settings of the chats."""
     output: Any = None
     cache: str | None = None
     """The folder of the cache."""
     http: Any = "auto"
+
+    @property
+    def names(self) -> list[str]:
+        """`provider:model` of each model."""
+        return [each if isinstance(each, str) else each._name for each in self.models]
 
     def asker(self, pace: Limiter[Any]) -> Asker:
         """Build a new chat, whose calls wait for `pace`.
@@ -52,25 +66,59 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """Build a new chat with each model. Raises `ConfigurationError` as `asker`."""
         given = self.options.get("around") or ()
         functions = (given,) if callable(given) else tuple(given)
-        options = {**self.options, "around": (*functions, *around), "http": self._transport()}
-        chats = [AsyncChat(name, **options) for name in self.models]
+        options = {**self.options, "around": (*functions, *around)}
+        chats = [
+            AsyncChat(each, http=self._transport(self.http), **options)
+            if isinstance(each, str)
+            else self._copied(each, around)
+            for each in self.models
+        ]
         for chat in chats:
             chat.client._target.require_key()
         return chats
 
-    def _transport(self) -> Any:
+    def _copied(self, chat: Chat | AsyncChat, around: tuple[Limiter[Any], ...]) -> AsyncChat:
+        """Build a chat as the user's, whose calls wait for `around` too.
+
+        It shares the connections of an `AsyncChat`, which stay open at the end. Those of a `Chat`
+        are for threads, so it has its own. Raises `ConfigurationError` for another transport.
+        """
+        chat.client._require_open()
+        target = chat.client._target
+        http, is_shared = chat.client._http, isinstance(chat, AsyncChat)
+        if not is_shared:
+            from wire.http.lanes import Lanes
+
+            if not isinstance(http, Lanes):
+                raise ConfigurationError(
+                    f"model: the {type_name(http)} of the Chat is for threads: give an AsyncChat"
+                )
+            http = "auto"
+        functions = (*target.around, *around)
+        target = msgspec.structs.replace(target, around=functions)
+        client = AsyncClient._of(target, self._transport(http))
+        copied = AsyncChat(chat._name, client=client, **{**chat._settings, **self.options})
+        copied._own = not is_shared
+        return copied
+
+    def _transport(self, http: Any) -> Any:
         if self.cache is None:
-            return self.http
+            return http
         from wire.http.async_lanes import AsyncLanes
         from wire.testing.cassette.transports import AsyncCache
 
-        inner = AsyncLanes() if self.http == "auto" else self.http
+        inner = AsyncLanes() if http == "auto" else http
         return AsyncCache(self.cache, inner=_Sends(inner))
 
     def settings(self) -> dict[str, Any]:
         """Return the settings that change the requests, as fields of a `Request`."""
         options = {name: each for name, each in self.options.items() if name != "around"}
-        request: Request = AsyncChat(self.models[0], **options).request("")
+        model = self.models[0]
+        request: Request = (
+            AsyncChat(model, **options).request("")
+            if isinstance(model, str)
+            else model.request("", **options)
+        )
         if self.output is not None:
             request = msgspec.structs.replace(request, output=OutputType(self.output).output)
         return given_settings(request)
@@ -120,7 +168,7 @@ class Asker:
             if is_of_all_rows(error):
                 raise
             failed = Result(id=row.id, row=row.number, error=error, metadata=metadata)
-            return outcome_of(row, failed)
+            return outcome_of(row, failed, cached=self._asks_once and not sent)
         result = Result(id=row.id, row=row.number, reply=reply, metadata=metadata)
         return outcome_of(row, result, cached=self._asks_once and not sent)
 

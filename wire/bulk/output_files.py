@@ -55,6 +55,8 @@ class Done(NamedTuple):
     """USD; `None` if that is not known."""
     may_pass: bool = False
     """Whether the row failed with an error that may pass."""
+    failed: bool = False
+    """Whether the row failed."""
 
 
 class _Error(msgspec.Struct):
@@ -68,7 +70,7 @@ class _Line(msgspec.Struct):
     row: Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
     digest: str
     error: _Error | None = None
-    cost: Decimal | None = None
+    cost: Decimal | msgspec.UnsetType | None = msgspec.UNSET
 
 
 def header_line(header: Header) -> bytes:
@@ -116,9 +118,11 @@ def read_done(line: Line) -> Done | str:
         line.content.decode()  # the decoder does not look at the texts of keys that it leaves out
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as cause:
         return _damage_of(line) or f"it is no row of a run: {cause}"
-    cost = read.cost if read.error is None else Decimal(0)
+    cost = read.cost
+    if cost is msgspec.UNSET:  # errors have one only if a reply was paid
+        cost = None if read.error is None else Decimal(0)
     may_pass = read.error is not None and read.error.retryable
-    return Done(read.row, read.id, read.digest, cost, may_pass)
+    return Done(read.row, read.id, read.digest, cost, may_pass, read.error is not None)
 
 
 def _damage_of(line: Line) -> str:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Generic
 
 import msgspec
 
 from wire.bulk.rows import Row
-from wire.core.errors import RuleError, WireError
+from wire.core.errors import OutputError, RuleError, WireError
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
-from wire.neutral.messages import Reply
+from wire.neutral.messages import Reply, Value_co
 from wire.neutral.reply_json import reply_json
 
 
-class Result(msgspec.Struct, frozen=True, kw_only=True):
+class Result(msgspec.Struct, Generic[Value_co], frozen=True, kw_only=True):
     """The reply to a row, or its error.
+
+    To type checkers, the results of a run with `output=City` are `Result[City]`.
 
     >>> from wire import Message, Stop
     >>> Result(id="a", row=1, reply=Reply(Message.assistant("Hello."), Stop("end"))).reply.text
@@ -28,7 +30,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the row, or its number."""
     row: int
     """The number of the row, from 1; for a file, that of its line."""
-    reply: Reply | None = None
+    reply: Reply[Value_co] | None = None
     """`None` if the row failed."""
     error: WireError | None = None
     """Why the row failed; `None` if it has a reply."""
@@ -45,6 +47,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The line for the results or the dead letters, with its line end."""
     counts: Mapping[str, Any]
     """The amounts that it adds to the figures of `Progress`."""
+    is_settled: bool = False
+    """Whether a new start would get the same, as from a batch that has ended."""
 
     @property
     def failed(self) -> bool:
@@ -53,17 +57,23 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(row: Row, result: Result, *, cached: bool = False) -> Outcome:
-    """Build the outcome of a row; `cached`: nothing was sent for it."""
+    """Build the outcome of a row; `cached`: nothing was sent for it.
+
+    A reply that does not fit `output` is paid, too.
+    """
+    error, reply = result.error, result.reply
     counts: dict[str, Any] = {"failed": 1}
-    cost = None
-    if (reply := result.reply) is not None:
-        cost, usage = reply.cost, reply.usage
+    if error is None:
         counts = {"answered": 1, "cached": int(cached)}
-        if not cached:
-            counts |= {"cost": cost.known, "unpriced": int(cost.total is None)}
-        if not cached and usage is not None:
+    elif isinstance(error, OutputError) and isinstance(error.partial, Reply):
+        reply = error.partial
+    paid: Decimal | None = Decimal(0)
+    if reply is not None and not cached:
+        cost, usage = reply.cost, reply.usage
+        paid = cost.total
+        counts |= {"cost": cost.known, "unpriced": int(cost.total is None)}
+        if usage is not None:
             counts |= {"input_tokens": usage.input, "output_tokens": usage.output}
-    paid = Decimal(0) if cached or cost is None else cost.total
     line = _line(row, result, paid)
     return Outcome(row=row, result=result, line=line + b"\n", counts=counts)
 
@@ -75,6 +85,8 @@ def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
     if result.error is not None:
         value["error"] = error_json(result.error)
         value["line"] = _shown(row)
+        if cost != 0:
+            value["cost"] = cost
         return encode(value)
     assert result.reply is not None
     reply = reply_json(result.reply)

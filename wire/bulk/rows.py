@@ -82,10 +82,14 @@ class _Ids(msgspec.Struct):
 
 
 def read_row(number: int, given: Any) -> Row:
-    """Read the row of a line, of a dict or of a `Request`; an error becomes its `problem`.
+    """Read the row of a prompt, a dict, a `Request` or a line; an error becomes its `problem`.
+
+    A text is a prompt, whatever is in it; a line of JSON is bytes.
 
     >>> read_row(7, b'{"id": "a", "prompt": "Hi"}').id, read_row(7, {"prompt": "Hi"}).id
     ('a', '7')
+    >>> read_row(7, "Hi").line
+    b'"Hi"'
     """
     try:
         line = _line(given)
@@ -117,9 +121,9 @@ def _line(given: Any) -> bytes:
     if isinstance(given, Mapping):
         return msgspec.json.encode(checked(dict(given), "row", plain=True))
     if isinstance(given, str):
-        given = given.encode("utf-8", "surrogatepass")
+        return msgspec.json.encode(checked(str.__str__(given), "prompt", plain=True))
     if not isinstance(given, bytes):
-        raise RuleError(f"expected a line of JSON, a dict or a Request, not {type_name(given)}")
+        raise RuleError(f"expected a prompt, a dict or a Request, not {type_name(given)}")
     return one_line_of(given.removeprefix(b"\xef\xbb\xbf").strip())
 
 

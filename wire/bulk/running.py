@@ -6,12 +6,16 @@ import os
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
-from typing import Self
+from contextlib import suppress
+from decimal import Decimal
+from typing import Generic, Self
 
 import anyio
 import msgspec
 
 from wire.bulk.background import Background
+from wire.bulk.beginning import Beginning
+from wire.bulk.budget import spent
 from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
 from wire.bulk.ordering import lines_in_order
@@ -21,18 +25,22 @@ from wire.bulk.progress import Counter, Progress
 from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
 from wire.bulk.source import Source
+from wire.bulk.waiting import Waiting
 from wire.core.errors import ConfigurationError, WireError, ungrouped
+from wire.neutral.messages import Value_co
 
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not
 fill the memory."""
 
-
+_PLAN = "plan"
+_OF_LINES = ("answered", "failed")
+"""What counts when a row has its line. Tokens and money count when they are spent."""
 _LOOK_EVERY = 5.0
 """Seconds between two looks at the files: the next line may be hours away."""
 
 
-class Run:
+class Run(Generic[Value_co]):
     """Many rows that are asked; `wire.bulk.run` makes one.
 
     Iterate over it for the results, in the order in which they arrive; or `await run.finish()` if
@@ -50,6 +58,7 @@ class Run:
         to: str | None,
         dead: str | None,
         stop_after: int,
+        max_cost: Decimal | None = None,
         in_order: bool = False,
         set_aside: bool = False,
         plan: Callable[[Iterable[Row], int], Plan],
@@ -57,17 +66,23 @@ class Run:
         self._in_order, self._plan, self._set_aside = in_order, plan, set_aside
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
+        self._max_cost = max_cost
+        self._stopped: WireError | None = None
+        """Why rows are left that are not asked."""
         self._files: OutputFiles | None = None
         self._index = Index()
+        self._kept: Waiting | None = None
+        """The rows that a plan has read, if they cannot be read again."""
         self._rows: Iterator[Row] = iter(())
         self._async_rows: AsyncIterator[Row] | None = None
         self._reading = anyio.Lock()
         self._counter = Counter(None, 0, time.monotonic())
+        self._beginning = Beginning()
         self._failures = 0
-        self._results: deque[Result] = deque()
+        self._results: deque[Result[Value_co]] = deque()
         self._changed = anyio.Event()
         self._is_used = self._is_closed = False
-        self._stream: AsyncGenerator[Result, None] | None = None
+        self._stream: AsyncGenerator[Result[Value_co], None] | None = None
 
     def __repr__(self) -> str:
         return f"Run({', '.join(self._header.models)})"
@@ -85,29 +100,47 @@ class Run:
     def plan(self) -> Plan:
         """Estimate what the run would send. Nothing is sent or written, and the rows are read.
 
-        Rows that can be iterated over only once are used up by it, and so is the run.
+        The run can be used afterwards: rows that can be iterated over only once are kept on disk.
         """
-        self._begin_use()
+        self._refuse_second_use()
         if self._source.is_async:
             raise ConfigurationError("rows: a plan needs a file, or rows that are not async")
         damaged = 0
+        is_whole = False
         try:
             if self._to is not None and os.path.exists(self._to):
                 damaged = self._read_files(self._to, begin=False)
             plan = self._plan(self._rows_of_plan(), self._index.count)
+            is_whole = True
             return msgspec.structs.replace(plan, set_aside=damaged)
         finally:
             self._index.close()
+            self._index = Index()
             if self._files is not None:
                 self._files.close()
+                self._files = None
+            self._is_used = not is_whole  # some of the rows may be lost
 
     def _rows_of_plan(self) -> Iterator[Row]:
         last = 0
-        for row in map(self._checked_id, self._source.read()):
+        for row in map(self._checked_id, self._read_to_keep()):
             last = row.number
             if not self._index.is_done(row):
                 yield row
         self._refuse_beyond(last)
+
+    def _read_to_keep(self) -> Iterator[Row]:
+        """Yield the rows, and keep them if they can be read only once."""
+        if self._kept is not None or self._source.can_be_read_again:
+            yield from self._read()
+            return
+        self._kept = Waiting()
+        for row in self._source.read():
+            self._kept.add(_PLAN, [row])
+            yield row
+
+    def _read(self) -> Iterator[Row]:
+        return self._source.read() if self._kept is None else self._kept.rows(_PLAN)
 
     # --- results ----------------------------------------------------------------------------------
 
@@ -122,17 +155,18 @@ class Run:
             await anyio.to_thread.run_sync(self._open)
             await self._ask_all(self._record, replies=False)
         except BaseExceptionGroup as group:
-            raise ungrouped(group) from None
+            error = ungrouped(group)
+            raise error from error.__cause__
         finally:
             await self.aclose()
         return self.progress
 
-    def __aiter__(self) -> AsyncIterator[Result]:
+    def __aiter__(self) -> AsyncIterator[Result[Value_co]]:
         self._begin_use()
         self._stream = self._iterate()
         return self._stream
 
-    async def _iterate(self) -> AsyncGenerator[Result, None]:
+    async def _iterate(self) -> AsyncGenerator[Result[Value_co], None]:
         background = Background(self._ask_in_background)
         try:
             await self._executor.open()
@@ -167,9 +201,12 @@ class Run:
         await self.aclose()
 
     def _begin_use(self) -> None:
+        self._refuse_second_use()
+        self._is_used = True
+
+    def _refuse_second_use(self) -> None:
         if self._is_used:
             raise ConfigurationError("run: it was used already; make a new one")
-        self._is_used = True
 
     async def _ask_in_background(self) -> None:
         try:
@@ -183,8 +220,11 @@ class Run:
                 tasks.start_soon(_watch, self._files)
             await self._executor.ask_all(self._next_row, record, replies=replies)
             tasks.cancel_scope.cancel()
+        self._write(self._beginning.rest())
         if self._files is not None:
             await anyio.to_thread.run_sync(self._end, self._files)
+        if self._stopped is not None:
+            raise self._stopped
 
     def _end(self, files: OutputFiles) -> None:
         """Look at the files a last time, and put them on the disk."""
@@ -220,10 +260,11 @@ class Run:
             total, self._index.count, time.monotonic(), self._index.cost, self._index.unpriced
         )
         self._counter.set_aside = damaged
+        self._beginning = Beginning(is_over=self._index.answered > 0)
         if self._source.is_async:
             self._async_rows = self._source.read_async()
         else:
-            self._rows = self._source.read()
+            self._rows = self._read()
 
     def _read_files(self, to: str, *, begin: bool = True) -> int:
         """Read which rows are done, and return the number of damaged lines."""
@@ -249,6 +290,19 @@ class Run:
             )
 
     async def _next_row(self) -> Row | None:
+        """Return the next row that is not done; `None` at the end, and if `max_cost` is spent."""
+        row = None if self._stopped is not None else await self._next_new()
+        if row is None:
+            return None
+        counter = self._counter
+        self._stopped = self._stopped or spent(self._max_cost, counter.cost, counter.unpriced)
+        if self._stopped is None:
+            self._beginning.take(row)
+            return row
+        counter.running -= 1
+        return None
+
+    async def _next_new(self) -> Row | None:
         """Return the next row that is not done."""
         if self._async_rows is None:
             for row in self._rows:
@@ -282,11 +336,11 @@ class Run:
     async def _record(self, outcome: Outcome) -> None:
         """Write the line of a row, and count it.
 
-        Raises `WireError` if too many rows have failed one after the other.
+        Raises `WireError` if the first rows failed alike, or too many one after the other.
         """
-        if self._files is not None:
-            self._files.append(outcome.line, failed=outcome.failed)
-        self._counter.add(running=-1, **outcome.counts)
+        counts = {name: each for name, each in outcome.counts.items() if name not in _OF_LINES}
+        self._counter.add(running=-1, **counts)
+        self._write(self._beginning.add(outcome))
         error = outcome.result.error
         if error is None:
             self._failures = 0
@@ -298,10 +352,18 @@ class Run:
                     f"{error}"
                 ) from error
 
+    def _write(self, outcomes: Iterable[Outcome]) -> None:
+        for each in outcomes:
+            if self._files is not None:
+                self._files.append(each.line, failed=each.failed)
+            self._counter.add(**{name: each.counts.get(name, 0) for name in _OF_LINES})
+
     async def _close(self) -> None:
         if self._is_closed:
             return
         self._is_closed = True
+        with suppress(WireError):
+            self._write(self._beginning.rest())
         await self._executor.aclose()
         if self._async_rows is not None:
             await self._async_rows.aclose()  # type: ignore[attr-defined]
@@ -310,6 +372,8 @@ class Run:
         if self._files is not None:
             await anyio.to_thread.run_sync(self._files.close)
         self._index.close()
+        if self._kept is not None:
+            self._kept.close()
 
 
 async def _watch(files: OutputFiles) -> None:

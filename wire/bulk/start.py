@@ -6,11 +6,13 @@ import functools
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from decimal import Decimal
+from typing import Any, TypedDict, TypeVar, Unpack, overload
 
 from wire.around.pace import Pace
+from wire.bulk.budget import budget
 from wire.bulk.executors import Executor, LocalExecutor
-from wire.bulk.job import Job
+from wire.bulk.job import AnyModel, Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
 from wire.bulk.leases import Terms
 from wire.bulk.output_files import Header
@@ -19,12 +21,15 @@ from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
 from wire.bulk.source import Rows, Source
 from wire.chat.batches import EVERY_SECONDS
+from wire.chat.chat import AsyncChat, Chat
 from wire.chat.state import Settings, seal_settings
 from wire.core.arguments import checked_names, items_of, unknown_name, whole_number
 from wire.core.errors import ConfigurationError
 from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
 from wire.http.target import Options
+
+T = TypeVar("T")
 
 CONCURRENT = 32
 STOP_AFTER = 100
@@ -35,25 +40,36 @@ class BulkOptions(Options, Settings, total=False):
     """The options of the client and the settings of all rows, as those of `AsyncChat`."""
 
 
-_OWN = (
-    "rows",
-    "model",
-    "to",
-    "dead",
-    "output",
-    "concurrent",
-    "requests",
-    "tokens",
-    "window",
-    "cache",
-    "in_order",
-    "set_aside",
-    "stop_after",
-    "on",
-    "plain_tcp",
-    "batch",
-    "every",
-)
+class Choices(TypedDict, total=False):
+    """The options of `run` itself, which documents each of them."""
+
+    to: str | os.PathLike[str] | None
+    dead: str | os.PathLike[str] | None
+    format: str | None
+    column: str | None
+    template: str | None
+    concurrent: int | None
+    requests: int | None
+    tokens: int | None
+    window: float
+    max_cost: float | Decimal | None
+    cache: str | os.PathLike[str] | None
+    in_order: bool
+    set_aside: bool
+    stop_after: int
+    on: str | None
+    plain_tcp: bool
+    batch: bool
+    every: float
+
+
+class RunOptions(Choices, BulkOptions, total=False):
+    """All options of `run` except `output`, by which its results are typed."""
+
+    http: Any
+
+
+_OWN = ("rows", "model", "output", *Choices.__annotations__)
 
 
 def _seal(options: Any) -> None:
@@ -63,18 +79,38 @@ def _seal(options: Any) -> None:
     options.update(own)
 
 
+@overload
+def run(
+    rows: Rows,
+    model: AnyModel | Sequence[AnyModel],
+    *,
+    output: type[T],
+    **options: Unpack[RunOptions],
+) -> Run[T]: ...
+@overload
+def run(
+    rows: Rows,
+    model: AnyModel | Sequence[AnyModel],
+    *,
+    output: Any = None,
+    **options: Unpack[RunOptions],
+) -> Run: ...
 @checked_names(seal=_seal)
 def run(
     rows: Rows,
-    model: str | Sequence[str],
+    model: AnyModel | Sequence[AnyModel],
     *,
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,
+    format: str | None = None,
+    column: str | None = None,
+    template: str | None = None,
     output: Any = None,
     concurrent: int | None = None,
     requests: int | None = None,
     tokens: int | None = None,
     window: float = 60.0,
+    max_cost: float | Decimal | None = None,
     cache: str | os.PathLike[str] | None = None,
     in_order: bool = False,
     set_aside: bool = False,
@@ -101,7 +137,8 @@ def run(
     b This is an emulator, and no model. You said: Goodbye
 
     A row that fails has a typed `error` in place of its `reply`, and the others go on. The run ends
-    with an error if the key is refused, or if many rows in a row have failed.
+    with an error if the key is refused, if the first ten rows fail alike, or if many rows in a row
+    have failed.
 
     With `to`, each result is a line of that file. A run that was interrupted goes on where it was
     if it is started again with the same rows, model and settings: only rows without a line are
@@ -111,13 +148,22 @@ def run(
     run, before anything is sent.
 
     Args:
-        rows: The path of a file of JSON lines, or an iterable or async iterable of dicts,
-            `Request`s and lines. A line is a prompt, an object with `prompt` or `messages`,
-            settings and an `id`, or a line of a batch file of OpenAI, Anthropic or Gemini.
-        model: `provider:model`, or several: the next is asked where one fails.
+        rows: Prompts, dicts and `Request`s, as an iterable or an async iterable; or the path of a
+            file, an open file, or what `wire.bulk.from_file` returns. A dict, as an object in a
+            line of JSON, has `prompt` or `messages`, settings and an `id`, or is a line of a batch
+            file of OpenAI, Anthropic or Gemini.
+        model: `provider:model`, or a `Chat` or `AsyncChat`, whose model, settings, key and
+            transport are used; or several: the next is asked where one fails. Settings of the run
+            replace those of a chat.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
+        format: What a file has: `jsonl`, `txt` (a line is a prompt), `csv` or `tsv`. By default by
+            the suffix of its name; without one, `jsonl`.
+        column: The column of the prompts in a table, `prompt` by default. A column `id` has the ids
+            of the rows; no other one is read.
+        template: The prompt, with the names of columns in braces, in place of `column`, such as
+            `"Summarise: {text}"`.
         output: A type or a JSON Schema; each `reply.output` is its value. A row may have its own.
         concurrent: The most rows that are asked at the same time, by default 32. At a server that
             is busy, fewer are for a while, as `Pace` says. With `batch`, the most jobs that run, by
@@ -125,6 +171,9 @@ def run(
         requests: Requests in a window; `None`: as many as the server reports in its headers.
         tokens: Tokens of requests and replies together in a window; `None` likewise.
         window: Seconds of the window of `requests` and `tokens`.
+        max_cost: USD. When the replies of all starts of the run have cost it, no further row is
+            asked, those in flight are waited for, and the run ends with an error whose `code` is
+            `max_cost`. A start with a higher one goes on. It needs models whose price is known.
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
         in_order: True writes the file of the results anew when all rows are done, in the order of
@@ -138,7 +187,8 @@ def run(
         plain_tcp: True permits a key over an unencrypted connection to a scheduler that is not on
             loopback. Everyone on the way can read the key.
         batch: Whether the rows are asked in batches of the vendor: at half the price, and within 24
-            hours instead of at once. It needs `to`, and has one model, no `cache` and no limits.
+            hours instead of at once. It needs `to`, and has one model, no `cache`, no limits and no
+            `max_cost`, since a job is paid whole.
         every: Seconds between two polls of a job, with `batch`.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
@@ -150,34 +200,33 @@ def run(
     if to is None and dead is not None:
         raise ConfigurationError("dead: there is none without to, the file of the results")
     PollPolicy(every, every)  # raises for a number that is not positive
-    models, results = _models(model), _path("to", to)
+    models, results = _models(model, http, options), _path("to", to)
     if batch:
-        _check_batch(to=to, model=models, cache=cache, requests=requests, tokens=tokens, on=on)
+        others = {"cache": cache, "requests": requests, "tokens": tokens, "max_cost": max_cost}
+        _check_batch(to=to, model=models, on=on, **others)
     job = Job(models=models, options=options, output=output, cache=_path("cache", cache), http=http)
     terms = _terms(requests, tokens, window, concurrent, results)
     settings = job.settings()
-    header = Header(models=list(models), settings=settings_json(settings))
+    most = budget(max_cost, job.names, str(settings.get("tier") or ""))
+    header = Header(models=job.names, settings=settings_json(settings))
     # Made before a row is read: a model may have no key.
-    executor: Executor
     if batch:
-        jobs = None if concurrent is None else terms.concurrent
-        executor = _in_batches(job, header, f"{results}{JOURNAL}", jobs, every)
+        executor = _in_batches(job, header, f"{results}{JOURNAL}", concurrent, every)
     else:
-        if results is not None:
-            refuse_open_jobs(f"{results}{JOURNAL}")
-        executor = _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
+        executor = _at_once(job, terms, results, on, plain_tcp)
     return Run(
-        Source(rows),
+        Source(rows, format=format, column=column, template=template),
         executor,
         header,
         to=results,
         dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
         stop_after=stop_after,
+        max_cost=most,
         in_order=in_order,
         set_aside=set_aside,
         plan=functools.partial(
             planned,
-            model=models[0],
+            model=job.names[0],
             settings=settings,
             limits=terms.limits,
             window=window,
@@ -195,14 +244,21 @@ def _check_options(options: Mapping[str, Any], **flags: Any) -> None:
             raise ConfigurationError(f"{name}: expected True or False, not {type_name(value)}")
 
 
-def _models(model: Any) -> tuple[str, ...]:
-    models = (model,) if isinstance(model, str) else items_of("model", model)
+def _models(model: Any, http: Any, options: Mapping[str, Any]) -> tuple[AnyModel, ...]:
+    is_one = isinstance(model, str | Chat | AsyncChat)
+    models = (model,) if is_one else items_of("model", model, error=ConfigurationError)
     for position, each in enumerate(models):
-        if not isinstance(each, str):
-            expected = f"a name such as gemini:gemini-3.8-flash, not {type_name(each)}"
+        if not isinstance(each, str | Chat | AsyncChat):
+            expected = f"a name such as gemini:gemini-3.8-flash, or a chat, not {type_name(each)}"
             raise ConfigurationError(f"model[{position}]: expected {expected}")
     if not models:
         raise ConfigurationError("model: expected at least one")
+    if not all(isinstance(each, str) for each in models):
+        of_client = [name for name in options if name in Options.__annotations__]
+        if http != "auto":
+            of_client.append("http")
+        if of_client:
+            raise ConfigurationError(f"{of_client[0]}: an option of the chat; give it to the chat")
     return models
 
 
@@ -229,6 +285,14 @@ def _terms(
     return Terms(limits, window, CONCURRENT if concurrent is None else concurrent, idle)
 
 
+def _at_once(
+    job: Job, terms: Terms, results: str | None, on: str | None, plain_tcp: bool
+) -> Executor:
+    if results is not None:
+        refuse_open_jobs(f"{results}{JOURNAL}")
+    return _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
+
+
 def _local(job: Job, terms: Terms) -> Executor:
     pace = Pace(**terms.limits, window=terms.window, concurrent=terms.concurrent)
     pace.counts_queue = False
@@ -246,6 +310,8 @@ def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every:
 
 
 def _on_dask(on: str, job: Job, terms: Terms, plain_tcp: bool) -> Executor:
+    if not all(isinstance(each, str) for each in job.models):
+        raise ConfigurationError("model: a chat stays in this process; give its name and options")
     try:
         from wire.bulk.dask_executor import DaskExecutor
     except ImportError as cause:

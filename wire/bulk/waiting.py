@@ -1,4 +1,4 @@
-"""The rows of jobs that run: on disk, so that memory does not grow with the size of the jobs."""
+"""Rows that are asked later: on disk, so that memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _AT_ONCE = 100
 
 
 class Waiting:
-    """Rows by the job that they are in.
+    """Rows by the job that they are in, or those that a plan has read.
 
     >>> waiting = Waiting()
     >>> waiting.add("job", [Row(2, "b", b"{}"), Row(1, "a", b"{}")])
@@ -20,23 +20,26 @@ class Waiting:
     """
 
     def __init__(self) -> None:
-        columns = "job TEXT, row INTEGER, id TEXT, line BLOB, PRIMARY KEY (job, row)"
-        self._database = private_database(f"waiting ({columns}) WITHOUT ROWID")
+        columns = "job TEXT, row INTEGER, id TEXT, line BLOB, problem TEXT"
+        self._database = private_database(
+            f"waiting ({columns}, PRIMARY KEY (job, row)) WITHOUT ROWID"
+        )
 
     def add(self, job: str, rows: list[Row]) -> None:
         """Keep the rows of a job."""
         self._database.executemany(
-            "INSERT INTO waiting VALUES (?, ?, ?, ?)",
-            [(job, row.number, row.id, row.line) for row in rows],
+            "INSERT INTO waiting VALUES (?, ?, ?, ?, ?)",
+            [(job, row.number, row.id, row.line, row.problem) for row in rows],
         )
 
     def rows(self, job: str) -> Iterator[Row]:
         """Yield the rows of a job by their numbers."""
-        query = "SELECT row, id, line FROM waiting WHERE job = ? AND row > ? ORDER BY row LIMIT ?"
+        columns = "row, id, line, problem"
+        query = f"SELECT {columns} FROM waiting WHERE job = ? AND row > ? ORDER BY row LIMIT ?"
         last = 0
         while found := self._database.execute(query, (job, last, _AT_ONCE)).fetchall():
-            for number, id, line in found:
-                yield Row(number, id, line)
+            for each in found:
+                yield Row(*each)
             last = found[-1][0]
 
     def has(self, job: str) -> bool:

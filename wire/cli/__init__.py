@@ -67,6 +67,7 @@ def _as_options(message: str, chosen: argparse.Namespace) -> str:
     """Replace a parameter's name in a message of the library by the command's option."""
     for parameter, option in chosen.spelling.items():
         message = message.replace(f"give {parameter}=True", f"give {option}")
+        message = message.replace(f"give {parameter}=", f"give {option} ")
     name, colon, rest = message.partition(": ")
     if name in chosen.spelling:
         return f"{chosen.spelling[name]}{colon}{rest}"

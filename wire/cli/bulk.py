@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import (
@@ -25,12 +25,56 @@ _TERMINAL_EVERY, _PIPE_EVERY = 0.5, 10.0
 """Seconds between two progress lines."""
 
 _MORE = """A line of IN is a prompt in quotes, an object such as {"id": "a", "prompt": "Hi",
-"max_tokens": 100}, or a line of a batch file of OpenAI, Anthropic or Gemini. Rows that fail go to
-OUT.dead.jsonl with the reason. A run that was interrupted goes on if the command is given again."""
+"max_tokens": 100}, or a line of a batch file of OpenAI, Anthropic or Gemini. A .csv or .tsv begins
+with the names of its columns: the prompts are in --column, ids in the column id. Rows that fail go
+to OUT.dead.jsonl with the reason. A run that was interrupted goes on if the command is given
+again."""
+
+_TEXTS = (
+    ("format", "FORMAT", "of IN: jsonl, txt (a prompt a line), csv, tsv (default: its suffix)"),
+    ("column", "NAME", "the column of the prompts in a table (default: prompt)"),
+    ("template", "TEXT", "the prompt with columns in braces, such as 'Summarise: {text}'"),
+    ("system", "TEXT", "the system prompt of rows that have none"),
+    ("effort", "LEVEL", "reasoning: none, low, medium, high"),
+    ("output", "SCHEMA.json", "a JSON Schema that the answers must match"),
+    ("dead", "FILE", "file of the rows that failed (default: OUT.dead.jsonl)"),
+    ("cache", "FOLDER", "ask equal requests once, and keep the responses in this folder"),
+    ("on", "ADDRESS", "scheduler of Dask whose workers ask, such as tcp://scheduler:8786"),
+)
+_NUMBERS = (
+    ("max-tokens", "longest answer, in tokens"),
+    (
+        "concurrent",
+        "the most rows that are asked at the same time (default: 32); with --batch, the "
+        "most jobs (default: 4)",
+    ),
+    ("requests", "requests a minute (default: as many as the server reports)"),
+    ("tokens", "tokens a minute, of requests and answers (default: likewise)"),
+    ("stop-after", "end the run if so many rows in a row have failed (default: 100)"),
+)
+
+
+def _usd(text: str) -> Decimal:
+    """Parse an amount of money above 0."""
+    try:
+        value = Decimal(text)
+    except ArithmeticError:
+        value = Decimal(0)
+    if not (value.is_finite() and value > 0):
+        raise argparse.ArgumentTypeError(f"expected USD above 0, not {text!r}")
+    return value
+
+
+_FLAGS = (
+    ("in-order", "put OUT in the order of IN when all rows are done"),
+    ("set-aside", "move damaged lines of OUT to OUT.damaged, and ask their rows again"),
+    ("batch", "ask in batches of the vendor: at half the price, within 24 hours"),
+    ("plan", "estimate rows, tokens, money and time, and send nothing"),
+)
 
 
 def _options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("rows", metavar="IN", help="file of JSON lines; - for stdin")
+    command.add_argument("rows", metavar="IN", help="file of JSON lines, CSV or TSV; - for stdin")
     command.add_argument("to", metavar="OUT", help="file to which the answers are appended")
     command.add_argument(
         "--model",
@@ -40,36 +84,20 @@ def _options(command: argparse.ArgumentParser) -> None:
         "(default: the environment variable WIRE_MODEL)",
     )
     address_and_timeout(command)
-    for name, metavar, text in (
-        ("system", "TEXT", "the system prompt of rows that have none"),
-        ("effort", "LEVEL", "reasoning: none, low, medium, high"),
-        ("output", "SCHEMA.json", "a JSON Schema that the answers must match"),
-        ("dead", "FILE", "file of the rows that failed (default: OUT.dead.jsonl)"),
-        ("cache", "FOLDER", "ask equal requests once, and keep the responses in this folder"),
-        ("on", "ADDRESS", "scheduler of Dask whose workers ask, such as tcp://scheduler:8786"),
-    ):
+    for name, metavar, text in _TEXTS:
         command.add_argument(f"--{name}", metavar=metavar, help=text)
-    for name, text in (
-        ("max-tokens", "longest answer, in tokens"),
-        (
-            "concurrent",
-            "the most rows that are asked at the same time (default: 32); with --batch, the "
-            "most jobs (default: 4)",
-        ),
-        ("requests", "requests a minute (default: as many as the server reports)"),
-        ("tokens", "tokens a minute, of requests and answers (default: likewise)"),
-        ("stop-after", "end the run if so many rows in a row have failed (default: 100)"),
-    ):
+    for name, text in _NUMBERS:
         command.add_argument(f"--{name}", type=whole(1), metavar="N", help=text)
     command.add_argument(
         "--window", type=seconds, metavar="SECONDS", help="in place of the minute of the limits"
     )
-    for name, text in (
-        ("in-order", "put OUT in the order of IN when all rows are done"),
-        ("set-aside", "move damaged lines of OUT to OUT.damaged, and ask their rows again"),
-        ("batch", "ask in batches of the vendor: at half the price, within 24 hours"),
-        ("plan", "estimate rows, tokens, money and time, and send nothing"),
-    ):
+    command.add_argument(
+        "--max-cost",
+        type=_usd,
+        metavar="USD",
+        help="end the run when all its starts have cost this",
+    )
+    for name, text in _FLAGS:
         command.add_argument(f"--{name}", action="store_true", help=text)
     command.add_argument(
         "--every",
@@ -82,6 +110,9 @@ def _options(command: argparse.ArgumentParser) -> None:
 
 _PARAMETERS = (
     "to",
+    "format",
+    "column",
+    "template",
     "system",
     "effort",
     "dead",
@@ -91,6 +122,7 @@ _PARAMETERS = (
     "requests",
     "tokens",
     "stop_after",
+    "max_cost",
     "window",
     "on",
     "every",
@@ -148,12 +180,8 @@ def _run(chosen: argparse.Namespace) -> Run:
             given["output"] = read_object(chosen.output)[1]
         except ConfigurationError as problem:
             raise ConfigurationError(f"output: {problem.message}") from None
-    rows = _stdin_lines() if chosen.rows == "-" else chosen.rows
+    rows = sys.stdin.buffer if chosen.rows == "-" else chosen.rows
     return run(rows, models, **given)
-
-
-def _stdin_lines() -> Iterator[bytes]:
-    return (line for line in sys.stdin.buffer if line.strip())
 
 
 def _finish(run: Run) -> Progress:

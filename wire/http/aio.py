@@ -38,7 +38,7 @@ from wire.http.sending import (
     StreamState,
     second_reader,
 )
-from wire.http.target import TRANSPORT_METHODS, Token, options_of, seal, target
+from wire.http.target import TRANSPORT_METHODS, Target, Token, options_of, seal, target
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
@@ -377,6 +377,16 @@ class AsyncClient(ClientState):
         super().__init__(target(name, options))
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
         self._dice = SystemRandom()  # sealed as in `Client`
+
+    @classmethod
+    def _of(cls, target: Target, http: Any) -> Self:
+        """Build a client of a configuration that is checked."""
+        client = cls.__new__(cls)
+        ClientState.__init__(client, target)
+        trust_env = target.trust_env if isinstance(http, str) else True
+        client._http, client._handle = opened(http, trust_env, _STYLE)
+        client._dice = SystemRandom()
+        return client
 
     async def send(self, call: Call[Answer]) -> Answer:
         """Send one call and return its result.
