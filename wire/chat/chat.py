@@ -7,6 +7,7 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 from __future__ import annotations
 
 import os
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import (
@@ -15,7 +16,6 @@ from typing import (
     Self,
     TypeVar,
     Unpack,
-    overload,
 )
 
 from wire.chat.state import ChatState, RequestOptions, seal_chat_options
@@ -182,7 +182,7 @@ class Chat(ChatState["Client"]):
 
         super().__init__(locals(), Client)
 
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -191,7 +191,7 @@ class Chat(ChatState["Client"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -301,7 +301,7 @@ class Chat(ChatState["Client"]):
             reply = self.client.run(asked(call))
         return reply
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -310,7 +310,7 @@ class Chat(ChatState["Client"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -708,7 +708,7 @@ class AsyncChat(ChatState["AsyncClient"]):
 
         super().__init__(locals(), AsyncClient)
 
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -717,7 +717,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -821,7 +821,7 @@ class AsyncChat(ChatState["AsyncClient"]):
             reply = await self.client.run(asked(call))
         return reply
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -830,7 +830,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
