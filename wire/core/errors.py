@@ -2,6 +2,7 @@
 
     WireError
     ├── ConfigurationError             nothing was sent: key, provider, option, name of the model
+    │   └── FieldError                 a struct has no such field, or lacks one; also a `TypeError`
     ├── RuleError                      nothing was sent: `.violations` has paths and remedies
     │   ├── HistoryError               the turns of a conversation cannot be sent as they are
     │   └── SchemaError                a schema cannot be written in the wire's dialect
@@ -63,6 +64,7 @@ __all__ = [
     "ConnectionLost",
     "ContextLengthError",
     "FallbackError",
+    "FieldError",
     "FirstByteClock",
     "HistoryError",
     "IdleClock",
@@ -413,6 +415,10 @@ def _restore(cls: type[WireError], message: str, state: dict[str, Any]) -> WireE
 
 class ConfigurationError(WireError):
     """Nothing was sent: key, provider, option or model name is missing or invalid."""
+
+
+class FieldError(ConfigurationError, TypeError):
+    """Nothing was sent: a struct was built with a field that it does not have, or without one."""
 
 
 class RuleError(WireError):

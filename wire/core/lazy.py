@@ -150,12 +150,31 @@ def here_it_is(keyword: str, known: Iterable[str] = ()) -> str:
     "here it is 'retry': Retry(attempts=3), or None for one attempt"
     """
     words = foreign_words()
-    for own, others in words["keywords"].items():
-        if keyword in others:
-            value = words["values"].get(own)
-            own = next((each for each in (own, *others) if each in known), own)
-            return f"here it is {own!r}" + (f": {value}" if value else "")
-    return ""
+    if keyword in words["phrases"]:
+        return led_to(words["phrases"][keyword])
+    own, *others = group_of(keyword) or ("",)
+    if not own or keyword == own:
+        return ""
+    value = words["values"].get(own)
+    own = next((each for each in (own, *others) if each in known), own)
+    return led_to(own) + (f": {value}" if value else "")
+
+
+def group_of(keyword: str) -> tuple[str, ...]:
+    """Return all words for what a keyword means, ours first; empty if it is not known.
+
+    >>> group_of("max_output_tokens")[:2]
+    ('max_tokens', 'max_completion_tokens')
+    """
+    for own, others in foreign_words()["keywords"].items():
+        if keyword == own or keyword in others:
+            return own, *others
+    return ()
+
+
+def led_to(own: str) -> str:
+    """Return the hint that leads to a name of ours, or to the words of a row of the table."""
+    return own if " " in own else f"here it is {own!r}"
 
 
 class Foreign:
@@ -169,6 +188,6 @@ class Foreign:
             words = {} if name.startswith("_") else foreign_words()["attributes"]
             names = [words.get(each.__name__.removeprefix("Async"), {}) for each in kind.__mro__]
             own = next((each[name] for each in names if name in each), "")
-            hint = f"; here it is {own!r}" if own else ""
+            hint = f"; {led_to(own)}" if own else ""
             problem = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
             raise AttributeError(problem, name=name, obj=self)
