@@ -66,7 +66,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        74,
+        75,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",

@@ -10,13 +10,7 @@ import os
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Self,
-    TypeVar,
-    Unpack,
-)
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from wire.chat.state import ChatState, RequestOptions, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
@@ -32,6 +26,7 @@ from wire.core.call import (
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed
+from wire.core.stream_block import ForTasks, ForThreads
 from wire.http.target import Token
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
 from wire.neutral.request import ServerTool, TokenCount, Tool
@@ -49,7 +44,7 @@ T = TypeVar("T")
 # --- chats ----------------------------------------------------------------------------------------
 
 
-class Chat(ChatState["Client"]):
+class Chat(ForThreads, ChatState["Client"]):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
@@ -573,7 +568,7 @@ class Chat(ChatState["Client"]):
         self.close()
 
 
-class AsyncChat(ChatState["AsyncClient"]):
+class AsyncChat(ForTasks, ChatState["AsyncClient"]):
     """`Chat` for asyncio and trio: sends requests to one model.
 
     >>> import anyio

@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.core.credentials import without_known
-from wire.core.lazy import Foreign, lazy_pattern
+from wire.core.lazy import Foreign, lazy_pattern, no_attribute
 from wire.core.printable import UNSAFE, printable_line
 
 if TYPE_CHECKING:
@@ -690,6 +690,14 @@ def frameless(cause: BaseException) -> BaseException:
                 setattr(each, name, None)
             todo += [each.__cause__, each.__context__]
     return cause
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute("wire.errors", name, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
 
 
 # Tracebacks and pickles name the module from which users import the classes.

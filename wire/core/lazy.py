@@ -41,17 +41,15 @@ def lazy_names(
             home = types
         value = getattr(importlib.import_module(home), name, None) if home else None
         if value is None:
-            owner = next(
-                filter(None, (_owner(each, name) for each in sorted({*homes.values()}))), ""
-            )
-            hint = f"; {owner} has it" if owner else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
+            names = [*homes, *modules, *(_public_names(types) if types and name[:1] != "_" else ())]
+            raise no_attribute(package, name, names, homes.values())
         setattr(sys.modules[package], name, value)
         return value
 
     def listed() -> list[str]:
         of_types = _public_names(types) if types else ()
-        return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
+        own = [name for name in vars(sys.modules[package]) if name.startswith("__")]
+        return sorted({*homes, *modules, *of_types, *own})
 
     package_vars = vars(sys.modules[package])
     package_vars["__all__"] = sorted({*homes, *modules})
@@ -69,12 +67,31 @@ def _public_names(module: str) -> Sequence[str]:
     return names
 
 
+def no_attribute(
+    module: str, name: str, names: Iterable[str], homes: Iterable[str] = ()
+) -> AttributeError:
+    """Build the error for a name that a module does not have; it leads to a public name.
+
+    `homes` are the modules in which it may be, as an error class may that moved.
+    """
+    owner = next(filter(None, (_owner(each, name) for each in sorted({*homes}))), "")
+    own = foreign_words()["names"].get(module, {}).get(name, "") if name[:1] != "_" else ""
+    hint = f"; {owner} has it" if owner else f"; {led_to(own)}" if own else ""
+    if not hint and name[:1] != "_":
+        import difflib  # for errors only
+
+        near = difflib.get_close_matches(name, [*names], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)
+
+
 def _owner(module: str, name: str) -> str:
     """Return the public module of a name, such as an error class, from an imported module."""
     value = vars(sys.modules[module]).get(name) if module in sys.modules else None
     owner: str = getattr(value, "__module__", "")
     same = owner in sys.modules and sys.modules[owner] is sys.modules[module]
-    return owner if same and not name.startswith("_") else ""
+    public = same and name in getattr(sys.modules[owner], "__all__", ())
+    return owner if public else ""
 
 
 def public_modules(package: str, modules: Mapping[str, str]) -> None:

@@ -11,7 +11,7 @@ import functools
 import itertools
 import operator
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -35,8 +35,7 @@ from wire.core.arguments import checked_arguments, items_of, refusal
 from wire.core.errors import BlockedError, RuleError, Violation
 from wire.core.fields import Fields
 from wire.core.lazy import Foreign
-from wire.core.lenient import plain
-from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode, freeze
+from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode
 from wire.core.printable import short
 from wire.core.secret import quoted
 
@@ -113,7 +112,7 @@ class Origin:
         return Origin, (self.provider, self.model, self.wire, self.raw)
 
 
-class Value(MetadataStruct, frozen=True):
+class Value(MetadataStruct, Foreign, frozen=True):
     """Base of messages and parts, which may have come from a model."""
 
     _origin: ClassVar[Origin | None] = None
@@ -143,7 +142,35 @@ def with_origin(value: V, origin: Origin | None) -> V:
 # --- parts ----------------------------------------------------------------------------------------
 
 
-class Text(Value, frozen=True, tag="text"):
+class PartValue(Value, frozen=True):
+    """Base of all parts: what one kind of part has is `None` in the others, as is `text`.
+
+    >>> [part.text for part in Message.user("Hi", Media(url="https://example.com/a.png")).parts]
+    ['Hi', None]
+    """
+
+    @property
+    def tool_call(self) -> ToolCall | None:
+        """The part itself if it is a `ToolCall`."""
+        return self if isinstance(self, ToolCall) else None
+
+    @property
+    def tool_result(self) -> ToolResult | None:
+        """The part itself if it is a `ToolResult`."""
+        return self if isinstance(self, ToolResult) else None
+
+
+class TextlessPart(PartValue, frozen=True):
+    """Base of the parts that have no text."""
+
+    @property
+    def text(self) -> str | None:
+        """`None`. In a `Text` and a `Thought` it is a text, as in a `ToolCall` whose arguments were
+        received as text."""
+        return None
+
+
+class Text(PartValue, frozen=True, tag="text"):
     """Text of a message.
 
     >>> Message.user(Text("Hi")).text
@@ -162,7 +189,7 @@ class Text(Value, frozen=True, tag="text"):
     back to the model that sent them."""
 
 
-class Thought(Value, frozen=True, tag="thought"):
+class Thought(PartValue, frozen=True, tag="thought"):
     """A thought of the model (reasoning). It is sent back unchanged, and to that model only.
 
     >>> Message.assistant(Thought("The user greets."), "Hello.").thought
@@ -183,7 +210,7 @@ def _new_id() -> str:
     return f"call_{os.urandom(12).hex()}"
 
 
-class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
+class ToolCall(PartValue, frozen=True, kw_only=True, tag="tool_call"):
     """A tool call that the model requests.
 
     >>> ToolCall(id="call_1", name="get_weather", arguments={"city": "Bergen"}).arguments
@@ -213,7 +240,7 @@ class ToolCall(Value, frozen=True, kw_only=True, tag="tool_call"):
     """
 
 
-class Media(Value, frozen=True, kw_only=True, tag="media", metaclass=Fields):
+class Media(TextlessPart, frozen=True, kw_only=True, tag="media", metaclass=Fields):
     """An image, sound, video or document, as bytes or as a URL. A `data:` URL becomes bytes.
 
     >>> Media(url="data:image/png;base64,iVBORw==").data
@@ -327,7 +354,7 @@ def _no_media(field: str, problem: str, remedy: str = "") -> RuleError:
     return RuleError(violations=[Violation(f"media.{field}", problem, remedy=remedy)])
 
 
-class ToolResult(Value, frozen=True, tag="tool_result", metaclass=Fields):
+class ToolResult(TextlessPart, frozen=True, tag="tool_result", metaclass=Fields):
     """The result of one tool call.
 
     >>> ToolResult("call_1", "get_weather", "no such city", error=True).answer
@@ -358,7 +385,7 @@ class ToolResult(Value, frozen=True, tag="tool_result", metaclass=Fields):
         return dict(content) if is_object else {"result": content}
 
 
-class ServerToolCall(Value, frozen=True, kw_only=True, tag="server_tool_call"):
+class ServerToolCall(TextlessPart, frozen=True, kw_only=True, tag="server_tool_call"):
     """A call of a tool that the vendor's server runs. It needs no result of the caller.
 
     >>> ServerToolCall(name="web_search", arguments={"query": "tide in Brest"}).arguments
@@ -377,7 +404,7 @@ class ServerToolCall(Value, frozen=True, kw_only=True, tag="server_tool_call"):
     """`None` if the received arguments are not a JSON object, or are truncated."""
 
 
-class ServerToolResult(Value, frozen=True, kw_only=True, tag="server_tool_result"):
+class ServerToolResult(TextlessPart, frozen=True, kw_only=True, tag="server_tool_result"):
     """The result of a tool that the vendor's server ran. It follows its `ServerToolCall`.
 
     It is sent back unchanged to the model that it came from, and is left out elsewhere.
@@ -395,7 +422,7 @@ class ServerToolResult(Value, frozen=True, kw_only=True, tag="server_tool_result
     """Whether the tool failed."""
 
 
-class Other(Value, frozen=True, tag="other"):
+class Other(TextlessPart, frozen=True, tag="other"):
     """A part without a neutral form, such as a type that is newer than this library.
 
     It is sent back unchanged to the model that it came from, and is left out elsewhere.
@@ -447,7 +474,7 @@ class Citation(MetadataStruct, frozen=True, kw_only=True):
     """Further keys of the citation, in the vendor's form."""
 
 
-class Message(Value, Foreign, frozen=True, metaclass=Fields):
+class Message(Value, frozen=True, metaclass=Fields):
     """One message of a conversation: a role and parts.
 
     >>> Message.user("What is this?", Media(url="https://example.com/a.png")).text
@@ -636,6 +663,10 @@ def _is_part(part: object) -> bool:
 def _no_part(part: object) -> RuleError:
     problem = f"expected a text or a part, not {type(part).__name__}"
     remedy = "give whole messages as messages=" if isinstance(part, Message) else ""
+    if isinstance(part, Mapping):
+        remedy = "write Text('...'), Media(url=...) or ToolResult(...)"
+        if "role" in part:
+            remedy = "write messages=[Message.user('...')]"
     return RuleError(violations=[Violation("message.parts", problem, remedy=remedy)])
 
 
@@ -912,7 +943,7 @@ def _check_part(part: Part, path: str, plain: bool) -> None:
 # --- events of a streamed reply -------------------------------------------------------------------
 
 
-class TextDelta(msgspec.Struct, frozen=True):
+class TextDelta(msgspec.Struct, Foreign, frozen=True):
     """A piece of the reply's text.
 
     >>> "".join(event.text for event in [TextDelta("Hel"), TextDelta("lo.")])
@@ -923,7 +954,7 @@ class TextDelta(msgspec.Struct, frozen=True):
     """The piece, to be joined to those before it without a separator."""
 
 
-class ThoughtDelta(msgspec.Struct, frozen=True):
+class ThoughtDelta(msgspec.Struct, Foreign, frozen=True):
     """A piece of a thought's text."""
 
     text: str
@@ -961,7 +992,7 @@ class ToolCallStart(msgspec.Struct, frozen=True):
     """Id of the call; empty if the vendor sends it later."""
 
 
-class ToolCallDelta(msgspec.Struct, frozen=True):
+class ToolCallDelta(msgspec.Struct, Foreign, frozen=True):
     """A piece of the JSON text of a call's arguments."""
 
     position: int
@@ -970,7 +1001,7 @@ class ToolCallDelta(msgspec.Struct, frozen=True):
     """The piece of JSON, to be joined to those before it."""
 
 
-class ToolCallEnd(msgspec.Struct, frozen=True):
+class ToolCallEnd(msgspec.Struct, Foreign, frozen=True):
     """No more pieces of this call follow. `call.arguments` is `None` if its JSON is malformed."""
 
     position: int
@@ -1060,7 +1091,7 @@ class ProviderEvent(msgspec.Struct, frozen=True):
     """The JSON object of the event, as received; read-only."""
 
 
-class Done(msgspec.Struct, frozen=True):
+class Done(msgspec.Struct, Foreign, frozen=True):
     """The last event of a reply. It holds the complete reply.
 
     >>> Done(Reply(Message.assistant("Hello."), Stop("end"))).reply.text
@@ -1083,24 +1114,6 @@ Event: TypeAlias = (
     | ProviderEvent
     | Done
 )
-
-
-def provider_events(
-    chunk: WireStruct, name: str, known: Container[str] = ()
-) -> list[ProviderEvent]:
-    """Return the event for a chunk that adds nothing to the reply; none for `known` keys only.
-
-    Raises `RuleError` for a chunk that was not received and holds values that JSON cannot
-    represent.
-    """
-    try:
-        data = plain(encode(chunk))
-    except (TypeError, UnicodeEncodeError):
-        json_values.checked(chunk, "event")
-        raise
-    keys = data if isinstance(data, dict) else ()
-    has_news = any(key not in known and data[key] is not None for key in keys)
-    return [ProviderEvent(name, freeze(data))] if has_news else []
 
 
 def _reply_line(reply: Reply) -> str:
