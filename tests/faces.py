@@ -1,8 +1,8 @@
 """Stubs that show type checkers and editors the names of packages and modules loaded by name.
 
 A package lists its names once, in `_NAMES`; the public names of modules stand in
-`wire.PUBLIC_MODULES` and in `docs/public.md`. `python -m tests.faces` writes the stubs from them, a
-test compares.
+`wire._PUBLIC_MODULES` and in `docs/public.md`. `python -m tests.faces` writes the stubs from them,
+a test compares.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ PACKAGES = sorted(
 _HEAD = "# Written by `python -m tests.faces`.\n"
 _FACE = '''"""The public name of `{home}`: `import wire.{name}` imports that module.
 
-`PUBLIC_MODULES` in `wire/__init__.py` says so, hence this file is never run. Editors need it as the
-source of the stub beside it. `python -m tests.faces` writes both.
+`_PUBLIC_MODULES` in `wire/__init__.py` says so, hence this file is never run. Editors need it as
+the source of the stub beside it. `python -m tests.faces` writes both.
 """
 '''
 
@@ -45,7 +45,7 @@ def stubs() -> dict[Path, str]:
     import wire
 
     written = {folder / "__init__.pyi": _of_package(module_of(folder)) for folder in PACKAGES}
-    for name, home in wire.PUBLIC_MODULES.items():
+    for name, home in wire._PUBLIC_MODULES.items():
         public = sorted(importlib.import_module(home).__all__)
         lines = [f"from {home} import {each} as {each}\n" for each in public]
         written[ROOT / "wire" / name / "__init__.pyi"] = _HEAD + "".join(lines)

@@ -27,7 +27,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(wire.__path__, "wire.")
-    if module.name.split(".")[1] not in wire.PUBLIC_MODULES  # other names of modules
+    if module.name.split(".")[1] not in wire._PUBLIC_MODULES  # other names of modules
 )
 PAGES = [
     ROOT / "README.md",

@@ -66,7 +66,7 @@ ENTRIES = {
     "wire.anthropic": ("import wire.anthropic", 4, ("msgspec", *HTTP_STACK)),
     "types and rules of Gemini": (
         TYPES_AND_RULES,
-        73,
+        75,
         (
             *HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE,
             "dataclasses", "email", "hashlib", "logging", "random", "wire.openai", "wire.anthropic",
@@ -74,48 +74,48 @@ ENTRIES = {
     ),
     "calls of Gemini": (
         "from wire.gemini import GenerateContentRequest, check, generate_content",
-        67,
+        68,
         (*HTTP_STACK, *ERRORS_ONLY, *RARE_TYPES, *ABOVE, "wire.neutral.messages"),
     ),
     "Client('gemini')": (
         "import wire; wire.Client('gemini', api_key='fake-key')",
-        35,
+        36,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
     ),
     "Client('openai')": (
         "import wire; wire.Client('openai', api_key='fake-key')",
-        39,
+        40,
         (*NOT_FOR_THREADS, *rows_but("openai"), "wire.openai.chat", "wire.neutral.messages"),
     ),
     "Client('anthropic')": (
         "import wire; wire.Client('anthropic', api_key='fake-key')",
-        35,
+        36,
         (*NOT_FOR_THREADS, *rows_but("anthropic"), "wire.anthropic.types", "wire.neutral"),
     ),
     "AsyncClient('gemini')": (
         "import wire; wire.AsyncClient('gemini', api_key='fake-key')",
-        35,
+        36,
         (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.neutral"),
     ),
     "AsyncChat('gemini:...')": (
         "import wire; wire.AsyncChat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        47,
+        48,
         (*NOT_FOR_ASYNC, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Chat('gemini:...')": (
         "import wire; wire.Chat('gemini:gemini-3.8-flash', api_key='fake-key')",
-        47,
+        48,
         (*NOT_FOR_THREADS, *rows_but("gemini"), "wire.gemini.types", "wire.history"),
     ),
     "Agent('gemini:...')": (
         "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
         "import wire; wire.Agent('gemini:gemini-3.8-flash')",
-        119,
+        120,
         (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (
         FIRST_CALL,
-        79,
+        80,
         (*NOT_FOR_THREADS, *RARE_TYPES, *rows_but("gemini"), "wire.history"),
     ),
 }  # fmt: skip

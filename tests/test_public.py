@@ -37,12 +37,12 @@ def test_the_page_names_what_the_module_offers(name: str):
 
 
 def test_every_package_with_public_names_is_on_the_page():
-    public = {home: f"wire.{name}" for name, home in wire.PUBLIC_MODULES.items()}
+    public = {home: f"wire.{name}" for name, home in wire._PUBLIC_MODULES.items()}
     assert {public.get(each, each) for each in map(module_of, PACKAGES)} <= set(SECTIONS)
 
 
 def test_a_public_name_of_a_module_is_that_module():
-    for name, home in wire.PUBLIC_MODULES.items():
+    for name, home in wire._PUBLIC_MODULES.items():
         public, own = importlib.import_module(f"wire.{name}"), importlib.import_module(home)
         assert public is own
         assert own.__spec__.name == home

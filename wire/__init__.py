@@ -5,9 +5,8 @@
 Each name is imported on first use, so that `import wire.gemini` imports msgspec and no HTTP stack.
 """
 
-from __future__ import annotations
-
-from wire.core.lazy import lazy_names, public_modules
+from wire.core.lazy import lazy_names as _lazy_names
+from wire.core.lazy import public_modules as _public_modules
 
 _NAMES = {
     "wire.agent": "Agent GeminiAgent Guard LLMAgent",
@@ -68,7 +67,7 @@ _MODULES = {
     "openai": "wire.openai",
     "retry": "wire.retry",
 }
-PUBLIC_MODULES = {
+_PUBLIC_MODULES = {
     "errors": "wire.core.errors",
     "gateway": "wire.serving",
     "otel": "wire.around.otel",
@@ -79,5 +78,5 @@ PUBLIC_MODULES = {
 }
 """Public names of modules that are files of a room."""
 
-public_modules("wire", PUBLIC_MODULES)
-__getattr__, __dir__ = lazy_names("wire", _NAMES, modules=_MODULES)
+_public_modules("wire", _PUBLIC_MODULES)
+__getattr__, __dir__ = _lazy_names("wire", _NAMES, modules=_MODULES)

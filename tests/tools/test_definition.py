@@ -623,7 +623,7 @@ def pieces(a: int) -> Any:
         ),
         (
             lambda: tool(lambda a: 1, name="f", parameters=Path),
-            "tool f: invalid parameters schema: Generating JSON schema for custom types",
+            "tool f: invalid parameters schema: Path has no JSON form",
         ),
         (lambda: tool(get_weather, response=Path), "tool get_weather: invalid response schema: "),
     ],

@@ -101,7 +101,8 @@ def test_what_is_no_tool() -> None:
         Toolbox([get_weather, "now"])  # type: ignore[list-item]
     assert (
         str(caught.value.violations[0])
-        == "tools[1]: expected a function, a type or a Tool, not str"
+        == "tools[1]: expected a function, a type or a Tool, not str (write the function, without "
+        "quotes; wire.web_search() searches)"
     )
 
 

@@ -94,7 +94,7 @@ def threads(chat: Chat) -> None:
             assert_type(event, Event)
         assert_type(next(events), Event)
         assert_type(events.reply(), Reply)
-        assert_type(events.partial(), Reply)
+        assert_type(events.partial(), Reply[Any | None])
         assert_type(events.account, Account)
         events.result()  # type: ignore[attr-defined]
     with chat.stream("Hi", output=Weather) as growing:
@@ -109,7 +109,7 @@ def threads(chat: Chat) -> None:
                 assert_type(event.error, str)
                 assert_type(event.reply, Reply | None)
         assert_type(growing.reply(), Reply[Weather])
-        assert_type(growing.partial().output, Weather)
+        assert_type(growing.partial().output, Weather | None)
     with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, Stream[Event, Reply])
         assert_type(sent.result(), Reply)
@@ -131,7 +131,7 @@ async def tasks(chat: AsyncChat) -> None:
         async for event in events:
             assert_type(event, Event)
         assert_type(await events.reply(), Reply)
-        assert_type(events.partial(), Reply)
+        assert_type(events.partial(), Reply[Any | None])
     async with chat.client.stream(chat.stream_call("Hi")) as sent:
         assert_type(sent, AsyncStream[Event, Reply])
         assert_type(await sent.result(), Reply)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from wire.core.fields import Fields
+
 API_VERSION_2023 = "2023-06-01"
 """Value of the header `anthropic-version` that all hosts of Messages accept."""
 API_VERSION_2026 = "2026-10-21"
@@ -12,7 +14,7 @@ documents in assistant messages, and citations in user messages.
 """
 
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     """Quirks of one host. Sources and dates of each value: docs/providers.md."""
 
     vendor_rules: bool = False

@@ -24,6 +24,7 @@ from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import WireError
 from wire.core.lenient import Halves, odd_text, plain, portable, portable_fields, well_formed
 from wire.core.memory import PARTIAL, Note, notes
+from wire.neutral.events import provider_events
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Citation,
@@ -45,7 +46,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    provider_events,
     with_answer,
     with_origin,
 )

@@ -7,16 +7,10 @@ with a client. A chat keeps no conversation: pass the list of messages to each r
 from __future__ import annotations
 
 import os
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Self,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from wire.chat.state import ChatState, RequestOptions, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
@@ -32,6 +26,7 @@ from wire.core.call import (
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed
+from wire.core.stream_block import ForTasks, ForThreads
 from wire.http.target import Token
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
 from wire.neutral.request import ServerTool, TokenCount, Tool
@@ -49,7 +44,7 @@ T = TypeVar("T")
 # --- chats ----------------------------------------------------------------------------------------
 
 
-class Chat(ChatState["Client"]):
+class Chat(ForThreads, ChatState["Client"]):
     """Sends requests to one model, for threads.
 
     >>> chat = Chat("gemini:gemini-3.8-flash", api_key="fake-key", system="Be brief.")
@@ -182,7 +177,7 @@ class Chat(ChatState["Client"]):
 
         super().__init__(locals(), Client)
 
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -191,7 +186,7 @@ class Chat(ChatState["Client"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -301,7 +296,7 @@ class Chat(ChatState["Client"]):
             reply = self.client.run(asked(call))
         return reply
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -310,7 +305,7 @@ class Chat(ChatState["Client"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -573,7 +568,7 @@ class Chat(ChatState["Client"]):
         self.close()
 
 
-class AsyncChat(ChatState["AsyncClient"]):
+class AsyncChat(ForTasks, ChatState["AsyncClient"]):
     """`Chat` for asyncio and trio: sends requests to one model.
 
     >>> import anyio
@@ -708,7 +703,7 @@ class AsyncChat(ChatState["AsyncClient"]):
 
         super().__init__(locals(), AsyncClient)
 
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -717,7 +712,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -821,7 +816,7 @@ class AsyncChat(ChatState["AsyncClient"]):
             reply = await self.client.run(asked(call))
         return reply
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -830,7 +825,7 @@ class AsyncChat(ChatState["AsyncClient"]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,

@@ -6,16 +6,13 @@ names its model, and may name its provider; otherwise the default provider gets 
 
 from __future__ import annotations
 
+import contextlib
 import os
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    ExitStack,
-)
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from types import MappingProxyType
-from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
 from wire.chat.state import RequestOptions, model_name, request_of, settings_of
@@ -265,7 +262,7 @@ class Chats(ChatsState[Client]):
         client, name = self._client_and_name(model, provider)
         return Chat(name, client=client, **settings)
 
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -276,7 +273,7 @@ class Chats(ChatsState[Client]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -382,7 +379,7 @@ class Chats(ChatsState[Client]):
         chat = self.chat(model, provider)
         return chat.ask(**request)
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -393,7 +390,7 @@ class Chats(ChatsState[Client]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -501,7 +498,7 @@ class Chats(ChatsState[Client]):
 
     def close(self) -> None:
         """Close the clients. Closing twice has no effect."""
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             for client in self.clients.values():
                 stack.callback(client.close)
 
@@ -641,7 +638,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         client, name = self._client_and_name(model, provider)
         return AsyncChat(name, client=client, **settings)
 
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -652,7 +649,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -758,7 +755,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         chat = self.chat(model, provider)
         return await chat.ask(**request)
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -769,7 +766,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -877,7 +874,7 @@ class AsyncChats(ChatsState[AsyncClient]):
 
     async def aclose(self) -> None:
         """Close the clients. Closing twice has no effect."""
-        async with AsyncExitStack() as stack:
+        async with contextlib.AsyncExitStack() as stack:
             for client in self.clients.values():
                 stack.push_async_callback(client.aclose)
 

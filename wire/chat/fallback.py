@@ -6,14 +6,11 @@ other model is called, since the caller has seen a part of the answer.
 
 from __future__ import annotations
 
+import contextlib
+import typing
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AbstractContextManager,
-    AsyncExitStack,
-    ExitStack,
-)
-from typing import Any, Generic, Self, TypeVar, Unpack, cast, overload
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Generic, Self, TypeVar, Unpack, cast
 
 import msgspec
 
@@ -357,7 +354,7 @@ class FallbackChat(FallbackState[Chat]):
     ) -> None:
         super().__init__(Chat, locals())
 
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -366,7 +363,7 @@ class FallbackChat(FallbackState[Chat]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     def ask(
         self,
         prompt: Parts | None = None,
@@ -408,7 +405,7 @@ class FallbackChat(FallbackState[Chat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -417,7 +414,7 @@ class FallbackChat(FallbackState[Chat]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -446,10 +443,12 @@ class FallbackChat(FallbackState[Chat]):
                 The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
-        with ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             yield self._begun(stack, asking, prompt)
 
-    def _begun(self, stack: ExitStack, asking: Asking[Chat], prompt: Parts | None) -> ChatStream:
+    def _begun(
+        self, stack: contextlib.ExitStack, asking: Asking[Chat], prompt: Parts | None
+    ) -> ChatStream:
         """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
             for chat in asking:
@@ -551,7 +550,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
     ) -> None:
         super().__init__(AsyncChat, locals())
 
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -560,7 +559,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> Reply[T]: ...
-    @overload
+    @typing.overload
     async def ask(
         self,
         prompt: Parts | None = None,
@@ -599,7 +598,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
                     return reply
         raise AssertionError  # `asking` raises in the end
 
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -608,7 +607,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         output: type[T],
         **options: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
-    @overload
+    @typing.overload
     def stream(
         self,
         prompt: Parts | None = None,
@@ -636,11 +635,11 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
                 The model then replies in JSON, and `reply.output` is its value.
         """
         asking = self._asking({"messages": messages, "output": output, **options})
-        async with AsyncExitStack() as stack:
+        async with contextlib.AsyncExitStack() as stack:
             yield await self._begun(stack, asking, prompt)
 
     async def _begun(
-        self, stack: AsyncExitStack, asking: Asking[AsyncChat], prompt: Parts | None
+        self, stack: contextlib.AsyncExitStack, asking: Asking[AsyncChat], prompt: Parts | None
     ) -> AsyncChatStream:
         """Return the stream of the first model that begins to answer; `stack` closes it."""
         with asking:
@@ -670,9 +669,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             await chat.__aexit__()
 
 
-@overload
+@typing.overload
 def fallback(*chats: str | Chat) -> FallbackChat: ...
-@overload
+@typing.overload
 def fallback(*chats: AsyncChat) -> AsyncFallbackChat: ...
 def fallback(*chats: str | Chat | AsyncChat) -> FallbackChat | AsyncFallbackChat:
     """Build `FallbackChat(chats)`, or `AsyncFallbackChat(chats)` if each chat is an `AsyncChat`.

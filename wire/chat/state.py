@@ -545,6 +545,9 @@ def _sends_to(row: Provider, name: str) -> bool:
 
 def _listed(messages: Any) -> tuple[Message, ...]:
     """Return the messages as a list; one message alone becomes a list of one, as does a prompt."""
+    if isinstance(messages, str):
+        problem, remedy = "expected a list, not str", "a text alone is the prompt: ask('...')"
+        raise RuleError(violations=[Violation("messages", problem, remedy=remedy)])
     return (messages,) if isinstance(messages, Message) else items_of("messages", messages)
 
 

@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wire.core.account import Account
-from wire.core.stream_block import async_stream_block, stream_block
+from wire.core.lazy import Foreign
+from wire.core.stream_block import ForTasks, ForThreads, async_stream_block, stream_block
 from wire.neutral.messages import Event, Reply, Value_co
 
 if TYPE_CHECKING:
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
 AnyStream = TypeVar("AnyStream", bound="Stream[Event, Reply] | AsyncStream[Event, Reply]")
 
 
-class ChatStreamState(Generic[AnyStream, Value_co]):
+class ChatStreamState(Foreign, Generic[AnyStream, Value_co]):
     """The part of a stream of a reply that the sync and the async one share."""
 
     def __init__(self, stream: AnyStream) -> None:
         self._stream = stream
 
-    def partial(self) -> Reply[Value_co]:
+    def partial(self) -> Reply[Value_co | None]:
         """Return the reply so far, built anew each time.
 
         It reads nothing and may be called at any time. The notes of an incomplete reply contain
         `wire.core.memory.PARTIAL`. Its `stop.reason` is never `end` or `tool_calls`. A tool call
-        without complete arguments has `arguments=None`.
+        without complete arguments has `arguments=None`, and `output` is `None`.
         """
         return self._stream.partial()
 
@@ -38,7 +39,7 @@ class ChatStreamState(Generic[AnyStream, Value_co]):
         return self._stream.account
 
 
-class ChatStream(ChatStreamState["Stream[Event, Reply]", Value_co]):
+class ChatStream(ForThreads, ChatStreamState["Stream[Event, Reply]", Value_co]):
     """Iterates over the events of one reply, once.
 
     `reply()` reads to the end and returns what `Chat.ask` would return. `partial()` returns the
@@ -71,7 +72,7 @@ class ChatStream(ChatStreamState["Stream[Event, Reply]", Value_co]):
         self._stream.close()
 
 
-class AsyncChatStream(ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
+class AsyncChatStream(ForTasks, ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
     """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
 
     def __aiter__(self) -> AsyncIterator[Event]:

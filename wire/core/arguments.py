@@ -19,7 +19,7 @@ import operator
 import types
 import typing
 from collections.abc import Callable, Container, Iterable, Mapping
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
@@ -35,8 +35,8 @@ from wire.core.errors import (
 from wire.core.lazy import here_it_is, lazy_pattern
 from wire.core.secret import hide_arguments, quoted, sealed_headers
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
+"""A function that is decorated. With a `ParamSpec`, jedi would offer `self` as a parameter."""
 
 _SHOWN_BYTES = 100
 """Bytes of a value that an error shows."""
@@ -243,7 +243,7 @@ def unknown_name(
 
 def checked_names(
     what: str = "option", *, seal: Callable[[Any], None] | None = None
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+) -> Callable[[F], F]:
     """Decorate a public function: an unknown keyword raises `ConfigurationError`.
 
     >>> @checked_names()
@@ -259,7 +259,7 @@ def checked_names(
     always replaced. A function with `**options` takes any keyword.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: F) -> F:
         code: types.CodeType = inspect.unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         keywords = names[code.co_argcount :]
@@ -269,7 +269,7 @@ def checked_names(
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def named_async(*args: P.args, **options: P.kwargs) -> Any:
+            async def named_async(*args: Any, **options: Any) -> Any:
                 try:
                     if seal is not None:
                         seal(options)
@@ -285,10 +285,10 @@ def checked_names(
                     # A traceback shows the variables of frames (R-28).
                     del args, options
 
-            return typing.cast(Callable[P, R], named_async)
+            return typing.cast(F, named_async)
 
         @functools.wraps(function)
-        def named(*args: P.args, **options: P.kwargs) -> R:
+        def named(*args: Any, **options: Any) -> Any:
             try:
                 if seal is not None:
                     seal(options)
@@ -303,14 +303,14 @@ def checked_names(
             finally:
                 del args, options
 
-        return named
+        return typing.cast(F, named)
 
     return decorate
 
 
 def checked_arguments(
     error: type[WireError] = RuleError, *, before: bool = False
-) -> Callable[[Callable[P, R]], Callable[P, R]]:
+) -> Callable[[F], F]:
     """Decorate a public function: `error` names an argument that its annotation forbids.
 
     >>> @checked_arguments()
@@ -335,7 +335,7 @@ def checked_arguments(
     A parameter of a Protocol or of a type that cannot be resolved at run time is not checked.
     """
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: F) -> F:
         # The body of a generator runs when the caller has left this frame.
         late = inspect.isgeneratorfunction(inspect.unwrap(function))
         late = late or inspect.isasyncgenfunction(inspect.unwrap(function))
@@ -345,7 +345,7 @@ def checked_arguments(
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
-            async def checked_async(*args: P.args, **kwargs: P.kwargs) -> Any:
+            async def checked_async(*args: Any, **kwargs: Any) -> Any:
                 try:
                     wrong = arguments.wrong(args, kwargs) if first else None
                     if wrong is not None:
@@ -363,10 +363,10 @@ def checked_arguments(
                 finally:
                     del args, kwargs
 
-            return typing.cast(Callable[P, R], checked_async)
+            return typing.cast(F, checked_async)
 
         @functools.wraps(function)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        def checked(*args: Any, **kwargs: Any) -> Any:
             try:
                 # The types of almost all calls were seen before.
                 if first and (*map(type, args), *kwargs, *map(type, kwargs.values())) not in passed:
@@ -387,7 +387,7 @@ def checked_arguments(
                 # A traceback shows the variables of frames, and an argument may be a key (R-28).
                 del args, kwargs
 
-        return checked
+        return typing.cast(F, checked)
 
     return decorate
 

@@ -24,6 +24,7 @@ from wire.core.errors import (
     WireError,
     frameless,
 )
+from wire.core.fields import Fields
 from wire.core.hosts import origin_of
 from wire.core.json_values import checked
 from wire.core.lazy import lazy_pattern
@@ -49,7 +50,7 @@ Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 
-class Timeouts(msgspec.Struct, frozen=True):
+class Timeouts(msgspec.Struct, frozen=True, metaclass=Fields):
     """Four time limits in seconds; `None` switches one off.
 
     >>> Timeouts(idle=30, total=None).idle
@@ -273,8 +274,7 @@ class _Request(_Message, frozen=True, kw_only=True):
                 raise ConfigurationError(f"{name}: it has {_HALF}")
         if self.url and (problem := _unsafe(self.url)):
             raise ConfigurationError(f"url: {problem}")
-        if self.form is not None:
-            _check_form(self.form, self.body)
+        _check_body(self.form, self.body)
         if not isinstance(self.timeouts, Timeouts | None):
             raise ConfigurationError(
                 f"timeouts: expected a Timeouts, not {type(self.timeouts).__name__}"
@@ -419,7 +419,11 @@ def _is_texts(query: Any) -> bool:
     )
 
 
-def _check_form(form: object, body: bytes) -> None:
+def _check_body(form: object, body: object) -> None:
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise ConfigurationError(f"body: expected bytes, not {type_name(body)}")
+    if form is None:
+        return
     from wire.core.multipart import Multipart
 
     if not isinstance(form, Multipart) or body:

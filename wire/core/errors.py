@@ -2,6 +2,7 @@
 
     WireError
     ├── ConfigurationError             nothing was sent: key, provider, option, name of the model
+    │   └── FieldError                 a struct has no such field, or lacks one; also a `TypeError`
     ├── RuleError                      nothing was sent: `.violations` has paths and remedies
     │   ├── HistoryError               the turns of a conversation cannot be sent as they are
     │   └── SchemaError                a schema cannot be written in the wire's dialect
@@ -43,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from wire.core.credentials import without_known
-from wire.core.lazy import Foreign, lazy_pattern
+from wire.core.lazy import Foreign, lazy_pattern, no_attribute
 from wire.core.printable import UNSAFE, printable_line
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ __all__ = [
     "ConnectionLost",
     "ContextLengthError",
     "FallbackError",
+    "FieldError",
     "FirstByteClock",
     "HistoryError",
     "IdleClock",
@@ -416,6 +418,10 @@ class ConfigurationError(WireError):
 
     Remedy: set the option or the environment variable that the message names.
     """
+
+
+class FieldError(ConfigurationError, TypeError):
+    """Nothing was sent: a struct was built with a field that it does not have, or without one."""
 
 
 class RuleError(WireError):
@@ -780,6 +786,14 @@ def frameless(cause: BaseException) -> BaseException:
                 setattr(each, name, None)
             todo += [each.__cause__, each.__context__]
     return cause
+
+
+def __getattr__(name: str) -> Any:
+    raise no_attribute("wire.errors", name, __all__)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
 
 
 # Tracebacks and pickles name the module from which users import the classes.

@@ -41,17 +41,15 @@ def lazy_names(
             home = types
         value = getattr(importlib.import_module(home), name, None) if home else None
         if value is None:
-            owner = next(
-                filter(None, (_owner(each, name) for each in sorted({*homes.values()}))), ""
-            )
-            hint = f"; {owner} has it" if owner else ""
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}", name=name)
+            names = [*homes, *modules, *(_public_names(types) if types and name[:1] != "_" else ())]
+            raise no_attribute(package, name, names, homes.values())
         setattr(sys.modules[package], name, value)
         return value
 
     def listed() -> list[str]:
         of_types = _public_names(types) if types else ()
-        return sorted({*homes, *modules, *of_types, *vars(sys.modules[package])})
+        own = [name for name in vars(sys.modules[package]) if name.startswith("__")]
+        return sorted({*homes, *modules, *of_types, *own})
 
     package_vars = vars(sys.modules[package])
     package_vars["__all__"] = sorted({*homes, *modules})
@@ -69,12 +67,31 @@ def _public_names(module: str) -> Sequence[str]:
     return names
 
 
+def no_attribute(
+    module: str, name: str, names: Iterable[str], homes: Iterable[str] = ()
+) -> AttributeError:
+    """Build the error for a name that a module does not have; it leads to a public name.
+
+    `homes` are the modules in which it may be, as an error class may that moved.
+    """
+    owner = next(filter(None, (_owner(each, name) for each in sorted({*homes}))), "")
+    own = foreign_words()["names"].get(module, {}).get(name, "") if name[:1] != "_" else ""
+    hint = f"; {owner} has it" if owner else f"; {led_to(own)}" if own else ""
+    if not hint and name[:1] != "_":
+        import difflib  # for errors only
+
+        near = difflib.get_close_matches(name, [*names], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}", name=name)
+
+
 def _owner(module: str, name: str) -> str:
     """Return the public module of a name, such as an error class, from an imported module."""
     value = vars(sys.modules[module]).get(name) if module in sys.modules else None
     owner: str = getattr(value, "__module__", "")
     same = owner in sys.modules and sys.modules[owner] is sys.modules[module]
-    return owner if same and not name.startswith("_") else ""
+    public = same and name in getattr(sys.modules[owner], "__all__", ())
+    return owner if public else ""
 
 
 def public_modules(package: str, modules: Mapping[str, str]) -> None:
@@ -150,12 +167,31 @@ def here_it_is(keyword: str, known: Iterable[str] = ()) -> str:
     "here it is 'retry': Retry(attempts=3), or None for one attempt"
     """
     words = foreign_words()
-    for own, others in words["keywords"].items():
-        if keyword in others:
-            value = words["values"].get(own)
-            own = next((each for each in (own, *others) if each in known), own)
-            return f"here it is {own!r}" + (f": {value}" if value else "")
-    return ""
+    if keyword in words["phrases"]:
+        return led_to(words["phrases"][keyword])
+    own, *others = group_of(keyword) or ("",)
+    if not own or keyword == own:
+        return ""
+    value = words["values"].get(own)
+    own = next((each for each in (own, *others) if each in known), own)
+    return led_to(own) + (f": {value}" if value else "")
+
+
+def group_of(keyword: str) -> tuple[str, ...]:
+    """Return all words for what a keyword means, ours first; empty if it is not known.
+
+    >>> group_of("max_output_tokens")[:2]
+    ('max_tokens', 'max_completion_tokens')
+    """
+    for own, others in foreign_words()["keywords"].items():
+        if keyword == own or keyword in others:
+            return own, *others
+    return ()
+
+
+def led_to(own: str) -> str:
+    """Return the hint that leads to a name of ours, or to the words of a row of the table."""
+    return own if " " in own else f"here it is {own!r}"
 
 
 class Foreign:
@@ -169,6 +205,6 @@ class Foreign:
             words = {} if name.startswith("_") else foreign_words()["attributes"]
             names = [words.get(each.__name__.removeprefix("Async"), {}) for each in kind.__mro__]
             own = next((each[name] for each in names if name in each), "")
-            hint = f"; here it is {own!r}" if own else ""
+            hint = f"; {led_to(own)}" if own else ""
             problem = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
             raise AttributeError(problem, name=name, obj=self)

@@ -15,6 +15,7 @@ from itertools import accumulate, chain
 import msgspec
 
 from wire.core.errors import ConfigurationError, LimitError, StreamInvalid
+from wire.core.fields import Fields
 from wire.core.secret import quoted, seal_fields
 from wire.core.sse import EVENT_LIMIT
 
@@ -29,7 +30,7 @@ _UNCHECKED_OUTPUT = 1024 * 1024
 """Bytes that may be inflated at any ratio. Small bodies compress well and are not a bomb."""
 
 
-class Limits(msgspec.Struct, frozen=True):
+class Limits(msgspec.Struct, frozen=True, metaclass=Fields):
     """Largest sizes of the data that a client receives.
 
     >>> Limits(body=1024 * 1024).body

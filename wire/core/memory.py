@@ -633,16 +633,15 @@ def extended(cls: type[S]) -> type[S]:
 
 
 def _extended(cls: type[S]) -> type[S]:
-    extra = msgspec.field(name=EXTRA_KEY, default=None)
-    made: Any = msgspec.defstruct(
-        cls.__name__,
-        [("extra", dict[str, Any] | None, extra)],
-        bases=(cls,),
-        namespace={"__reduce__": _reduce_extended},
-        module=cls.__module__,
-        frozen=True,
-        kw_only=True,
-    )
+    # Not `msgspec.defstruct`, which knows no metaclass of its bases.
+    names = {
+        "__module__": cls.__module__,
+        "__reduce__": _reduce_extended,
+        "__annotations__": {"extra": dict[str, Any] | None},
+        "extra": msgspec.field(name=EXTRA_KEY, default=None),
+    }
+    kind: Any = type(cls)
+    made = kind(cls.__name__, (cls,), names, frozen=True, kw_only=True)
     made.__doc__ = cls.__doc__
     return typing.cast("type[S]", made)
 

@@ -24,6 +24,7 @@ import msgspec
 
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ClockError, ConfigurationError, WireError
+from wire.core.fields import Fields
 from wire.core.forks import new_in_child
 from wire.core.secret import quoted, seal_fields
 
@@ -47,7 +48,7 @@ TIMEOUT_COST = 10
 """Tokens of a retry after a `ClockError`: it occupied the host for longer."""
 
 
-class Retry(msgspec.Struct, frozen=True):
+class Retry(msgspec.Struct, frozen=True, metaclass=Fields):
     """A retry policy: the number of attempts and the waits between them.
 
     >>> from random import Random

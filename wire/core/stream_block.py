@@ -10,7 +10,7 @@ from contextlib import (
     _AsyncGeneratorContextManager,
     _GeneratorContextManager,
 )
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeVar
 
 from wire.core.errors import ConfigurationError
 
@@ -37,6 +37,37 @@ class Block:
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{name}: open the stream as a block, `{self.line}`", name=name)
+
+
+class ForThreads:
+    """Base of what `with` and `for` take: with `async` before them, the error says so."""
+
+    __slots__ = ()
+    if not TYPE_CHECKING:  # type checkers know that there are no such methods
+
+        def _without_async(self, *_: object) -> NoReturn:
+            name = type(self).__name__
+            raise ConfigurationError(
+                f"{name}: write `with` and `for` without async; for tasks there is Async{name}"
+            )
+
+        __aenter__ = __aexit__ = __aiter__ = _without_async
+
+
+class ForTasks:
+    """Base of what `async with` and `async for` take: without `async`, the error says so."""
+
+    __slots__ = ()
+    if not TYPE_CHECKING:
+
+        def _with_async(self, *_: object) -> NoReturn:
+            name = type(self).__name__
+            raise ConfigurationError(
+                f"{name}: write `async with` and `async for`; for threads "
+                f"there is {name.removeprefix('Async')}"
+            )
+
+        __enter__ = __exit__ = __iter__ = _with_async
 
 
 class _SyncBlock(Block, _GeneratorContextManager[Any]):

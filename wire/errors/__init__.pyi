@@ -12,6 +12,7 @@ from wire.core.errors import ConnectClock as ConnectClock
 from wire.core.errors import ConnectionLost as ConnectionLost
 from wire.core.errors import ContextLengthError as ContextLengthError
 from wire.core.errors import FallbackError as FallbackError
+from wire.core.errors import FieldError as FieldError
 from wire.core.errors import FirstByteClock as FirstByteClock
 from wire.core.errors import HistoryError as HistoryError
 from wire.core.errors import IdleClock as IdleClock

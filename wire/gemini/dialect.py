@@ -6,8 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from wire.core.fields import Fields
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     """Quirks of one host. Their sources: the rules in docs/rules.md that name a host.
 
     >>> from wire.gemini.rows import ROWS

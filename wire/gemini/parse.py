@@ -40,6 +40,7 @@ from wire.gemini.types import (
     Part,
     UsageMetadata,
 )
+from wire.neutral.events import provider_events
 from wire.neutral.ids import ReplyIds
 from wire.neutral.messages import (
     Citation,
@@ -59,7 +60,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    provider_events,
     with_answer,
     with_origin,
 )

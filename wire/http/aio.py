@@ -26,7 +26,7 @@ from wire.core.incoming import Incoming
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
-from wire.core.stream_block import Block
+from wire.core.stream_block import Block, ForTasks
 from wire.http.async_httpx_lane import async_send_in_time
 from wire.http.async_lanes import AsyncLanes
 from wire.http.network import AsyncHTTPClient, AsyncTransport, Style, opened
@@ -51,7 +51,7 @@ T = TypeVar("T")
 _STYLE = Style(AsyncLanes, "handle_async_request", httpx.AsyncClient, async_send_in_time)
 
 
-class AsyncStream(StreamState[Chunk, Answer]):
+class AsyncStream(ForTasks, StreamState[Chunk, Answer]):
     """Iterates over the chunks of one streamed response, once.
 
     `result()` reads to the end and returns what the plain call would return. `partial()` returns
@@ -298,7 +298,7 @@ def _in_this_loop() -> Callable[[Callable[[], object]], None]:
     return run_there
 
 
-class AsyncClient(ClientState):
+class AsyncClient(ForTasks, ClientState):
     """A client for one provider and one key, for asyncio and trio; see `wire.Client`.
 
     Several event loops may use it; each opens connections of its own.

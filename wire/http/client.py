@@ -25,7 +25,7 @@ from wire.core.incoming import Incoming
 from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed, sealed_object
-from wire.core.stream_block import stream_block
+from wire.core.stream_block import ForThreads, stream_block
 from wire.http.httpx_lane import send_in_time
 from wire.http.lanes import Lanes
 from wire.http.network import HTTPClient, Style, Transport, opened
@@ -51,7 +51,7 @@ T = TypeVar("T")
 _STYLE = Style(Lanes, "handle_request", httpx.Client, send_in_time)
 
 
-class Stream(StreamState[Chunk, Answer]):
+class Stream(ForThreads, StreamState[Chunk, Answer]):
     """Iterates over the chunks of one streamed response, once.
 
     `result()` reads to the end and returns what the plain call would return. `partial()` returns
@@ -229,7 +229,7 @@ def _wait(wait: Wait) -> None:
         wait.signal.forget(woken.set)
 
 
-class Client(ClientState):
+class Client(ForThreads, ClientState):
     """A client for one provider and one key, for threads.
 
     >>> with Client("gemini", api_key="fake-key") as client:

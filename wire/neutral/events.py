@@ -1,14 +1,20 @@
-"""The events of a reply that was not streamed."""
+"""The events of a reply that was not streamed, and of a chunk that no other event stands for."""
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import msgspec
 
+from wire.core import json_values
+from wire.core.lenient import plain
+from wire.core.memory import WireStruct, encode, freeze
 from wire.neutral.messages import (
     Done,
     Event,
     Media,
     MediaDelta,
+    ProviderEvent,
     Reply,
     Text,
     TextDelta,
@@ -63,3 +69,21 @@ def events_of(reply: Reply) -> list[Event]:
                 ]
                 position += 1
     return [*events, Done(reply)]
+
+
+def provider_events(
+    chunk: WireStruct, name: str, known: Container[str] = ()
+) -> list[ProviderEvent]:
+    """Return the event for a chunk that adds nothing to the reply; none for `known` keys only.
+
+    Raises `RuleError` for a chunk that was not received and holds values that JSON cannot
+    represent.
+    """
+    try:
+        data = plain(encode(chunk))
+    except (TypeError, UnicodeEncodeError):
+        json_values.checked(chunk, "event")
+        raise
+    keys = data if isinstance(data, dict) else ()
+    has_news = any(key not in known and data[key] is not None for key in keys)
+    return [ProviderEvent(name, freeze(data))] if has_news else []

@@ -1,4 +1,4 @@
-"""Media types by the name of a file, and by its first bytes.
+"""Media types by the name of a file, and by its first bytes; `data:` URLs.
 
 `mimetypes` is not used: its table depends on the machine, so that the same request would have
 different bytes on another one.
@@ -7,6 +7,10 @@ different bytes on another one.
 from __future__ import annotations
 
 import os.path
+import urllib.parse
+
+from wire.core.decoders import from_base64
+from wire.core.errors import RuleError, Violation
 
 MEDIA_TYPES = {
     ".png": "image/png",
@@ -131,3 +135,24 @@ def _type_of_bytes(head: bytes) -> str:
     if head[:4] == b"\x1a\x45\xdf\xa3":  # EBML, whose header names the kind
         return "video/webm" if b"webm" in head[:HEAD_BYTES] else "video/x-matroska"
     return next((kind for prefix, kind in _PREFIXES if head.startswith(prefix)), "")
+
+
+def inline_data(url: str) -> tuple[str, bytes]:
+    """Return the media type and the bytes of a `data:` URL. Raises `RuleError` for another one."""
+    head, comma, body = url[5:].partition(",")
+    media_type, _, rest = head.partition(";")
+    data: bytes | None = None
+    if comma:
+        try:
+            data = (
+                from_base64(body)
+                if rest.endswith("base64")
+                else urllib.parse.unquote_to_bytes(body)
+            )
+        except ValueError:
+            pass
+    if data is None:
+        raise RuleError(
+            violations=[Violation("media.url", "not a data URL: expected data:TYPE;base64,BYTES")]
+        )
+    return media_type or "text/plain", data

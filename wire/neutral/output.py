@@ -68,7 +68,8 @@ class OutputType:
                 )
         except (TypeError, ValueError, NameError, re.error) as cause:
             problem = f"{_shown(kind)} cannot be the type of output: {cause}"
-            raise SchemaError(violations=[Violation(_path_of_fault(kind), problem)]) from None
+            found = Violation(_path_of_fault(kind), problem, remedy=_remedy(kind))
+            raise SchemaError(violations=[found]) from None
         # Vendors restrict the characters of a name; a title may be any text.
         name = _NO_NAME.sub("_", str(self._shape.schema.get("title", NAME))).strip("_")[:64] or NAME
         self.output: Output = given or Output(self._shape.schema, name)
@@ -97,6 +98,16 @@ class OutputType:
 
     def __repr__(self) -> str:
         return f"OutputType({self._name})"
+
+
+def _remedy(kind: Any) -> str:
+    """Return what to write in place of what other libraries take."""
+    word = kind.get("type") if isinstance(kind, dict) else kind
+    if word == "json_schema":
+        return "write the schema itself, without the object around it"
+    if isinstance(word, str):
+        return "output='json' is for JSON without a schema"
+    return "" if isinstance(kind, type) or get_origin(kind) else "write the type, not a value of it"
 
 
 def _shown(kind: Any) -> str:

@@ -15,6 +15,7 @@ import msgspec
 from wire.core.arguments import items_of, number, whole_number
 from wire.core.bodies import wrong_type
 from wire.core.errors import RuleError, Violation, WireError
+from wire.core.fields import Fields
 from wire.core.json_values import are_sound, checked
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
@@ -85,7 +86,7 @@ def _check_schema(schema: Any, path: str) -> None:
     check_schema(schema, path)
 
 
-class Tool(MetadataStruct, frozen=True):
+class Tool(MetadataStruct, frozen=True, metaclass=Fields):
     """The declaration of a function that the model may call.
 
     >>> Tool("now", "The time.").parameters
@@ -219,7 +220,7 @@ class Tool(MetadataStruct, frozen=True):
         return known[key][1]
 
 
-class Location(MetadataStruct, frozen=True, kw_only=True):
+class Location(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     """The approximate location of the user, for a web search.
 
     >>> Location(city="Brest", country="FR").city
@@ -241,7 +242,7 @@ class Location(MetadataStruct, frozen=True, kw_only=True):
                 raise wrong_type(f"location.{name}", getattr(self, name), "text")
 
 
-class ServerTool(MetadataStruct, frozen=True, kw_only=True):
+class ServerTool(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     """A tool that the vendor's server runs. `wire.web_search` and the others make one.
 
     >>> ServerTool(kind="code")
@@ -307,7 +308,7 @@ JSON_WORDS = "Answer with one JSON object, and nothing else."
 """Added to a request for JSON without a schema, if the host needs words."""
 
 
-class Output(MetadataStruct, frozen=True):
+class Output(MetadataStruct, frozen=True, metaclass=Fields):
     """Requests JSON that matches a schema, instead of prose; any JSON if the schema is empty.
 
     >>> Output({"type": "object", "properties": {"city": {"type": "string"}}}, "weather").name
@@ -336,7 +337,7 @@ class Output(MetadataStruct, frozen=True):
         _check_schema(self.schema, "output.schema")
 
 
-class Request(MetadataStruct, frozen=True, kw_only=True):
+class Request(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     """One request to a model; fields that are `None` or empty are not sent.
 
     >>> Request(messages=(Message.user("Hi"),), max_tokens=100).max_tokens

@@ -91,12 +91,21 @@ def shape_of(kind: Any) -> Shape:
         return ModelShape(kind) if _is_model(kind) else TypeShape(kind)
 
 
+_CUSTOM = re.compile(r"custom types.*<class '(?:.*\.)?(\w+)'>", re.DOTALL)
+_WITH_ONE = "write a dataclass, a msgspec.Struct, a TypedDict or a pydantic model"
+
+
 @contextmanager
 def _type_errors() -> Iterator[None]:
     """Raise `ValueError` for an exception of a user's type, which may run any code."""
     try:
         yield
-    except (TypeError, ValueError, NameError, re.error, WireError):
+    except TypeError as cause:
+        custom = _CUSTOM.search(str(cause))
+        if custom is None:
+            raise
+        raise TypeError(f"{custom[1]} has no JSON form; {_WITH_ONE}") from None
+    except (ValueError, NameError, re.error, WireError):
         raise
     except RecursionError:
         raise ValueError("it is nested too deeply") from None

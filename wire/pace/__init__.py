@@ -1,5 +1,5 @@
 """The public name of `wire.around.pace`: `import wire.pace` imports that module.
 
-`PUBLIC_MODULES` in `wire/__init__.py` says so, hence this file is never run. Editors need it as the
-source of the stub beside it. `python -m tests.faces` writes both.
+`_PUBLIC_MODULES` in `wire/__init__.py` says so, hence this file is never run. Editors need it as
+the source of the stub beside it. `python -m tests.faces` writes both.
 """

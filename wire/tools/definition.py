@@ -6,9 +6,9 @@ import functools
 import math
 import re
 from collections.abc import Callable
-from typing import Any, get_origin, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_origin, overload
 
-from wire.core.arguments import flag
+from wire.core.arguments import checked_names, flag
 from wire.core.errors import ToolError
 from wire.core.secret import quoted
 from wire.neutral.request import Syntax, Tool, ToolKind, text_parameters
@@ -23,13 +23,26 @@ from wire.tools.signature import (
     text_signature,
 )
 
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec as ParamSpecWithDefault
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    P = ParamSpecWithDefault("P", default=...)
+    R_co = TypeVarWithDefault("R_co", covariant=True, default=Any)
+else:
+    P = ParamSpec("P")
+    R_co = TypeVar("R_co", covariant=True)
+
 _ADDED = frozenset({"additionalProperties"})
 
 
-class FunctionTool(Tool, frozen=True, kw_only=True):
-    """A tool with its function, made by `tool`. Calling the tool calls the function."""
+class FunctionTool(Tool, Generic[P, R_co], frozen=True, kw_only=True):
+    """A tool with its function, made by `tool`. Calling the tool calls the function.
 
-    function: Callable[..., Any]
+    To type checkers it takes what the function takes, and returns what it returns.
+    """
+
+    function: Callable[P, R_co]
     """The function that a call runs."""
     signature: Signature
     """Binds a model's arguments to the function's parameters."""
@@ -53,13 +66,13 @@ class FunctionTool(Tool, frozen=True, kw_only=True):
         """
         return _ADDED if self.signature.how == "struct" else frozenset()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
         """Call the function."""
         return self.function(*args, **kwargs)
 
 
 @overload
-def tool(  # pyright: ignore[reportOverlappingOverload]  # types are callable, but no functions here
+def tool(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlappingOverload]  # types are callable, but no functions here
     function: type[Any],
     *,
     name: str | None = None,
@@ -69,7 +82,7 @@ def tool(  # pyright: ignore[reportOverlappingOverload]  # types are callable, b
 ) -> Tool: ...
 @overload
 def tool(
-    function: Callable[..., Any],
+    function: Callable[P, R_co],
     *,
     name: str | None = None,
     description: str | None = None,
@@ -83,7 +96,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
-) -> FunctionTool: ...
+) -> FunctionTool[P, R_co]: ...
 @overload
 def tool(
     function: None = None,
@@ -100,7 +113,8 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
-) -> Callable[[Callable[..., Any]], FunctionTool]: ...
+) -> Callable[[Callable[P, R_co]], FunctionTool[P, R_co]]: ...
+@checked_names()
 def tool(
     function: Any = None,
     *,

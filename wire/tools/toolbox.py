@@ -88,11 +88,9 @@ class Toolbox:
         on_error: Callable[[Exception, ToolCall], str] | None = None,
     ) -> None:
         if isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable):
-            raise RuleError(
-                violations=[
-                    Violation("tools", f"expected a list of tools, not {type(tools).__name__}")
-                ]
-            )
+            problem = f"expected a list of tools, not {type(tools).__name__}"
+            remedy = "write tools=[...] with it inside" if callable(tools) else ""
+            raise RuleError(violations=[Violation("tools", problem, remedy=remedy)])
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
         # All tools in their order; of a function only the name, since another one may replace it.
@@ -103,7 +101,10 @@ class Toolbox:
                 continue
             if not isinstance(each, Tool) and not callable(each):
                 problem = f"expected a function, a type or a Tool, not {type(each).__name__}"
-                raise RuleError(violations=[Violation(f"tools[{index}]", problem)])
+                remedy = "write the function, or Tool(name=..., parameters=...)"
+                if isinstance(each, str):
+                    remedy = "write the function, without quotes; wire.web_search() searches"
+                raise RuleError(violations=[Violation(f"tools[{index}]", problem, remedy=remedy)])
             self.register(each)
 
     @checked_arguments(ToolError, before=True)

@@ -100,6 +100,7 @@ def test_all_is_exported_and_nothing_is_missing():
         if isinstance(value, type)
         and value.__module__ == module.__name__
         and not name.startswith("_")
+        and not name.endswith("RequestStruct")  # a base for this package alone
     }
     assert defined == set(types.__all__)
     assert len(STRUCTS) > 60

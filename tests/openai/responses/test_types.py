@@ -76,6 +76,7 @@ def test_all_is_exported_and_nothing_is_missing():
         if isinstance(value, type)
         and value.__module__ == module.__name__
         and not name.startswith("_")
+        and not name.endswith("RequestStruct")  # a base for this package alone
     }
     of_all_families = {"ErrorObject", "OpenAIStruct"}
     assert defined | of_all_families == set(types.__all__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from wire.anthropic.types.base import AnthropicStruct
+from wire.anthropic.types.base import AnthropicRequestStruct
 from wire.anthropic.types.content import (
     CacheControl,
     CitationsConfig,
@@ -17,7 +17,7 @@ from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
 # --- requests -------------------------------------------------------------------------------------
 
 
-class _Prompt(AnthropicStruct, frozen=True, kw_only=True):
+class _Prompt(AnthropicRequestStruct, frozen=True, kw_only=True):
     """The fields that a request and a request for a token count share."""
 
     model: str
@@ -93,14 +93,14 @@ class MessageRequest(_Prompt, frozen=True, kw_only=True):
     """Replaces the header of that name."""
 
 
-class Metadata(AnthropicStruct, frozen=True, kw_only=True):
+class Metadata(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Metadata of the request."""
 
     user_id: str | None = None
     """Opaque id of the end user; no name and no address."""
 
 
-class Container(AnthropicStruct, frozen=True, kw_only=True):
+class Container(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Where code runs."""
 
     id: str | None = None
@@ -109,7 +109,7 @@ class Container(AnthropicStruct, frozen=True, kw_only=True):
     skills: list[Skill] | None = None
 
 
-class Skill(AnthropicStruct, frozen=True, kw_only=True):
+class Skill(AnthropicRequestStruct, frozen=True, kw_only=True):
     """A capability of the container beside running code."""
 
     type: str | None = None
@@ -121,7 +121,7 @@ class Skill(AnthropicStruct, frozen=True, kw_only=True):
 # --- tools ----------------------------------------------------------------------------------------
 
 
-class Tool(AnthropicStruct, frozen=True, kw_only=True):
+class Tool(AnthropicRequestStruct, frozen=True, kw_only=True):
     """A tool: a function of the caller, or a tool of the server by its dated `type`."""
 
     type: str | None = None
@@ -177,7 +177,7 @@ class Tool(AnthropicStruct, frozen=True, kw_only=True):
     """For the toolsets: name of a tool -> its options, such as `{"enabled": False}`."""
 
 
-class UrlSources(AnthropicStruct, frozen=True, kw_only=True):
+class UrlSources(AnthropicRequestStruct, frozen=True, kw_only=True):
     """The places whose URLs web fetch may fetch."""
 
     user_input: UrlSource | None = None
@@ -186,7 +186,7 @@ class UrlSources(AnthropicStruct, frozen=True, kw_only=True):
     server_tool_results: UrlSource | None = None
 
 
-class UrlSource(AnthropicStruct, frozen=True, kw_only=True):
+class UrlSource(AnthropicRequestStruct, frozen=True, kw_only=True):
     """The URLs of one place that web fetch may fetch."""
 
     type: str | None = None
@@ -195,7 +195,7 @@ class UrlSource(AnthropicStruct, frozen=True, kw_only=True):
     """For types `only` and `except`: tools of the request."""
 
 
-class UserLocation(AnthropicStruct, frozen=True, kw_only=True):
+class UserLocation(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Approximate location of the user."""
 
     type: str | None = None
@@ -208,7 +208,7 @@ class UserLocation(AnthropicStruct, frozen=True, kw_only=True):
     """Name of the IANA database."""
 
 
-class ToolChoice(AnthropicStruct, frozen=True, kw_only=True):
+class ToolChoice(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Whether the model must call a tool, and which."""
 
     type: str | None = None
@@ -219,7 +219,7 @@ class ToolChoice(AnthropicStruct, frozen=True, kw_only=True):
     """At most one call; for types `any` and `tool` exactly one."""
 
 
-class McpServer(AnthropicStruct, frozen=True, kw_only=True):
+class McpServer(AnthropicRequestStruct, frozen=True, kw_only=True):
     """An MCP server that the provider calls."""
 
     type: str | None = None
@@ -233,7 +233,7 @@ class McpServer(AnthropicStruct, frozen=True, kw_only=True):
 # --- thinking, output, context --------------------------------------------------------------------
 
 
-class Thinking(AnthropicStruct, frozen=True, kw_only=True):
+class Thinking(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Whether the model thinks. Each model accepts its own types."""
 
     type: str | None = None
@@ -246,7 +246,7 @@ class Thinking(AnthropicStruct, frozen=True, kw_only=True):
     """`summarized`, `omitted`."""
 
 
-class OutputConfig(AnthropicStruct, frozen=True, kw_only=True):
+class OutputConfig(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Effort, and form of the text."""
 
     effort: str | None = None
@@ -256,7 +256,7 @@ class OutputConfig(AnthropicStruct, frozen=True, kw_only=True):
     """In beta."""
 
 
-class OutputFormat(AnthropicStruct, frozen=True, kw_only=True):
+class OutputFormat(AnthropicRequestStruct, frozen=True, kw_only=True):
     """The schema of a JSON answer."""
 
     type: str | None = None
@@ -265,7 +265,7 @@ class OutputFormat(AnthropicStruct, frozen=True, kw_only=True):
     """JSON Schema in which every object has `additionalProperties: false`."""
 
 
-class TaskBudget(AnthropicStruct, frozen=True, kw_only=True):
+class TaskBudget(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Token budget of a task of several requests. The model sees it."""
 
     type: str | None = None
@@ -274,7 +274,7 @@ class TaskBudget(AnthropicStruct, frozen=True, kw_only=True):
     remaining: int | None = None
 
 
-class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
+class ContextManagement(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Edits by which the server shortens a long prompt: the requested and the applied ones."""
 
     edits: list[dict[str, Any]] | None = None
@@ -290,7 +290,7 @@ class ContextManagement(AnthropicStruct, frozen=True, kw_only=True):
 # --- what the server keeps ------------------------------------------------------------------------
 
 
-class Thread(AnthropicStruct, frozen=True, kw_only=True):
+class Thread(AnthropicRequestStruct, frozen=True, kw_only=True):
     """A conversation that the server holds, so that a request has its new messages only.
 
     The server may lose it at any time: keep the whole conversation, and send it if an error has the
@@ -303,7 +303,7 @@ class Thread(AnthropicStruct, frozen=True, kw_only=True):
     """For type `continue`: the `id` of the latest response."""
 
 
-class Compaction(AnthropicStruct, frozen=True, kw_only=True):
+class Compaction(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Asks for a summary of the conversation instead of an answer."""
 
     type: str | None = None
@@ -312,7 +312,7 @@ class Compaction(AnthropicStruct, frozen=True, kw_only=True):
     """Replaces the prompt that the server summarizes with."""
 
 
-class Diagnostics(AnthropicStruct, frozen=True, kw_only=True):
+class Diagnostics(AnthropicRequestStruct, frozen=True, kw_only=True):
     """In a request: the response to compare with. In a response: why the prompt cache did not match
     all of that request.
     """
@@ -323,7 +323,7 @@ class Diagnostics(AnthropicStruct, frozen=True, kw_only=True):
     """In a response."""
 
 
-class CacheMissReason(AnthropicStruct, frozen=True, kw_only=True):
+class CacheMissReason(AnthropicRequestStruct, frozen=True, kw_only=True):
     """The difference of two requests that the prompt cache met first."""
 
     type: str | None = None
@@ -334,7 +334,7 @@ class CacheMissReason(AnthropicStruct, frozen=True, kw_only=True):
     """About the number of tokens that would have been read from the cache."""
 
 
-class BillingPolicy(AnthropicStruct, frozen=True, kw_only=True):
+class BillingPolicy(AnthropicRequestStruct, frozen=True, kw_only=True):
     """Who pays for the request."""
 
     type: str | None = None
@@ -343,7 +343,7 @@ class BillingPolicy(AnthropicStruct, frozen=True, kw_only=True):
     """`self`, `user_profile`: the party of `user_profile_id`, not in a batch."""
 
 
-class Fallback(AnthropicStruct, frozen=True, kw_only=True):
+class Fallback(AnthropicRequestStruct, frozen=True, kw_only=True):
     """A model that is asked if the one before it refuses, with settings of its own."""
 
     model: str | None = None
@@ -353,7 +353,7 @@ class Fallback(AnthropicStruct, frozen=True, kw_only=True):
     speed: str | None = None
 
 
-class FallbackCredit(AnthropicStruct, frozen=True, kw_only=True):
+class FallbackCredit(AnthropicRequestStruct, frozen=True, kw_only=True):
     """A fallback credit token, and what its failure means."""
 
     token: str | None = None

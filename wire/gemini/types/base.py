@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from wire.core.fields import Fields
 from wire.core.memory import WireStruct
 
 OpenEnum: TypeAlias = str | int
@@ -38,3 +39,9 @@ VENDOR_NAMES: dict[str, str] = {
 
 class GeminiStruct(WireStruct, frozen=True, kw_only=True, rename="camel"):
     """Base of every Gemini message."""
+
+
+class GeminiRequestStruct(GeminiStruct, frozen=True, kw_only=True, metaclass=Fields):
+    """Base of requests and of their settings, which users build: a wrong field is told the right
+    one. Messages and their parts do without, since a request has many.
+    """

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import msgspec
 
 from wire.core.facts import DOCS, SDK, TRAFFIC, Facts
-from wire.gemini.types.base import GEMINI, VERTEX, GeminiStruct, OpenEnum
+from wire.gemini.types.base import GEMINI, VERTEX, GeminiRequestStruct, OpenEnum
 from wire.gemini.types.content import Content
 from wire.gemini.types.tools import Schema, Tool, ToolConfig
 
 # --- generation config ----------------------------------------------------------------------------
 
 
-class GenerationConfig(GeminiStruct, frozen=True, kw_only=True):
+class GenerationConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Options of the generation."""
 
     candidate_count: int | None = None
@@ -68,7 +68,7 @@ class GenerationConfig(GeminiStruct, frozen=True, kw_only=True):
     routing_config: Annotated[RoutingConfig | None, Facts(hosts=VERTEX, source=SDK)] = None
 
 
-class ThinkingConfig(GeminiStruct, frozen=True, kw_only=True):
+class ThinkingConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """How much the model thinks: a level or a budget, not both (G58)."""
 
     include_thoughts: bool | None = None
@@ -81,7 +81,7 @@ class ThinkingConfig(GeminiStruct, frozen=True, kw_only=True):
     """
 
 
-class ResponseFormatConfig(GeminiStruct, frozen=True, kw_only=True):
+class ResponseFormatConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Form of the output, for each kind of output."""
 
     text: Annotated[TextResponseFormat | None, Facts(since="2026-05-13")] = None
@@ -89,7 +89,7 @@ class ResponseFormatConfig(GeminiStruct, frozen=True, kw_only=True):
     audio: Annotated[AudioResponseFormat | None, Facts(since="2026-05-13")] = None
 
 
-class TextResponseFormat(GeminiStruct, frozen=True, kw_only=True):
+class TextResponseFormat(GeminiRequestStruct, frozen=True, kw_only=True):
     """Form of text output."""
 
     mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
@@ -99,7 +99,7 @@ class TextResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     json_schema: Annotated[Any, Facts(source=SDK)] = msgspec.UNSET
 
 
-class ImageResponseFormat(GeminiStruct, frozen=True, kw_only=True):
+class ImageResponseFormat(GeminiRequestStruct, frozen=True, kw_only=True):
     """Form of image output."""
 
     mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
@@ -112,7 +112,7 @@ class ImageResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     """`Delivery`."""
 
 
-class AudioResponseFormat(GeminiStruct, frozen=True, kw_only=True):
+class AudioResponseFormat(GeminiRequestStruct, frozen=True, kw_only=True):
     """Form of audio output."""
 
     mime_type: Annotated[OpenEnum | None, Facts(since="2026-05-13")] = None
@@ -125,7 +125,7 @@ class AudioResponseFormat(GeminiStruct, frozen=True, kw_only=True):
     """`Delivery`."""
 
 
-class ImageConfig(GeminiStruct, frozen=True, kw_only=True):
+class ImageConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Options of generated images."""
 
     aspect_ratio: str | None = None
@@ -142,14 +142,14 @@ class ImageConfig(GeminiStruct, frozen=True, kw_only=True):
     """google-genai sends its `output_mime_type` and `output_compression_quality` in here."""
 
 
-class ImageOutputOptions(GeminiStruct, frozen=True, kw_only=True):
+class ImageOutputOptions(GeminiRequestStruct, frozen=True, kw_only=True):
     """File format of generated images."""
 
     mime_type: str | None = None
     compression_quality: int | None = None
 
 
-class SpeechConfig(GeminiStruct, frozen=True, kw_only=True):
+class SpeechConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Options of generated speech: one voice, or one for each speaker."""
 
     language_code: str | None = None
@@ -159,7 +159,7 @@ class SpeechConfig(GeminiStruct, frozen=True, kw_only=True):
     """Excludes `voice_config`."""
 
 
-class VoiceConfig(GeminiStruct, frozen=True, kw_only=True):
+class VoiceConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """A voice."""
 
     prebuilt_voice_config: PrebuiltVoiceConfig | None = None
@@ -167,13 +167,13 @@ class VoiceConfig(GeminiStruct, frozen=True, kw_only=True):
     voice: Annotated[str | None, Facts(source=SDK)] = None
 
 
-class PrebuiltVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
+class PrebuiltVoiceConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """A voice by name."""
 
     voice_name: str | None = None
 
 
-class ReplicatedVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
+class ReplicatedVoiceConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """A copy of a person's voice."""
 
     mime_type: str | None = None
@@ -188,19 +188,19 @@ class ReplicatedVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
     """Replaces `consent_audio` once the server has checked it."""
 
 
-class VoiceConsentSignature(GeminiStruct, frozen=True, kw_only=True):
+class VoiceConsentSignature(GeminiRequestStruct, frozen=True, kw_only=True):
     """The server's proof that it has checked a recorded consent."""
 
     signature: str | None = None
 
 
-class MultiSpeakerVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
+class MultiSpeakerVoiceConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Voices of a dialogue."""
 
     speaker_voice_configs: list[SpeakerVoiceConfig] | None = None
 
 
-class SpeakerVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
+class SpeakerVoiceConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Voice of one speaker."""
 
     speaker: str | None = None
@@ -208,7 +208,7 @@ class SpeakerVoiceConfig(GeminiStruct, frozen=True, kw_only=True):
     voice_config: VoiceConfig | None = None
 
 
-class TranslationConfig(GeminiStruct, frozen=True, kw_only=True):
+class TranslationConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Options of speech translation."""
 
     target_language_code: Annotated[str | None, Facts(since="2026-06-09")] = None
@@ -216,7 +216,7 @@ class TranslationConfig(GeminiStruct, frozen=True, kw_only=True):
     echo_target_language: Annotated[bool | None, Facts(since="2026-06-09")] = None
 
 
-class AudioTranscriptionConfig(GeminiStruct, frozen=True, kw_only=True):
+class AudioTranscriptionConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Options of audio transcription. Google added its fields one by one from July 2026 on."""
 
     language_codes: Annotated[list[str] | None, Facts(since="2026-07-31")] = None
@@ -236,44 +236,44 @@ class AudioTranscriptionConfig(GeminiStruct, frozen=True, kw_only=True):
     """Deprecated; use `language_codes`."""
 
 
-class LanguageAuto(GeminiStruct, frozen=True, kw_only=True):
+class LanguageAuto(GeminiRequestStruct, frozen=True, kw_only=True):
     """Detection of the language; has no settings. Deprecated."""
 
 
-class LanguageHints(GeminiStruct, frozen=True, kw_only=True):
+class LanguageHints(GeminiRequestStruct, frozen=True, kw_only=True):
     """Languages to expect. Deprecated."""
 
     language_codes: Annotated[list[str] | None, Facts(since="2026-07-03")] = None
 
 
-class ModelConfig(GeminiStruct, frozen=True, kw_only=True):
+class ModelConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """The server's preference when it chooses a model."""
 
     feature_selection_preference: OpenEnum | None = None
     """`RoutingPreference`."""
 
 
-class RoutingConfig(GeminiStruct, frozen=True, kw_only=True):
+class RoutingConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Which model answers: one that the server chooses, or a named one."""
 
     auto_mode: Annotated[AutoRoutingMode | None, Facts(one_of="routing_config")] = None
     manual_mode: Annotated[ManualRoutingMode | None, Facts(one_of="routing_config")] = None
 
 
-class AutoRoutingMode(GeminiStruct, frozen=True, kw_only=True):
+class AutoRoutingMode(GeminiRequestStruct, frozen=True, kw_only=True):
     """The server chooses the model."""
 
     model_routing_preference: OpenEnum | None = None
     """`RoutingPreference`."""
 
 
-class ManualRoutingMode(GeminiStruct, frozen=True, kw_only=True):
+class ManualRoutingMode(GeminiRequestStruct, frozen=True, kw_only=True):
     """The model by its name."""
 
     model_name: str | None = None
 
 
-class SafetySetting(GeminiStruct, frozen=True, kw_only=True):
+class SafetySetting(GeminiRequestStruct, frozen=True, kw_only=True):
     """Threshold of one harm category."""
 
     category: OpenEnum | None = None
@@ -287,7 +287,7 @@ class SafetySetting(GeminiStruct, frozen=True, kw_only=True):
 # --- request --------------------------------------------------------------------------------------
 
 
-class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
+class GenerateContentRequest(GeminiRequestStruct, frozen=True, kw_only=True):
     """Body of generateContent and streamGenerateContent."""
 
     contents: list[Content] | None = None
@@ -323,7 +323,7 @@ class GenerateContentRequest(GeminiStruct, frozen=True, kw_only=True):
     """Where Google stores what it made. google-genai calls it `generation_output_config`."""
 
 
-class ModelArmorConfig(GeminiStruct, frozen=True, kw_only=True):
+class ModelArmorConfig(GeminiRequestStruct, frozen=True, kw_only=True):
     """Model Armor templates that screen a call, by resource name."""
 
     prompt_template_name: str | None = None

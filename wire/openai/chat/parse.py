@@ -20,6 +20,7 @@ from wire.core.arguments import check_inside, checked_arguments
 from wire.core.errors import StreamIncomplete, WireError
 from wire.core.lenient import Halves, fields_of, odd_text, portable, well_formed
 from wire.core.memory import PARTIAL, RAW, Note, notes
+from wire.neutral.events import provider_events
 from wire.neutral.ids import ReplyIds, made_id
 from wire.neutral.messages import (
     Citation,
@@ -40,7 +41,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    provider_events,
     with_answer,
     with_origin,
 )

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from wire.core.fields import Fields
 from wire.neutral.ids import CallIds as CallIds
 
 
@@ -104,7 +105,7 @@ def matches_model(pattern: str, model: str) -> bool:
     return re.fullmatch(f"(?:{pattern}){_SNAPSHOT}", model, re.IGNORECASE) is not None
 
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     """Quirks of one provider. Sources and dates of each value: docs/providers.md.
 
     >>> my_host = Dialect(most_stops=4, reasoning_slots=("reasoning_content",))

@@ -6,11 +6,12 @@ from typing import Any, Literal
 
 import msgspec
 
+from wire.core.fields import Fields
 from wire.neutral.ids import CallIds
 from wire.openai.common.dialect import Caching, Refusal
 
 
-class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     """Quirks of one host. Sources and dates of each value: docs/providers.md.
 
     >>> my_host = Dialect(developer_role=False, reasoning="content")

@@ -22,6 +22,7 @@ from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, WireError
 from wire.core.lenient import Halves, portable_fields, well_formed
 from wire.core.memory import PARTIAL, notes
+from wire.neutral.events import provider_events
 from wire.neutral.ids import ReplyIds
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
 from wire.neutral.messages import (
@@ -46,7 +47,6 @@ from wire.neutral.messages import (
     ToolCallEnd,
     ToolCallStart,
     checked,
-    provider_events,
     with_answer,
     with_origin,
 )

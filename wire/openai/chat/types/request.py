@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from wire.core.facts import DOCS, TRAFFIC, Facts
 from wire.openai.chat.types.message import ContentPart, Message
 from wire.openai.chat.types.tools import FunctionDefinition, NamedFunction, Tool, ToolChoice
-from wire.openai.common.types.base import OpenAIStruct
+from wire.openai.common.types.base import OpenAIRequestStruct
 
 
-class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
+class ChatCompletionRequest(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Body of chat/completions."""
 
     model: str | None = None
@@ -157,7 +157,7 @@ class ChatCompletionRequest(OpenAIStruct, frozen=True, kw_only=True):
     ] = None
 
 
-class StreamOptions(OpenAIStruct, frozen=True, kw_only=True):
+class StreamOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Options of a stream."""
 
     include_usage: bool | None = None
@@ -168,7 +168,7 @@ class StreamOptions(OpenAIStruct, frozen=True, kw_only=True):
     """False omits the padding of chunks."""
 
 
-class ResponseFormat(OpenAIStruct, frozen=True, kw_only=True):
+class ResponseFormat(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Form of the text of the answer."""
 
     type: str | None = None
@@ -176,7 +176,7 @@ class ResponseFormat(OpenAIStruct, frozen=True, kw_only=True):
     json_schema: JsonSchema | None = None
 
 
-class JsonSchema(OpenAIStruct, frozen=True, kw_only=True):
+class JsonSchema(OpenAIRequestStruct, frozen=True, kw_only=True):
     """The schema of a JSON answer."""
 
     name: str | None = None
@@ -187,7 +187,7 @@ class JsonSchema(OpenAIStruct, frozen=True, kw_only=True):
     strict: bool | None = None
 
 
-class AudioOptions(OpenAIStruct, frozen=True, kw_only=True):
+class AudioOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Options of generated speech."""
 
     voice: str | CustomVoice | None = None
@@ -196,13 +196,13 @@ class AudioOptions(OpenAIStruct, frozen=True, kw_only=True):
     """`wav`, `aac`, `mp3`, `flac`, `opus`, `pcm16`."""
 
 
-class CustomVoice(OpenAIStruct, frozen=True, kw_only=True):
+class CustomVoice(OpenAIRequestStruct, frozen=True, kw_only=True):
     """A voice of the account, by its id."""
 
     id: str | None = None
 
 
-class Prediction(OpenAIStruct, frozen=True, kw_only=True):
+class Prediction(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Text that most of the answer will probably repeat. It makes the answer faster."""
 
     type: str | None = None
@@ -211,7 +211,7 @@ class Prediction(OpenAIStruct, frozen=True, kw_only=True):
     """Parts have type `text`."""
 
 
-class WebSearchOptions(OpenAIStruct, frozen=True, kw_only=True):
+class WebSearchOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Options of web search."""
 
     user_location: UserLocation | None = None
@@ -219,7 +219,7 @@ class WebSearchOptions(OpenAIStruct, frozen=True, kw_only=True):
     """`low`, `medium`, `high`."""
 
 
-class UserLocation(OpenAIStruct, frozen=True, kw_only=True):
+class UserLocation(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Location of the user."""
 
     type: str | None = None
@@ -227,7 +227,7 @@ class UserLocation(OpenAIStruct, frozen=True, kw_only=True):
     approximate: ApproximateLocation | None = None
 
 
-class ApproximateLocation(OpenAIStruct, frozen=True, kw_only=True):
+class ApproximateLocation(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Approximate location."""
 
     city: str | None = None
@@ -238,28 +238,28 @@ class ApproximateLocation(OpenAIStruct, frozen=True, kw_only=True):
     """Name of the IANA database."""
 
 
-class ModerationOptions(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Moderation of prompt and answer."""
 
     model: str | None = None
     policy: ModerationPolicy | None = None
 
 
-class ModerationPolicy(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationPolicy(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Moderation of the prompt (`input`) and of the answer (`output`)."""
 
     input: ModerationConfig | None = None
     output: ModerationConfig | None = None
 
 
-class ModerationConfig(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationConfig(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Effect of moderation."""
 
     mode: str | None = None
     """`score`, `block`."""
 
 
-class PromptCacheOptions(OpenAIStruct, frozen=True, kw_only=True):
+class PromptCacheOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """How the prompt is cached."""
 
     mode: str | None = None
@@ -268,7 +268,7 @@ class PromptCacheOptions(OpenAIStruct, frozen=True, kw_only=True):
     """`30m`."""
 
 
-class Thinking(OpenAIStruct, frozen=True, kw_only=True):
+class Thinking(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Whether the model thinks. Each model accepts its own values."""
 
     type: str | None = None
@@ -281,7 +281,7 @@ class Thinking(OpenAIStruct, frozen=True, kw_only=True):
     """`all` keeps the reasoning of earlier turns. Models that cannot keep it refuse the field."""
 
 
-class ReasoningOptions(OpenAIStruct, frozen=True, kw_only=True):
+class ReasoningOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """How much the model reasons, and whether the answer shows it.
 
     OpenRouter defined it; other hosts adopted parts of it.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from wire.core.facts import DOCS, SDK, Facts
-from wire.openai.common.types.base import OpenAIStruct
+from wire.openai.common.types.base import OpenAIRequestStruct
 from wire.openai.responses.types.items import ContentPart, Item
 from wire.openai.responses.types.options import Reasoning, TextOptions
 from wire.openai.responses.types.tools import Tool, ToolChoice
 
 
-class _Prompt(OpenAIStruct, frozen=True, kw_only=True):
+class _Prompt(OpenAIRequestStruct, frozen=True, kw_only=True):
     """The fields that a request for a response and one for its number of input tokens share."""
 
     model: str | None = None
@@ -98,7 +98,7 @@ class InputTokensRequest(_Prompt, frozen=True, kw_only=True):
     """`friendly`, `pragmatic`."""
 
 
-class CompactRequest(OpenAIStruct, frozen=True, kw_only=True):
+class CompactRequest(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Body of a request for a compaction."""
 
     model: str | None = None
@@ -115,13 +115,13 @@ class CompactRequest(OpenAIStruct, frozen=True, kw_only=True):
 # --- options --------------------------------------------------------------------------------------
 
 
-class ConversationId(OpenAIStruct, frozen=True, kw_only=True):
+class ConversationId(OpenAIRequestStruct, frozen=True, kw_only=True):
     """A conversation by its id."""
 
     id: str | None = None
 
 
-class Prompt(OpenAIStruct, frozen=True, kw_only=True):
+class Prompt(OpenAIRequestStruct, frozen=True, kw_only=True):
     """A prompt of the account, and the values of its variables."""
 
     id: str | None = None
@@ -129,14 +129,14 @@ class Prompt(OpenAIStruct, frozen=True, kw_only=True):
     variables: dict[str, str | ContentPart] | None = None
 
 
-class StreamOptions(OpenAIStruct, frozen=True, kw_only=True):
+class StreamOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Options of a stream."""
 
     include_obfuscation: bool | None = None
     """False omits the padding of events."""
 
 
-class ContextManagement(OpenAIStruct, frozen=True, kw_only=True):
+class ContextManagement(OpenAIRequestStruct, frozen=True, kw_only=True):
     """When the server compacts a long input."""
 
     type: str | None = None
@@ -145,7 +145,7 @@ class ContextManagement(OpenAIStruct, frozen=True, kw_only=True):
     """In tokens, at least 1000."""
 
 
-class PromptCacheOptions(OpenAIStruct, frozen=True, kw_only=True):
+class PromptCacheOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """How the prompt is cached."""
 
     mode: str | None = None
@@ -157,28 +157,28 @@ class PromptCacheOptions(OpenAIStruct, frozen=True, kw_only=True):
     """Requests `Response.prompt_cache_diagnostics`."""
 
 
-class ModerationOptions(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Moderation of prompt and answer."""
 
     model: str | None = None
     policy: ModerationPolicy | None = None
 
 
-class ModerationPolicy(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationPolicy(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Moderation of the prompt (`input`) and of the answer (`output`)."""
 
     input: ModerationConfig | None = None
     output: ModerationConfig | None = None
 
 
-class ModerationConfig(OpenAIStruct, frozen=True, kw_only=True):
+class ModerationConfig(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Effect of moderation."""
 
     mode: str | None = None
     """`score`, `block`."""
 
 
-class BackgroundOptions(OpenAIStruct, frozen=True, kw_only=True):
+class BackgroundOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """When a background response must be complete."""
 
     completion_window: str | None = None
@@ -186,21 +186,21 @@ class BackgroundOptions(OpenAIStruct, frozen=True, kw_only=True):
     continuation_id: str | None = None
 
 
-class AccessPrograms(OpenAIStruct, frozen=True, kw_only=True):
+class AccessPrograms(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Programs of the account that widen what the model may answer."""
 
     cyber: str | None = None
     """`standard`, `daybreak_blue`, `daybreak_red`."""
 
 
-class ImageOptions(OpenAIStruct, frozen=True, kw_only=True):
+class ImageOptions(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Options for the images of the input."""
 
     context_compression: str | None = None
     """`auto`, `enabled`, `disabled`."""
 
 
-class MultiAgent(OpenAIStruct, frozen=True, kw_only=True):
+class MultiAgent(OpenAIRequestStruct, frozen=True, kw_only=True):
     """Whether the model may start further agents."""
 
     enabled: bool | None = None

@@ -1,0 +1,141 @@
+"""What a newcomer types first, as mypy and pyright see it; nothing here is run.
+
+A line that both must refuse has `type: ignore`, and each of them reports one that it does not need.
+"""
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any, Literal, assert_type
+
+from wire import (
+    AsyncChat,
+    Chat,
+    Client,
+    Done,
+    FallbackChat,
+    Media,
+    Message,
+    Reply,
+    Stop,
+    Text,
+    TextDelta,
+    Thought,
+    Tool,
+    ToolCall,
+    ToolCallEnd,
+    ToolResult,
+    Usage,
+    errors,
+    gemini,
+    tool,
+)
+from wire.chat.chat import AsyncChatStream
+from wire.neutral.messages import Part
+from wire.tools import FunctionTool
+
+
+class City:
+    name: str
+
+
+@tool
+def add(a: int, b: int = 1) -> int:
+    """The sum."""
+    return a + b
+
+
+@tool(timeout=3, needs_approval=True)
+async def look(city: str) -> City:
+    """The city."""
+    return City()
+
+
+def tools() -> None:
+    assert_type(add(1), int)
+    assert_type(add(1, b=2), int)
+    assert_type(add.function(1), int)
+    assert_type(add.name, str)
+    waiting: Coroutine[Any, Any, City] = look("Brest")
+    print(waiting)
+    assert_type(tool(City), Tool)
+    assert_type(tool(add.function, name="plus")(3), int)
+    kept: list[FunctionTool] = [add, look]
+    kept[0]("anything", at="all")
+    add("1")  # type: ignore[arg-type]
+    add(1, c=2)  # type: ignore[call-arg]
+    look(5)  # type: ignore[arg-type, unused-coroutine]
+    Chat("gemini:m", tools=[add, look, City])
+
+
+def parts(part: Part, message: Message) -> None:
+    assert_type(part.text, str | None)
+    assert_type(part.tool_call, ToolCall | None)
+    assert_type(part.tool_result, ToolResult | None)
+    assert_type(Text("Hi").text, str)
+    assert_type(Thought("So").text, str)
+    assert_type(message.text, str)
+    assert_type([each.tool_call for each in message.parts], list[ToolCall | None])
+    assert_type(message.tool_calls[0].arguments, dict[str, Any] | None)
+    print(part.content)  # type: ignore[union-attr]
+    Message(role="user", content="Hi")  # type: ignore[call-arg]
+    Message("human")  # type: ignore[arg-type]
+    Media("chart.png")  # type: ignore[call-arg, arg-type]
+    Media(mime_type="image/png")  # type: ignore[call-arg]
+    ToolResult(tool_call_id="c", content="x")  # type: ignore[call-arg]
+    gemini.GenerateContentRequest(contents=[], temperature=0)  # type: ignore[call-arg]
+    gemini.GenerationConfig(max_output_tokens="many")  # type: ignore[arg-type]
+
+
+def replies(chat: Chat, reply: Reply[City]) -> None:
+    assert_type(reply.output, City)
+    assert_type(reply.stop, Stop)
+    assert_type(reply.usage, Usage | None)
+    assert_type(chat.ask("Hi").output, Any)
+    assert_type(chat.ask("Hi", output=City, max_tokens=5, effort="low").output, City)
+    assert_type(chat.ask("Hi", output=City | None).output, Any)
+    assert_type(chat.ask("Hi", output=Literal["a", "b"]).output, Any)
+    assert_type(chat.ask("Hi", output="json").output, Any)
+    chat.ask("Hi", temprature=0)  # type: ignore[call-overload]
+    chat.ask("Hi", temperature="hot")  # type: ignore[call-overload]
+    print(reply.content)  # type: ignore[attr-defined]
+    print(reply.usage.input)  # type: ignore[union-attr]
+    with chat.stream("Hi", output=City) as events:
+        assert_type(events.reply().output, City)
+        assert_type(events.partial(), Reply[City | None])
+        for event in events:
+            if isinstance(event, TextDelta):
+                assert_type(event.text, str)
+            if isinstance(event, ToolCallEnd):
+                assert_type(event.call, ToolCall)
+            if isinstance(event, Done):
+                assert_type(event.reply, Reply)
+    assert_type(FallbackChat([chat]).ask("Hi", output=City).output, City)
+
+
+async def tasks(chat: AsyncChat) -> None:
+    assert_type((await chat.ask("Hi", output=City)).output, City)
+    print(chat.ask("Hi").text)  # type: ignore[attr-defined]
+    with chat:  # type: ignore[attr-defined]
+        pass
+    async with chat.stream("Hi", output=City) as events:
+        assert_type(events, AsyncChatStream[City])
+        assert_type(events.partial().output, City | None)
+        for event in events:  # type: ignore[attr-defined]
+            print(event)
+
+
+def refused(client: Client) -> None:
+    try:
+        client.describe()
+    except errors.RateLimitError as error:
+        assert_type(error.retry_after, float | None)
+        assert_type(error.status, int | None)
+        print(error.status_code)  # type: ignore[attr-defined]
+    except errors.FieldError as error:
+        type_error: TypeError = error
+        wrong: errors.ConfigurationError = error
+        print(type_error, wrong)
+    print(errors.Foreign)  # type: ignore[attr-defined]
