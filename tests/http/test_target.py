@@ -21,6 +21,8 @@ VERTEX = {"project": "my-project", "location": "us-central1"}
 BODY = b'{"text":"it\'s"}'
 REQUEST = gemini.GenerateContentRequest(contents=gemini.contents("Hi"))
 
+TOKEN = "fake-token-4712"
+
 
 def error_of(status: int, headers: Any, body: bytes) -> APIError:
     return APIError(status=status)
@@ -637,7 +639,11 @@ def arguments(line: str) -> list[str]:
     """
     script = 'curl() { printf "%s\\n--\\n" "$@"; }\n' + line
     done = subprocess.run(
-        ["/bin/sh", "-c", script], env={"API_KEY": KEY}, capture_output=True, check=True, text=True
+        ["/bin/sh", "-c", script],
+        env={"GEMINI_API_KEY": KEY, "ACCESS_TOKEN": TOKEN},
+        capture_output=True,
+        check=True,
+        text=True,
     )
     return done.stdout.split("\n--\n")[:-1]
 
@@ -674,7 +680,7 @@ def test_curl_takes_the_key_from_a_variable():
 
 def test_curl_with_a_token():
     line = made("gemini@vertex", token=lambda: "x", **VERTEX).preview(call()).curl
-    assert f"authorization: Bearer {KEY}" in arguments(line)
+    assert f"authorization: Bearer {TOKEN}" in arguments(line)
 
 
 def test_curl_does_not_run_a_header_that_looks_hidden():

@@ -60,7 +60,6 @@ from wire.core.secret import type_name
 
 if TYPE_CHECKING:
     from wire.neutral.request import Request
-    from wire.neutral.serving import ReceivedRequest
 
 __all__ = [
     "Again",
@@ -93,7 +92,7 @@ class Outgoing(msgspec.Struct, frozen=True):
     """The URL to which the client sends calls."""
     account: str = ""
     """A digest of the client's API key, equal for equal keys; empty without one."""
-    parse_request: Callable[[bytes], ReceivedRequest] | None = None
+    parse_request: Callable[[bytes], Any] | None = None
     """Converts a body of the client's wire to the neutral form, as for `request`."""
 
     @property
@@ -108,9 +107,10 @@ class Outgoing(msgspec.Struct, frozen=True):
         if self.parse_request is None or call.method != "POST" or not call.body:
             return None
         try:
-            return self.parse_request(masked_body(call.body)).request
+            request: Request = self.parse_request(masked_body(call.body)).request
         except WireError:
             return None
+        return request
 
     @property
     def is_stream(self) -> bool:

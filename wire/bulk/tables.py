@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import string
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 
@@ -18,12 +19,14 @@ import msgspec
 from wire.bulk.rows import Row, read_row
 from wire.core.arguments import suggestion
 from wire.core.errors import ConfigurationError
+from wire.core.forks import new_in_child
 from wire.core.secret import quoted
 
 PROMPT, ID = "prompt", "id"
 """The columns of the prompt, unless another is named, and of the id of the row."""
-_LIMIT = threading.Lock()
+_lock = threading.Lock()
 """The standard library has one limit of cells for the process."""
+new_in_child(sys.modules[__name__], _lock=threading.Lock)
 
 
 class Records:
@@ -78,7 +81,7 @@ class Records:
                 return self._first, cells
 
     def _read(self) -> list[str]:
-        with _LIMIT:
+        with _lock:
             others = csv.field_size_limit(self._most)
             try:
                 return next(self._reader)

@@ -213,8 +213,7 @@ class Target(msgspec.Struct, frozen=True):
         auth = {} if call.url else self._shown_auth()
         mask = mask or self.mask.and_also(call.secrets())
         body = masked_body(mask.body(call.body if call.form is None else call.form.shown()))
-        url, headers = call.shown(self.url(call)), {**self._headers(call), **auth}
-        return self._preview(call, url, headers, body)
+        return self._preview(call, call.shown(self.url(call)), self._headers(call) | auth, body)
 
     def addressed(self, preview: Preview) -> Preview:
         """Add the host of this client to the preview of a request that its rules refused.
@@ -227,6 +226,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def _preview(self, of: Any, url: str, headers: Mapping[str, Any], body: bytes) -> Preview:
         variable = set_key_variable(self.provider) or self.provider.key_variable or "API_KEY"
+        variable = variable if self.token is None else "ACCESS_TOKEN"
         return Preview(of.method, url, shown_headers(headers), body, of.form, variable)
 
     def _shown_auth(self) -> dict[str, str]:
