@@ -805,3 +805,17 @@ def test_subgraphs_are_nested_as_deep_as_files_may_be() -> None:
     message = rf"^line 1, column {12 + levels}: unexpected '{{': subgraphs are nested at most 100 "
     with pytest.raises(PipelineError, match=message):
         parse(f"digraph g {{{'{' * (levels + 1)}")
+
+
+@pytest.mark.parametrize(
+    ("count", "what", "line"), [(1001, "nodes", "n{}"), (3001, "edges", "a -> b")]
+)
+def test_a_pipeline_has_no_more_nodes_and_edges_than_its_rules_can_follow(
+    count: int, what: str, line: str
+) -> None:
+    lines = [line.format(number) for number in range(count)]
+    parse("digraph g {\n" + "\n".join(lines[:-1]) + "\n}")
+    with pytest.raises(
+        PipelineError, match=rf"^line {count + 2}, .*: a pipeline has at most .* {what}$"
+    ):
+        parse("digraph g {\n" + "\n".join(lines) + "\n}")

@@ -53,6 +53,9 @@ class Bounds(msgspec.Struct, frozen=True):
     """Values of a file of configuration, each alias of YAML counted with what it repeats."""
     file_depth: int = 100
     """Levels of lists and tables in a file of configuration. People write ten."""
+    pipeline_nodes: int = 1_000
+    """Nodes of a pipeline, and a third of its edges. Some rules follow all edges from each node:
+    half a second for so many. People write ten."""
     yaml_growth: int = 10
     """Size of a recording in YAML, each alias counted with what it repeats, as a multiple of the
     file's. Recorders repeat a body two or three times."""

@@ -200,6 +200,7 @@ class _Parser:
                 self._leave()
             else:
                 self._statement()
+                self._check_size()
         if tokens.at < len(tokens.text):
             raise tokens.unexpected("a file holds one graph")
         return Graph(
@@ -208,6 +209,14 @@ class _Parser:
             {id: builder.node(id) for id, builder in self._nodes.items()},
             tuple(self._edges),
         )
+
+    def _check_size(self) -> None:
+        for count, most, what in (
+            (len(self._nodes), BOUNDS.pipeline_nodes, "nodes"),
+            (len(self._edges), 3 * BOUNDS.pipeline_nodes, "edges"),
+        ):
+            if count > most:
+                raise self._tokens.unexpected(f"a pipeline has at most {most:,} {what}")
 
     def _leave(self) -> None:
         scope = self._scopes.pop()

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 from wire.catalogue.facts import facts
 from wire.core.arguments import checked_arguments, suggestion
+from wire.core.bounds import BOUNDS
 from wire.core.errors import ConfigurationError, PipelineError
 from wire.pipeline.conditions import parse_condition
 from wire.pipeline.graph import FILE_START, Edge, Graph, Node, Position, not_one
@@ -257,8 +258,10 @@ def _ends_of_the_run(subject: _Subject) -> Iterator[Finding]:
 
 def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
     graph = subject.graph
-    for node in subject.under("fan_in"):
-        lost = [edge for edge in graph.outgoing(node.id) if not _meets(graph, edge.target)]
+    nodes = subject.under("fan_in")
+    meeting = _meeting(graph) if nodes else set()
+    for node in nodes:
+        lost = [edge for edge in graph.outgoing(node.id) if edge.target not in meeting]
         if len(lost) == len(graph.outgoing(node.id)):
             yield _of_node(
                 "fan_in",
@@ -278,23 +281,25 @@ def _fan_ins_reached(subject: _Subject) -> Iterator[Finding]:
             )
 
 
-def _meets(graph: Graph, id: str) -> bool:
-    """Return whether a branch that starts at `id` reaches the fan_in of its own fan_out (P-37).
+def _meeting(graph: Graph) -> set[str]:
+    """Return the nodes from which a branch reaches the fan_in of its own fan_out (P-37).
 
-    Each further fan_out on the way is paired with the next fan_in.
+    Each further fan_out on the way is paired with the next fan_in. The walk begins at the fan_ins
+    and goes backwards, so that it is one for all branches; it counts the pairs around a node.
     """
-    deepest = len(graph.of_type("fan_out"))
-    waiting, seen = [(id, 1)], set[tuple[str, int]]()
+    deepest = min(len(graph.of_type("fan_out")), BOUNDS.file_depth)
+    opened = {node.id: 1 for node in graph.of_type("fan_out")}
+    opened |= {node.id: -1 for node in graph.of_type("fan_in")}
+    waiting = [(node.id, 1) for node in graph.of_type("fan_in")]
+    reached = set(waiting)
     while waiting:
         id, depth = waiting.pop()
-        type = graph.nodes[id].type if id in graph.nodes else ""
-        if type == "fan_in" and depth == 1:
-            return True
-        if (id, depth) not in seen and depth <= deepest:
-            seen.add((id, depth))
-            inner = depth + (type == "fan_out") - (type == "fan_in")
-            waiting += [(edge.target, inner) for edge in graph.outgoing(id)]
-    return False
+        for edge in graph.incoming(id):
+            before = edge.source, depth - opened.get(edge.source, 0)
+            if 1 <= before[1] <= deepest and before not in reached:
+                reached.add(before)
+                waiting.append(before)
+    return {id for id, depth in reached if depth == 1}
 
 
 def _nesting(graph: Graph) -> Iterator[Finding]:
