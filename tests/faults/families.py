@@ -404,7 +404,7 @@ def whole_json_cut_but_framed(pieces: Pieces, ask: Ask) -> Iterable[Step]:
 
 FIRST_BYTE = {"first_byte": 0.4}
 IDLE = {"idle": 0.4}
-TOTAL = {"total": 0.8}
+TOTAL = {"total": 2.0}
 DRIP = 0.05
 
 
