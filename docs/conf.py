@@ -61,7 +61,8 @@ nitpick_ignore_regex = [
     # Names of annotations that are imported for type checkers only, and the facts of fields.
     ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
     ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts|Readable|RequestOptions|T"),
-    ("py:class", r"Histogram|Kind|Names|Path|Random|Spans|Token|Tracer|types\.Annotated"),
+    ("py:class", r"Histogram|Kind|Names|P|Path|R_co|Random|Spans|Syntax|Token|ToolKind|Tracer"),
+    ("py:class", r"AnyModel|Rows|RunOptions|types\.Annotated"),
 ]
 
 SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(
