@@ -129,13 +129,15 @@ print(next(left))
 """,
     "bulk run": """
 from wire import bulk
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 lefts = []
 async def main():
-    run = bulk.run(["Hi"] * 3, model, concurrent=2, **options)
+    steps = [{"say": "Hello."}, *[{"fault": "stall; seconds=60"}] * 2]
+    http = AsyncEmulatorTransport(Emulator(steps))
+    run = bulk.run(["Hi"] * 3, "openai@chat:gpt-5.4", concurrent=2, api_key="fake-key", http=http)
     results = aiter(run)
     lefts.extend([run, results])
-    await anext(results)
-    print("Hello.")
+    print((await anext(results)).reply.text)
 asyncio.run(main())
 """,
     "session": """
