@@ -142,6 +142,7 @@ check: .venv/.dev
 # comes from docstrings and conf.py too.
 docs: .venv/.docs
 	@$(BIN)/python -m sphinx -W --keep-going -n -E -q -d docs/_build/doctrees docs docs/_build/html
+	@echo "$$(find docs/_build/html -name '*.html' | wc -l) pages, $$(du -sm docs/_build/html | cut -f1) MB"
 	@echo "open docs/_build/html/index.html"
 
 clean:

@@ -567,7 +567,6 @@ SOUND: dict[str, Callable[[], Any]] = {
     "wire.ServerTool.kind": lambda: "code",
     "wire.file_search.stores": lambda: ["fileSearchStores/a"],
     "catalogue.load.path": catalogue_file,
-    "catalogue.update.path": catalogue_file,
     "catalogue.use.catalogue": lambda: None,
     "catalogue.Catalogue.rows": tuple,
     "catalogue.Catalogue.sources": dict,

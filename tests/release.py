@@ -20,10 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
-MAX_WHEEL_BYTES = 1_650_000
+MAX_WHEEL_BYTES = 1_700_000
 """Tables of facts about models, hosts, settings and stop words are in it, with their sources."""
-MAX_INSTALLED_BYTES = 8_000_000
-"""Of this package alone."""
+MAX_INSTALLED_BYTES = 13_000_000
+"""Of this package alone, with the bytecode that pip compiles."""
 MAX_IMPORT_RATIO = 2.5
 """CPU time of a client to that of `import httpx, msgspec`."""
 
@@ -105,8 +105,13 @@ def installed(wheel: Path, folder: Path) -> None:
     )
     check(in_work("-c", SAMPLES, ROOT / "README.md").strip(), True)
     package = Path(in_work("-c", "import wire; print(wire.__path__[0])").strip())
-    size = sum(each.stat().st_size for each in package.rglob("*") if each.suffix != ".pyc")
-    check(f"the package has {size:,} bytes on disk", size <= MAX_INSTALLED_BYTES)
+    sizes = {each: each.stat().st_size for each in package.rglob("*") if each.is_file()}
+    compiled = sum(size for each, size in sizes.items() if each.suffix == ".pyc")
+    total = sum(sizes.values())
+    check(
+        f"the package has {total:,} bytes on disk, {compiled:,} of them bytecode",
+        total <= MAX_INSTALLED_BYTES,
+    )
     if sys.platform != "win32":
         ratio = float(in_work("-c", COST))
         check(f"a client costs {ratio:.2f} times its libraries", ratio <= MAX_IMPORT_RATIO)

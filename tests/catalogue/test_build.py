@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.catalogue.build import main, update
 from tests.catalogue.conftest import TEST, price, row
-from wire.catalogue import Catalogue, Source, load, update
+from wire.catalogue import Catalogue, Source, load
 from wire.errors import ConfigurationError
 
 EMPTY = Catalogue((), {}, "2026-11-23")
@@ -234,3 +235,17 @@ def test_prices_keep_each_digit(put: Any) -> None:
     found = update(path, EMPTY).model("gemini-9").price()
     assert found is not None
     assert found.input == Decimal("0.30000000000000004")
+
+
+def test_the_command_brings_a_catalogue_up_to_date(
+    put: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine.json"
+    EMPTY.save(mine)
+    given = ["--to", str(mine), "--date", "2026-11-20"]
+    assert main([str(put(models_dev(MODEL))), *given]) == 0
+    assert main([str(put(models_dev({**MODEL, "id": "gemini-10"}))), *given]) == 0
+    assert capsys.readouterr().out == (
+        f"{mine}: 1 models, 1 of them new\n{mine}: 2 models, 1 of them new\n"
+    )
+    assert load(mine).model("gemini-9").source("prices").date == "2026-11-20"

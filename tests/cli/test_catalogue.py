@@ -1,15 +1,10 @@
-"""`wire catalogue`: facts of a model, and a catalogue of one's own."""
+"""`wire catalogue`: facts of a model."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from tests.catalogue.test_build import MODEL, models_dev
 from tests.cli.conftest import Command
-from wire.catalogue import load
 
 
 @pytest.fixture(autouse=True)
@@ -56,35 +51,3 @@ def test_show_as_json(wire: Command) -> None:
 def test_an_unknown_model_has_status_1_and_a_reason(wire: Command) -> None:
     said = wire("catalogue", "show", "acme:m")
     assert said == (1, "", "wire catalogue: the catalogue has no models of 'acme'\n")
-
-
-def test_update_writes_a_catalogue_that_replaces_the_shipped_one(
-    wire: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("api.json").write_text(json.dumps(models_dev(MODEL)), "utf-8")
-    said = wire("catalogue", "update", "api.json")
-    assert said == (2, "", "wire catalogue: --to: missing; give it, or set WIRE_CATALOGUE\n")
-    said = wire("catalogue", "update", "api.json", "--to", "mine.json", "--date", "2026-11-20")
-    assert said.status == 0
-    assert said.out.startswith("mine.json: ")
-    assert said.out.endswith(" models, 1 of them new\n")
-    monkeypatch.setenv("WIRE_CATALOGUE", "mine.json")
-    shown = wire("catalogue", "show", "gemini:gemini-9", "--json").json
-    assert shown["prices"][1] == {"above": 200_000, "input": 2.5, "output": 15}
-    assert shown["sources"]["prices"]["date"] == "2026-11-20"
-    assert wire("catalogue", "show", "claude-sonnet-5").status == 0  # the shipped ones stay
-    # Without --to, the file of the variable is brought up to date.
-    Path("api.json").write_text(json.dumps(models_dev({**MODEL, "id": "gemini-10"})), "utf-8")
-    assert wire("catalogue", "update", "api.json").out.endswith(" models, 1 of them new\n")
-    assert load("mine.json").model("gemini-10").reason == ""
-
-
-def test_a_bad_file_is_named_in_one_line(wire: Command) -> None:
-    Path("api.json").write_text('{"google": 5}', "utf-8")
-    said = wire("catalogue", "update", "api.json", "--to", "mine.json")
-    assert said == (
-        2,
-        "",
-        "wire catalogue: api.json: expected an object, not int - at `$.google`\n",
-    )
-    assert not Path("mine.json").exists()

@@ -1,7 +1,7 @@
 """The catalogue of models: limits, modalities and prices, each with its source and date.
 
 A dated file ships with the library. `use` replaces it, and so does the environment variable
-`WIRE_CATALOGUE`. `wire catalogue update FILE` builds a file from models.dev or genai-prices.
+`WIRE_CATALOGUE`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
-    "wire.catalogue.build": "update",
     "wire.catalogue.catalogue": "Catalogue current load Model Price Source use",
     "wire.catalogue.cost": "Cost",
 }

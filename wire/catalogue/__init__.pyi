@@ -1,5 +1,4 @@
 # Written by `python -m tests.faces`.
-from wire.catalogue.build import update as update
 from wire.catalogue.catalogue import Catalogue as Catalogue
 from wire.catalogue.catalogue import Model as Model
 from wire.catalogue.catalogue import Price as Price

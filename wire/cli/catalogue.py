@@ -1,14 +1,13 @@
-"""`wire catalogue`: prints what is known of a model, and writes a catalogue of the user's own."""
+"""`wire catalogue`: prints what is known of a model."""
 
 from __future__ import annotations
 
 import argparse
-import os
 from typing import TYPE_CHECKING, Any
 
 from wire.cli.options import Command, command_group, json_option
 from wire.cli.statuses import FAILED
-from wire.cli.terminal import report, write, write_json, write_table
+from wire.cli.terminal import report, write_json, write_table
 
 if TYPE_CHECKING:
     from wire.catalogue.catalogue import Model, Price
@@ -98,50 +97,10 @@ def _figures(price: Price) -> str:
     return ", ".join(f"{name} {figure:f}" for name, figure in price.usd.items())
 
 
-def _update_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "file", metavar="FILE", help="api.json of models.dev, or data.json of genai-prices"
-    )
-    command.add_argument(
-        "--to",
-        metavar="PATH",
-        help="the catalogue to write (default: that of the environment variable WIRE_CATALOGUE)",
-    )
-    command.add_argument(
-        "--date", default="", help="the day of the figures (default: when FILE was written)"
-    )
-
-
-def _update(chosen: argparse.Namespace) -> int:
-    from wire.catalogue.build import update
-    from wire.catalogue.catalogue import VARIABLE, load, shipped
-    from wire.core.errors import ConfigurationError
-
-    path = chosen.to or os.environ.get(VARIABLE, "").strip()
-    if not path:
-        raise ConfigurationError(f"to: missing; give it, or set {VARIABLE}")
-    # A catalogue that is written for the first time begins with the shipped one.
-    base = load(path) if os.path.exists(path) else shipped()
-    catalogue = update(chosen.file, base, date=chosen.date)
-    catalogue.save(path)
-    added = len(catalogue.rows) - len(base.rows)
-    write(f"{path}: {len(catalogue.rows)} models, {added} of them new")
-    return 0
-
-
 COMMANDS = (
     command_group(
         "catalogue",
-        "show limits and prices of models, and update them from a file",
-        (
-            Command("show", "print what is known of a model", _show_options, _show),
-            Command(
-                "update",
-                "write a catalogue with the figures of a file",
-                _update_options,
-                _update,
-                more="The command uses no network: download FILE first.",
-            ),
-        ),
+        "show limits and prices of models",
+        (Command("show", "print what is known of a model", _show_options, _show),),
     ),
 )

@@ -1,29 +1,35 @@
-"""Builds a catalogue from the data files of models.dev and of genai-prices, without a network.
+"""Writes `wire/catalogue/models.json` anew from the data of models.dev and of genai-prices.
 
-models.dev publishes one JSON object, `api.json`: provider to its models, with limits, modalities
-and prices. genai-prices publishes a list of providers, `data.json`, with prices alone, but with
-tiers of service and the days on which prices change. Both are MIT; only their facts are read.
+    $ python -m tests.catalogue.build api.json --date 2026-11-23
+
+It uses no network: download the file first. models.dev publishes one JSON object, `api.json`:
+provider to its models, with limits, modalities and prices. genai-prices publishes a list of
+providers, `data.json`, with prices alone, but with tiers of service and the days on which prices
+change. Both are MIT; only their facts are read.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import count
+from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
-from wire.catalogue.catalogue import Catalogue, Price, Row, Source, current, facts_of
+from wire.catalogue.catalogue import Catalogue, Price, Row, Source, facts_of, load
 from wire.catalogue.facts import is_in
-from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole
 
+SHIPPED = Path(__file__).parents[2] / "wire/catalogue/models.json"
 LICENSE = "MIT"
 
 _MODELS_DEV = {
@@ -78,19 +84,14 @@ _HOSTS = ("openrouter", "together", "fireworks", "groq")
 _Json = Mapping[str, Any]
 
 
-@checked_arguments(ConfigurationError)
 def update(
-    path: str | os.PathLike[str],
-    base: Catalogue | None = None,
-    *,
-    date: str = "",
-    name: str = "",
+    path: str | os.PathLike[str], base: Catalogue, *, date: str = "", name: str = ""
 ) -> Catalogue:
     """Build the catalogue `base` with the figures of a file of models.dev or genai-prices.
 
-    `base` is by default the catalogue in use. Its figures stay where the file has none. `date` is
-    the day of the file's figures, by default the day on which the file was written; `name` is the
-    name of their source, by default that of the format.
+    The figures of `base` stay where the file has none. `date` is the day of the file's figures, by
+    default the day on which the file was written; `name` is the name of their source, by default
+    that of the format.
 
     Raises `ConfigurationError` with the file and the JSON path of a value that is not valid.
     """
@@ -103,7 +104,6 @@ def update(
     date = date or datetime.fromtimestamp(os.stat(path).st_mtime, UTC).strftime("%Y-%m-%d")
     is_prices = isinstance(content, list) or (isinstance(content, dict) and "providers" in content)
     kind = "genai-prices" if is_prices else "models.dev"
-    base = current() if base is None else base
     key = next(key for n in count(1) if (key := f"{kind[0]}{n}") not in base.sources)
     read = _from_genai_prices if is_prices else _from_models_dev
     try:
@@ -464,3 +464,21 @@ def _equal_names(match: _Json) -> list[str]:
     for part in match.get("or") or ():
         names += _equal_names(part) if isinstance(part, dict) else ()
     return names
+
+
+def main(arguments: list[str]) -> int:
+    command = argparse.ArgumentParser(prog="python -m tests.catalogue.build")
+    command.add_argument("file", help="api.json of models.dev, or data.json of genai-prices")
+    command.add_argument("--date", default="", help="the day of the figures (default: the file's)")
+    command.add_argument("--to", default=SHIPPED, help="the catalogue to bring up to date")
+    chosen = command.parse_args(arguments)
+    base = load(chosen.to)
+    catalogue = update(chosen.file, base, date=chosen.date)
+    catalogue.save(chosen.to)
+    added = len(catalogue.rows) - len(base.rows)
+    print(f"{chosen.to}: {len(catalogue.rows)} models, {added} of them new")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
