@@ -24,11 +24,13 @@ CHAT, STATE, CHATS = "wire/chat/chat.py", "wire/chat/state.py", "wire/chat/chats
 FALLBACK, AGENT = "wire/chat/fallback.py", "wire/agent/agent.py"
 OPTIONS = {
     "wire/http/target.py": ("Options",),
-    STATE: ("Settings", "RequestOptions"),
+    STATE: ("SettingsBesideTools", "Settings", "OptionsBesideTools"),
     "wire/agent/state.py": ("AgentOptions",),
 }
 """File to the `TypedDict`s whose fields are documented there."""
 
+_SETTINGS = ("SettingsBesideTools", "Settings")
+_REQUEST = ("OptionsBesideTools", *_SETTINGS)
 _ASK = [f"{kind}.{how}" for kind in ("Chat", "AsyncChat") for how in ("ask", "stream", "count")]
 _CALL = [f"ChatState.{how}" for how in ("call", "stream_call", "request")]
 _FALLBACKS = ("FallbackChat", "AsyncFallbackChat")
@@ -44,14 +46,14 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("wire/http/client.py", "Client", ("Options",)),
         ("wire/http/aio.py", "AsyncClient", ("Options",)),
     ),
-    "chat": tuple((CHAT, name, ("Settings", "Options")) for name in ("Chat", "AsyncChat")),
+    "chat": tuple((CHAT, name, (*_SETTINGS, "Options")) for name in ("Chat", "AsyncChat")),
     "request": (
-        *((CHAT, name, ("RequestOptions", "Settings")) for name in _ASK),
-        *((STATE, name, ("RequestOptions", "Settings")) for name in _CALL),
-        *((CHATS, name, ("RequestOptions", "Settings")) for name in _CHATS),
+        *((CHAT, name, _REQUEST) for name in _ASK),
+        *((STATE, name, _REQUEST) for name in _CALL),
+        *((CHATS, name, _REQUEST) for name in _CHATS),
         *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
     ),
-    "fallback": tuple((FALLBACK, name, ("Settings",)) for name in _FALLBACKS),
+    "fallback": tuple((FALLBACK, name, _SETTINGS) for name in _FALLBACKS),
     "embed": (
         ("wire/http/client.py", "Client.embed", ()),
         ("wire/http/aio.py", "AsyncClient.embed", ()),

@@ -154,6 +154,13 @@ READ = {
     "event.content": "'TextDelta' | 'content' | 'text'",
     "event.choices[0].delta": "'choices' | 'text'",
     "Done(reply).message": "'Done' | 'message' | 'reply.message'",
+    "reply['choices'][0]": "'Reply' object is not subscriptable | write .text",
+    "reply['usage']": "not subscriptable | write .usage",
+    "reply.message['content']": "'Message' object is not subscriptable | write .text",
+    "reply.usage['prompt_tokens']": "'Usage' object is not subscriptable | write .input",
+    "reply[0]": "'Reply' object is not subscriptable | it has attributes",
+    "list(reply)": "'Reply' object is not iterable",
+    "'text' in event": "TextDelta",
     "error.status_code": "'status_code' | 'status'",
     "error.response": "'response' | 'raw'",
     "error.request": "'request' | 'preview'",
@@ -315,6 +322,15 @@ def test_async_and_plain_are_told_apart(code: str) -> None:
         asyncio.run(run())
     for words in IN_TASKS[code].split(" | "):
         assert words in str(caught.value)
+
+
+def test_an_unawaited_call_is_named() -> None:
+    chat = wire.AsyncChat("openai@chat:gpt-5.6", api_key="fake-key", http=AsyncEmulatorTransport())
+    with (
+        pytest.warns(RuntimeWarning, match=r"coroutine 'AsyncChat\.ask' was never awaited"),
+        pytest.raises(AttributeError, match="'coroutine' object has no attribute 'text'"),
+    ):
+        _ = chat.ask("Hi").text  # type: ignore[attr-defined]
 
 
 def test_parts_have_the_attributes_of_each_kind() -> None:

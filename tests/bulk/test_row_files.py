@@ -108,6 +108,16 @@ def test_lines_of_text_are_prompts_if_that_is_said(tmp_path: Path) -> None:
 # --- tables ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_csv_of_other_delimiters_is_told_by_its_header(tmp_path: Path, delimiter: str) -> None:
+    """As spreadsheets write it where a comma is the decimal point."""
+    path = tmp_path / "in.csv"
+    path.write_text(delimiter.join(["id", "prompt"]) + f'\na{delimiter}"1,5; 2,5\t"\n', "utf-8")
+    assert [row.line for row in bulk.from_file(path).read()] == [
+        b'{"id":"a","prompt":"1,5; 2,5\\t"}'
+    ]
+
+
 @pytest.mark.parametrize("name", ["in.csv", "in.CSV", "in.tsv"])
 def test_a_table_has_its_prompts_in_a_column_or_a_template(name: str, tmp_path: Path) -> None:
     text = TABLE.replace(",", "\t") if name.endswith("tsv") else TABLE

@@ -95,6 +95,7 @@ def replies(chat: Chat, reply: Reply[City]) -> None:
     assert_type(reply.usage, Usage | None)
     assert_type(chat.ask("Hi").output, Any)
     assert_type(chat.ask("Hi", output=City, max_tokens=5, effort="low").output, City)
+    assert_type(chat.ask("Hi", output=City, tools=[add]).output, City | None)
     assert_type(chat.ask("Hi", output=City | None).output, Any)
     assert_type(chat.ask("Hi", output=Literal["a", "b"]).output, Any)
     assert_type(chat.ask("Hi", output="json").output, Any)
@@ -113,10 +114,12 @@ def replies(chat: Chat, reply: Reply[City]) -> None:
             if isinstance(event, Done):
                 assert_type(event.reply, Reply)
     assert_type(FallbackChat([chat]).ask("Hi", output=City).output, City)
+    assert_type(FallbackChat([chat]).ask("Hi", output=City, tools=[add]).output, City | None)
 
 
 async def tasks(chat: AsyncChat) -> None:
     assert_type((await chat.ask("Hi", output=City)).output, City)
+    assert_type((await chat.ask("Hi", output=City, tools=[add])).output, City | None)
     print(chat.ask("Hi").text)  # type: ignore[attr-defined]
     with chat:  # type: ignore[attr-defined]
         pass

@@ -176,7 +176,8 @@ class Asker:
         given: dict[str, Any] = dict(settings)
         if self._output is not None:
             given.setdefault("output", self._output)
-        return await self._chat.ask(messages=request.messages, **given)
+        reply: Reply = await self._chat.ask(messages=request.messages, **given)
+        return reply
 
     async def _ask_once(self, request: Request, settings: Mapping[str, Any]) -> Reply:
         """Ask, unless an equal request is under way: then wait for it, and read the cache."""

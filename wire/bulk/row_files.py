@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, TypeAlias
 
 from wire.bulk.rows import Row, read_row
@@ -18,7 +19,8 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 line ends, or with a quote that is not closed, would fill the memory."""
 _SHOWN_BYTES = 1024
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
+"""Format to the delimiters of its cells: the first of them that the header has."""
 FORMATS = ("jsonl", "txt", *DELIMITERS)
 _BY_SUFFIX = {
     "": "jsonl",
@@ -120,7 +122,10 @@ class RowFile:
                 yield read_row(number, line) if self._format == "jsonl" else _prompt(number, line)
 
     def _records(self, lines: Iterator[tuple[int, bytes]]) -> Records:
-        return Records(lines, self._name, DELIMITERS[self._format], MAX_LINE_BYTES)
+        header = next(lines, (1, b""))
+        known = DELIMITERS[self._format]
+        delimiter = next((each for each in known if each.encode() in header[1]), known[0])
+        return Records(chain([header], lines), self._name, delimiter, MAX_LINE_BYTES)
 
     def _columns(self, records: Records) -> Columns:
         header = next(records, None)

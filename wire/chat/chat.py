@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
-from wire.chat.state import ChatState, RequestOptions, seal_chat_options
+from wire.chat.state import ChatState, OptionsBesideTools, RequestOptions, seal_chat_options
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
 from wire.chat.stream import async_stream_events, stream_events
@@ -184,8 +184,18 @@ class Chat(ForThreads, ChatState["Client"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     def ask(
         self,
@@ -303,8 +313,18 @@ class Chat(ForThreads, ChatState["Client"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractContextManager[ChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractContextManager[ChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,
@@ -710,8 +730,18 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     async def ask(
         self,
@@ -823,8 +853,18 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Self, TypedDict, TypeVar, Unpack, cast
 
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
-from wire.chat.state import RequestOptions, model_name, request_of, settings_of
+from wire.chat.state import OptionsBesideTools, RequestOptions, model_name, request_of, settings_of
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.call import USE_CLIENT_DEFAULT, ClientDefault, Timeouts
 from wire.core.errors import ConfigurationError
@@ -271,8 +271,20 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     def ask(
         self,
@@ -388,8 +400,20 @@ class Chats(ChatsState[Client]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractContextManager[ChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractContextManager[ChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,
@@ -647,8 +671,20 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     async def ask(
         self,
@@ -753,7 +789,8 @@ class AsyncChats(ChatsState[AsyncClient]):
         request = request_of(locals())
         model, provider = sealed(model), sealed(provider)
         chat = self.chat(model, provider)
-        return await chat.ask(**request)
+        reply: Reply = await chat.ask(**request)
+        return reply
 
     @typing.overload
     def stream(
@@ -764,8 +801,20 @@ class AsyncChats(ChatsState[AsyncClient]):
         provider: str = "",
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        model: str,
+        provider: str = "",
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,

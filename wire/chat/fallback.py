@@ -16,7 +16,7 @@ import msgspec
 
 from wire.around.seam import stands_in
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
-from wire.chat.state import RequestOptions, seal_settings, settings_of
+from wire.chat.state import OptionsBesideTools, RequestOptions, seal_settings, settings_of
 from wire.core.arguments import checked_names, items_of
 from wire.core.call import Call, StreamCall
 from wire.core.circuits import Circuit, Circuits
@@ -361,8 +361,18 @@ class FallbackChat(FallbackState[Chat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     def ask(
         self,
@@ -412,8 +422,18 @@ class FallbackChat(FallbackState[Chat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractContextManager[ChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractContextManager[ChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,
@@ -557,8 +577,18 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> Reply[T]: ...
+    @typing.overload
+    async def ask(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> Reply[T | None]: ...
     @typing.overload
     async def ask(
         self,
@@ -589,7 +619,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         with asking:
             for chat in asking:
                 try:
-                    reply = await chat.ask(prompt, **asking.options)
+                    reply: Reply = await chat.ask(prompt, **asking.options)
                 except WireError as error:
                     asking.failed(error)
                 else:
@@ -605,8 +635,18 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: type[T],
-        **options: Unpack[RequestOptions],
+        **options: Unpack[OptionsBesideTools],
     ) -> AbstractAsyncContextManager[AsyncChatStream[T]]: ...
+    @typing.overload
+    def stream(
+        self,
+        prompt: Parts | None = None,
+        *,
+        messages: Iterable[Message] | Message | None = None,
+        output: type[T],
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None,
+        **options: Unpack[OptionsBesideTools],
+    ) -> AbstractAsyncContextManager[AsyncChatStream[T | None]]: ...
     @typing.overload
     def stream(
         self,

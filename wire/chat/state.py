@@ -43,18 +43,11 @@ AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Event, Reply])
 AnyClient = TypeVar("AnyClient", bound="Client | AsyncClient")
 
 
-class Settings(TypedDict, total=False):
-    """Settings of a request. `wire.neutral.request.Request` documents each of them.
-
-    Settings of a chat apply to all its requests. Settings of one request take precedence; `None`
-    means "not given".
-    """
+class SettingsBesideTools(TypedDict, total=False):
+    """All `Settings` but the tools, so that type checkers tell a request with tools from others."""
 
     system: str | None
     """The system prompt. It comes before the system messages among `messages`."""
-    tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None
-    """Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools that
-    the vendor's server runs, such as `wire.web_search()`."""
     tool_choice: str | Sequence[str] | None
     """`auto`, `none`, `required`, or a list of tool names of which one must be called. By default,
     the model chooses."""
@@ -102,8 +95,21 @@ class Settings(TypedDict, total=False):
     that the host does not take is refused."""
 
 
-class RequestOptions(Settings, total=False):
-    """Settings of one request, and how to send it."""
+class Settings(SettingsBesideTools, total=False):
+    """Settings of a request. `wire.neutral.request.Request` documents each of them.
+
+    Settings of a chat apply to all its requests. Settings of one request take precedence; `None`
+    means "not given".
+    """
+
+    tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None
+    """Functions, structs or tools that the model may call, see `wire.tools.tool`; and tools that
+    the vendor's server runs, such as `wire.web_search()`."""
+
+
+class OptionsBesideTools(SettingsBesideTools, total=False):
+    """All `RequestOptions` but the tools. A reply to a request with tools may call one of them, and
+    has no `output` then."""
 
     timeouts: Timeouts | float | ClientDefault | None
     """Seconds; as for a client: a number limits each single wait, `None` means no limit at all.
@@ -117,6 +123,10 @@ class RequestOptions(Settings, total=False):
     """How often `ask` and `stream` repeat a request whose reply does not fit `output`; the
     repetition tells the model the problem. 0 for never, 1 by default. A `Call` that you send with a
     client is sent once."""
+
+
+class RequestOptions(OptionsBesideTools, Settings, total=False):
+    """Settings of one request, and how to send it."""
 
 
 class ChatState(Foreign, Generic[AnyClient]):

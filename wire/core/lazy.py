@@ -202,9 +202,23 @@ class Foreign:
 
         def __getattr__(self, name: str) -> Any:
             kind = type(self)
-            words = {} if name.startswith("_") else foreign_words()["attributes"]
-            names = [words.get(each.__name__.removeprefix("Async"), {}) for each in kind.__mro__]
-            own = next((each[name] for each in names if name in each), "")
+            own = _own_attribute(kind, name)
             hint = f"; {led_to(own)}" if own else ""
             problem = f"{kind.__name__!r} object has no attribute {name!r}{hint}"
             raise AttributeError(problem, name=name, obj=self)
+
+        def __getitem__(self, key: Any) -> Any:
+            kind = type(self)
+            name = key if isinstance(key, str) else ""
+            own = name if hasattr(kind, name) else _own_attribute(kind, name)
+            hint = led_to(own) if " " in own else f"write .{own}" if own else "it has attributes"
+            raise TypeError(f"{kind.__name__!r} object is not subscriptable; {hint}")
+
+        __iter__ = __contains__ = None  # otherwise Python calls `__getitem__` in their place
+
+
+def _own_attribute(kind: type, name: str) -> str:
+    """Return what an attribute of another library is called in a class; empty if unknown."""
+    words = {} if name.startswith("_") else foreign_words()["attributes"]
+    names = [words.get(each.__name__.removeprefix("Async"), {}) for each in kind.__mro__]
+    return str(next((each[name] for each in names if name in each), ""))
