@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 CHAT, STATE, CHATS = "wire/chat/chat.py", "wire/chat/state.py", "wire/chat/chats.py"
 FALLBACK, AGENT = "wire/chat/fallback.py", "wire/agent/agent.py"
+LLM_AGENT = "wire/agent/llm_agent.py"
 OPTIONS = {
     "wire/http/target.py": ("Options",),
     STATE: ("SettingsBesideTools", "Settings", "OptionsBesideTools"),
@@ -64,11 +65,11 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         (CHATS, f"{name}.from_env", ("Options",)) for name in ("Chats", "AsyncChats")
     ),
     "async agent": (
-        (AGENT, "LLMAgent", ("AgentOptions",)),
-        (AGENT, "LLMAgent.from_config", ("AgentOptions",)),
+        (LLM_AGENT, "LLMAgent", ("AgentOptions",)),
+        (LLM_AGENT, "LLMAgent.from_config", ("AgentOptions",)),
     ),
     "agent": ((AGENT, "Agent", ("AgentOptions",)),),
-    "run": tuple((AGENT, name, ()) for name in _RUN),
+    "run": tuple((LLM_AGENT if name.startswith("LLM") else AGENT, name, ()) for name in _RUN),
 }
 """Functions and classes: the file, the name, and the `TypedDict`s of their options."""
 
@@ -120,14 +121,10 @@ def documented(file: str, name: str) -> Documented:
     assert isinstance(owner, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
     if not isinstance(owner, ast.ClassDef):
         return Documented(owner, owner)
-    return Documented(
-        owner,
-        next(
-            node
-            for node in owner.body
-            if isinstance(node, ast.FunctionDef) and node.name == "__init__"
-        ),
+    *_, constructor = (
+        node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name == "__init__"
     )
+    return Documented(owner, constructor)
 
 
 def _name(node: ast.AST) -> str:

@@ -23,8 +23,7 @@ from wire import (
     Reply,
     answer_account,
 )
-from wire.agent.run_state import RunResult
-from wire.agent.steps import begun
+from wire.agent.run_state import RunResult, begun
 from wire.errors import ConfigurationError, WireError
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 

@@ -13,8 +13,9 @@ import wire
 from tests.agent.agents import Talk, talk
 from tests.catalogue.conftest import TEST, price, row
 from wire import Agent, AsyncChat, AsyncFallbackChat, Chat, FallbackChat, LLMAgent, Usage
+from wire.agent.run_state import begun
 from wire.agent.saved_runs import dump_run, load_run
-from wire.agent.steps import Steps, begun
+from wire.agent.steps import Steps
 from wire.catalogue import Catalogue, use
 from wire.errors import ConfigurationError
 from wire.neutral.messages import Message, Reply, Stop, ToolCall

@@ -18,7 +18,8 @@ import pytest
 from tests.agent.killed_agent import AsyncModel, Model
 from wire import notes
 from wire.agent import Agent, LLMAgent, RunState, load_run, read_run, save_run
-from wire.agent.steps import Steps, begun
+from wire.agent.run_state import begun
+from wire.agent.steps import Steps
 from wire.errors import ConfigurationError, RuleError
 from wire.neutral.messages import Media, Message, Reply, Stop, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun, tool

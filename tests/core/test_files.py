@@ -17,7 +17,7 @@ import pytest
 
 from tests.joined import joined
 from wire.agent import read_run, save_run
-from wire.agent.steps import begun
+from wire.agent.run_state import begun
 from wire.core import files
 from wire.core.files import read_whole, replace_file, write_output, write_whole
 from wire.errors import CassetteError, ConfigurationError, PipelineError, WireError

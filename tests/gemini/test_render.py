@@ -535,8 +535,23 @@ def test_output():
         "responseJsonSchema": schema,
     }
     assert schema == before
-    assert refused(output=Output(schema), tools=(Tool("now"),), model="gemini-2.5-flash") == [
-        ("generationConfig.responseMimeType", "G56")
+
+
+def test_an_output_beside_tools_is_sent_as_words_where_the_model_takes_no_json_then():
+    """G56: models before 3 refuse `application/json` together with tools."""
+    schema = {"type": "object", "properties": {"m": {"type": "number"}}}
+    given = {"output": Output(schema), "tools": (Tool("now"),), "system": "Be brief."}
+    old, new = (sent(model=model, **given) for model in ("gemini-2.5-flash", "gemini-3.8-flash"))
+    assert "generationConfig" not in old
+    assert old["systemInstruction"]["parts"] == [
+        {
+            "text": "Be brief.\n\nAnswer with JSON that fits this schema: "
+            '{"type":"object","properties":{"m":{"type":"number"}}}'
+        }
+    ]
+    assert new["generationConfig"]["responseMimeType"] == "application/json"
+    assert told(model="gemini-2.5-flash", **given) == [
+        "output: sent as words in the system prompt: beside tools (G56)"
     ]
 
 

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 
 from tests.joined import joined
-from wire.agent.run_state import RunState
+from wire.agent.run_state import RunState, begun
 from wire.agent.saved_runs import dump_run
-from wire.agent.steps import Steps, begun
+from wire.agent.steps import Steps
 from wire.history import HistoryManager, check, hand_over, prune, repair, sendable
 from wire.history.order import unanswered, with_results
 from wire.neutral.messages import Message, ToolCall, ToolResult

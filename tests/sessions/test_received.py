@@ -12,7 +12,7 @@ import pytest
 
 from wire import anthropic, gemini, notes, openai
 from wire.agent import dump_run, load_run
-from wire.agent.steps import begun
+from wire.agent.run_state import begun
 from wire.anthropic.reader import parse_message as parse_anthropic
 from wire.errors import ConfigurationError
 from wire.gemini.reader import parse_response

@@ -11,11 +11,13 @@ from collections.abc import Coroutine
 from typing import Any, Literal, assert_type
 
 from wire import (
+    Agent,
     AsyncChat,
     Chat,
     Client,
     Done,
     FallbackChat,
+    LLMAgent,
     Media,
     Message,
     Reply,
@@ -32,6 +34,7 @@ from wire import (
     gemini,
     tool,
 )
+from wire.agent import RunResult, RunState
 from wire.chat.chat import AsyncChatStream
 from wire.neutral.messages import Part
 from wire.tools import FunctionTool
@@ -142,3 +145,26 @@ def refused(client: Client) -> None:
         wrong: errors.ConfigurationError = error
         print(type_error, wrong)
     print(errors.Foreign)  # type: ignore[attr-defined]
+
+
+def runs(chat: Chat, saved: RunState) -> None:
+    agent = Agent(chat, tools=[add], output=City)
+    assert_type(agent, Agent[City])
+    assert_type(agent.run("Hi").output, City)
+    assert_type(agent.run("Hi", output=Usage).output, Usage)
+    assert_type(agent.resume(saved).output, City)
+    assert_type(Agent("gemini:m", tools=[add]).run("Hi").output, Any)
+    assert_type(Agent("gemini:m").run("Hi", output=list[int]).output, list[int])
+    plain: Agent = Agent(chat, output="json", max_cost=0.5)
+    with plain.stream("Hi", output=City) as events:
+        assert_type(events.result.output, City)
+    with agent.stream("Hi") as events:
+        assert_type(events.result, RunResult[City])
+    Agent(chat, temprature=0)  # type: ignore[call-overload]
+
+
+async def runs_in_tasks(chat: AsyncChat) -> None:
+    agent = LLMAgent(chat, output=City)
+    assert_type((await agent.run("Hi")).output, City)
+    async with agent.stream("Hi", output=Usage) as events:
+        assert_type(events.result.output, Usage)

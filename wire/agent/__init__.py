@@ -8,7 +8,8 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
-    "wire.agent.agent": "Agent AsyncRunStream GeminiAgent LLMAgent RunStream",
+    "wire.agent.agent": "Agent RunStream",
+    "wire.agent.llm_agent": "AsyncRunStream GeminiAgent LLMAgent",
     "wire.agent.context_cache": "AsyncCachedChat CachedChat CacheKeeper CachePolicy keep",
     "wire.agent.guard": "ATTRACTOR Guard",
     "wire.agent.model": "AgentEvent AsyncModel Model",

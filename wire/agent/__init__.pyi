@@ -1,8 +1,5 @@
 # Written by `python -m tests.faces`.
 from wire.agent.agent import Agent as Agent
-from wire.agent.agent import AsyncRunStream as AsyncRunStream
-from wire.agent.agent import GeminiAgent as GeminiAgent
-from wire.agent.agent import LLMAgent as LLMAgent
 from wire.agent.agent import RunStream as RunStream
 from wire.agent.config import Config as Config
 from wire.agent.config import LLMConfig as LLMConfig
@@ -14,6 +11,9 @@ from wire.agent.context_cache import CachedChat as CachedChat
 from wire.agent.context_cache import keep as keep
 from wire.agent.guard import ATTRACTOR as ATTRACTOR
 from wire.agent.guard import Guard as Guard
+from wire.agent.llm_agent import AsyncRunStream as AsyncRunStream
+from wire.agent.llm_agent import GeminiAgent as GeminiAgent
+from wire.agent.llm_agent import LLMAgent as LLMAgent
 from wire.agent.model import AgentEvent as AgentEvent
 from wire.agent.model import AsyncModel as AsyncModel
 from wire.agent.model import Model as Model

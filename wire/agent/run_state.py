@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, cast
 
 import msgspec
 
 from wire.catalogue.usage import Usage
+from wire.core.arguments import items_of
+from wire.core.errors import RuleError, Violation
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
-from wire.history import unanswered
-from wire.neutral.messages import Message, Reply, ToolCall
+from wire.core.secret import quoted
+from wire.history import listed, unanswered, with_results
+from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Value_co
 from wire.tools import ToolRun
 
 if TYPE_CHECKING:
@@ -91,6 +95,8 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     """The number of calls whose tools were started; counted only with `max_calls`."""
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
+    misfits: int = 0
+    """The number of replies in a row that did not fit `output=`."""
     reason: Reason | None = None
     """Why the run stopped; `None` while it runs, and if it was killed: it can be resumed."""
 
@@ -112,8 +118,12 @@ def turn_of(state: RunState) -> Turn | None:
     return turn
 
 
-class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
-    """The messages that a run added, their usage and tool runs, and why the run stopped."""
+class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only=True):
+    """The messages that a run added, their usage and tool runs, and why the run stopped.
+
+    To type checkers, a run with `output=City` has a `RunResult[City]`. Other runs have a
+    `RunResult[Any]`, for which `RunResult` is enough.
+    """
 
     state: RunState
     """The state at the end, from which the run can be resumed."""
@@ -151,6 +161,15 @@ class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
         return self.steps[-1].reply if self.steps else None
 
     @property
+    def output(self) -> Value_co:
+        """The answer as a value of the type `output=`, if the run had one.
+
+        `None` if the run has no answer: it stopped before, or a final tool ended it.
+        """
+        reply = self.reply if self.state.reason == "end" else None
+        return cast(Value_co, None if reply is None else reply.output)
+
+    @property
     def text(self) -> str:
         """The text of the model's last message."""
         return next(
@@ -184,3 +203,41 @@ class RunResult(MetadataStruct, Foreign, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return self.text
+
+
+def begun(messages: Iterable[Message]) -> RunState:
+    """Build the state of a new run after these messages."""
+    messages = tuple(messages)
+    return RunState(messages=messages, begun=len(messages))
+
+
+def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
+    """Build the state with which a stopped run continues, with results of calls that waited.
+
+    Raises `RuleError` for a result that no call waits for.
+    """
+    results = items_of("results", results)
+    listed(state.messages)
+    started = items_of("state.started", state.started)
+    waiting = {call.id for call in state.open_calls}
+    for index, result in enumerate(results):
+        if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
+            problem = f"expected a ToolResult, not {type(result).__name__}"
+            raise RuleError(violations=[Violation(f"results[{index}]", problem)])
+        if not isinstance(result.id, str) or result.id not in waiting:
+            raise RuleError(
+                violations=[
+                    Violation(
+                        f"results[{index}].id", f"no call {quoted(result.id)} waits for a result"
+                    )
+                ]
+            )
+        waiting.remove(result.id)
+    can_continue = state.reason not in ("end", "final", "guard", *INCOMPLETE)
+    ids = {result.id for result in results}
+    return state._changed(
+        messages=with_results(state.messages, results),
+        started=tuple(id for id in started if id not in ids),
+        asked=0 if state.reason == "max_steps" else state.asked,
+        reason=None if can_continue else state.reason,
+    )

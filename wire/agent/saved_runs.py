@@ -51,6 +51,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     calls: Count = 0
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
+    misfits: Count = 0
     reason: Reason | None = None
     journal: str = ""
     """The mark of the lines of its journal; empty if it has none."""
@@ -60,7 +61,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
     """Encode the state as the bytes of a session file; `load_run` returns an equal state for them.
 
-    >>> from wire.agent.steps import begun
+    >>> from wire.agent.run_state import begun
     >>> from wire.neutral.messages import Message
     >>> state = begun([Message.user("Hi")])
     >>> load_run(dump_run(state)) == state
@@ -81,6 +82,7 @@ def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = 
         spent=state.spent,
         calls=state.calls,
         started=state.started,
+        misfits=state.misfits,
         reason=state.reason,
         journal=journal,
     )
@@ -225,6 +227,7 @@ def _loaded(source: bytes | str | Mapping[str, Any], name: str) -> tuple[RunStat
         spent=saved.spent,
         calls=saved.calls,
         started=saved.started,
+        misfits=saved.misfits,
         reason=saved.reason,
     )
     return with_notes(state, session.notes), saved.journal

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any, TypedDict, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, cast, overload
 
 import msgspec
 
+from wire.agent.budgets import checked_budget, checked_count
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import check_plain
-from wire.agent.run_state import RunState
+from wire.agent.provider import StreamDelta
+from wire.agent.run_state import RunState, begun, resumed
 from wire.agent.spans import Spans, TracedRun, checked_spans
-from wire.agent.steps import (
-    MAX_CALLS_PER_TURN,
-    Ask,
-    Steps,
-    Verdict,
-    begun,
-    checked_budget,
-    checked_count,
-    refuse_coroutine,
-    resumed,
-)
+from wire.agent.steps import MAX_CALLS_PER_TURN, Ask, Steps, refuse_coroutine
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
+from wire.agent.verdicts import Verdict
 from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
@@ -36,10 +30,22 @@ from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
+from wire.neutral.output import OutputType
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
 MAX_STEPS = 20
+NO_DONE = "the model's stream ended without Done"
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
+else:
+    AnyOutput = TypeVar("AnyOutput")
+
+OnDelta: TypeAlias = Callable[[StreamDelta], Awaitable[None] | None]
+"""A function or an async function that gets each delta of a run as it arrives."""
 
 
 class AgentOptions(TypedDict, total=False):
@@ -95,6 +101,9 @@ class AgentOptions(TypedDict, total=False):
     max_calls: int | None
     """The most calls of tools that a run makes. The model gets an error for each further call of
     that turn, and the run ends with the reason `max_calls`. No limit by default."""
+    output_retries: int
+    """How often in a row the model is asked again after an answer that does not fit `output`, 1 by
+    default. Each request is one of `max_steps`, and counts against the budget."""
     on_error: Callable[[Exception, ToolCall], str] | None
     """Returns the message that the model gets for an exception of a tool."""
     retry: Retry
@@ -126,7 +135,7 @@ def seal_agent(options: Any) -> None:
     seal(options, (*AgentOptions.__annotations__, *_OWN))
 
 
-_OWN = ("model", "provider", "system_prompt", "config", "http")
+_OWN = ("model", "provider", "system_prompt", "config", "http", "output")
 """Parameters of agents other than options. `Agent` and `LLMAgent` seal them themselves."""
 
 
@@ -142,13 +151,9 @@ class AgentState(Foreign):
     max_calls: int | None
 
     @checked_arguments(ConfigurationError)
-    def __init__(self, system_prompt: str, options: AgentOptions) -> None:
+    def __init__(self, system_prompt: str, options: AgentOptions, output: Any = None) -> None:
         check_plain(options, ("stop_when", "on_change", "on_error", "view"))
-        history = options.get("history")
-        if history is not None and not isinstance(history, HistoryManager):
-            raise ConfigurationError(
-                f"history: expected a HistoryManager, not {type(history).__name__}"
-            )
+        history = _checked_history(options.get("history"))
         if not isinstance(system_prompt, str):
             raise ConfigurationError(
                 f"system_prompt: expected a str, not {type(system_prompt).__name__}"
@@ -159,7 +164,7 @@ class AgentState(Foreign):
             whole_number("max_tokens", self.max_tokens, least=1, error=ConfigurationError)
         if self.temperature is not None:
             number("temperature", self.temperature, least=0, error=ConfigurationError)
-        self.history: HistoryManager = HistoryManager() if history is None else history
+        self.history: HistoryManager = history
         self.tools: Toolbox = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
@@ -169,6 +174,10 @@ class AgentState(Foreign):
         self._tracing = checked_spans(options.get("tracing"))
         self.name: str = options.get("name", "")
         check_caching(self._caching, ConfigurationError)
+        self.output: Any = output
+        """The type of the answer of a run, unless the run has its own; `None` for text."""
+        self._output_retries = options.get("output_retries", 1)
+        whole_number("output_retries", self._output_retries, least=0, error=ConfigurationError)
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
         self._max_calls_per_turn = options.get("max_calls_per_turn", MAX_CALLS_PER_TURN)
         checked_count("max_parallel_tools", self._max_parallel)
@@ -239,14 +248,19 @@ class AgentState(Foreign):
         self.tools.register(made, replace=replace)
 
     def _begin(
-        self, user_input: Parts | Message | None, max_steps: int | None, headers: Headers | None
+        self,
+        user_input: Parts | Message | None,
+        max_steps: int | None,
+        headers: Headers | None,
+        output: Any,
     ) -> Steps:
         headers = _checked(headers)  # before the history has the message
+        check_output(output, self.model)
         if user_input is not None:
             self.history.add_message(
                 user_input if isinstance(user_input, Message) else Message.user(user_input)
             )
-        return self._steps(begun(self.history.messages), max_steps, headers)
+        return self._steps(begun(self.history.messages), max_steps, headers, output)
 
     def _resume(
         self,
@@ -255,20 +269,23 @@ class AgentState(Foreign):
         verdicts: Mapping[str, Verdict] | None,
         max_steps: int | None,
         headers: Headers | None,
+        output: Any,
     ) -> Steps:
         """Continue a run; its messages replace the history."""
         headers = _checked(headers)
+        check_output(output, self.model)
         state = resumed(state, results)
         self.history.clear()
         for message in state.messages:
             self.history.add_message(message, allow_incomplete=True)
-        return self._steps(state, max_steps, headers, verdicts)
+        return self._steps(state, max_steps, headers, output, verdicts)
 
     def _steps(
         self,
         state: RunState,
         max_steps: int | None,
         headers: Headers | None,
+        output: Any,
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
         self._in_history = state.messages
@@ -277,6 +294,8 @@ class AgentState(Foreign):
             self.tools,
             max_steps=max_steps,
             headers=headers,
+            output=self.output if output is None else output,
+            output_retries=self._output_retries,
             max_calls_per_turn=self._max_calls_per_turn,
             max_cost=self.max_cost,
             max_tokens_total=self.max_tokens_total,
@@ -370,6 +389,8 @@ class AgentState(Foreign):
             settings["retry"] = msgspec.structs.replace(policy, attempts=attempts)
         if request.headers is not None:
             settings["headers"] = request.headers
+        if request.output is not None:
+            settings |= {"output": request.output, "output_retries": 0}  # the run asks again itself
         if self.tools.definitions:
             settings["tools"] = self.tools.definitions
         if self.system_prompt:
@@ -383,6 +404,29 @@ class AgentState(Foreign):
         elif self._caching is not None:
             settings["caching"] = self._caching
         return settings
+
+
+def _checked_history(given: Any) -> HistoryManager:
+    """Return the history that is given, or a new one. Raises `ConfigurationError`."""
+    if given is None:
+        return HistoryManager()
+    if not isinstance(given, HistoryManager):
+        raise ConfigurationError(f"history: expected a HistoryManager, not {type_name(given)}")
+    return given
+
+
+def check_output(output: Any, model: Any) -> None:
+    """Raise what `OutputType` raises for a type without a JSON form; `None` is text.
+
+    Raises `ConfigurationError` if the model takes no output.
+    """
+    if output is None:
+        return
+    own = getattr(model, "wrapped", model)  # a `ChatProvider` takes what its interface has
+    taken = inspect.signature(model.ask).parameters if own is model else {}
+    if "output" not in taken and all(each.kind is not each.VAR_KEYWORD for each in taken.values()):
+        raise ConfigurationError(f"output: {type_name(own)} takes no output; expected a chat")
+    OutputType(output)
 
 
 def _checked(headers: Headers | None) -> Headers | None:

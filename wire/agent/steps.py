@@ -16,17 +16,18 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from wire.agent.budgets import checked_budget, checked_count
 from wire.agent.guard import Guard
-from wire.agent.run_state import INCOMPLETE, Reason, RunResult, RunState, StepRecord, ending
+from wire.agent.run_state import Reason, RunResult, RunState, StepRecord, ending
+from wire.agent.verdicts import Verdict, check_verdict, refused
 from wire.core import retry as presets
-from wire.core.arguments import checked_arguments, items_of
+from wire.core.arguments import checked_arguments
 from wire.core.errors import (
     ConfigurationError,
     HistoryError,
-    RuleError,
+    OutputError,
     StreamIncomplete,
     ToolError,
-    Violation,
     WireError,
     refuse,
     ungrouped,
@@ -35,12 +36,10 @@ from wire.core.exchange import Pause
 from wire.core.memory import answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
-from wire.history import check, last_calls, listed, with_results
-from wire.neutral.messages import Message, Reply, ToolCall, ToolResult
+from wire.history import check, last_calls, with_results
+from wire.neutral.messages import Message, Reply, Restart, ToolCall, ToolResult
+from wire.neutral.output_calls import corrections
 from wire.tools import Toolbox, ToolRun
-
-Verdict: TypeAlias = bool | str
-"""Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
 
 MAX_CALLS_PER_TURN = 1000
 """Default for the calls of one turn that are run."""
@@ -70,6 +69,8 @@ class Ask(msgspec.Struct, frozen=True):
     of a step, which has all attempts of the client's policy."""
     headers: Headers | None = None
     """Further headers of the request."""
+    output: Any = None
+    """The type of the answer; `None` for text."""
 
 
 class RunCalls(msgspec.Struct, frozen=True):
@@ -101,6 +102,8 @@ class Steps:
 
     - `max_steps`: the maximum number of requests to the model; `None` for no limit.
     - `headers`: further headers of the requests to the model.
+    - `output`: the type of the answer; `None` for text. `output_retries`: how often in a row the
+      model is asked again after an answer that does not fit.
     - `view`: returns the messages to send, given all messages.
     - `stop_when`: called between steps; the run stops if it returns true, and can be resumed.
     - `max_calls_per_turn`: further calls of a turn are not run; the model gets an error for each.
@@ -122,6 +125,8 @@ class Steps:
         *,
         max_steps: int | None = 20,
         headers: Headers | None = None,
+        output: Any = None,
+        output_retries: int = 1,
         max_calls_per_turn: int = MAX_CALLS_PER_TURN,
         max_cost: Decimal | float | None = None,
         max_tokens_total: int | None = None,
@@ -146,6 +151,7 @@ class Steps:
         self._max_cost = checked_budget(max_cost, max_tokens_total, max_calls)
         self._max_tokens_total, self._max_calls = max_tokens_total, max_calls
         self._headers = headers
+        self._output, self._output_retries = output, output_retries
         self._exhausted: Reason | None = None
         """The budget that ends the run after this turn."""
         self._view = view
@@ -198,7 +204,8 @@ class Steps:
             return None
         refuse(check(self.state.messages), HistoryError)
         left = self._retry.attempts - self._attempt if self._attempt else None
-        return Ask(tuple(self._view(self.state.messages)), left, self._headers)
+        messages = tuple(self._view(self.state.messages))
+        return Ask(messages, left, self._headers, self._output)
 
     def _ends(self) -> Reason | None:
         """Return the reason why the run ends after this turn; `None` if it does not.
@@ -279,9 +286,32 @@ class Steps:
             tool_only=tool_only,
             repeats=repeats,
             usage=self.state.usage + reply.usage,
+            misfits=0,
             reason=None if calls else ending(reply),
         )
         return True
+
+    def _misfit(self, error: OutputError) -> Restart | None:
+        """Count a reply that does not fit `output`; return what tells that the model answers again.
+
+        The conversation gets the reply and its problem, so that the next request asks again within
+        the limits of the run. Return `None` if the model is not asked again.
+        """
+        reply = error.partial
+        if not isinstance(reply, Reply):
+            return None
+        self._count(reply)
+        self._records.append(StepRecord(reply))
+        counted = {"asked": self.state.asked + 1, "usage": self.state.usage + reply.usage}
+        added = corrections(error)
+        if not added or self.state.misfits >= self._output_retries:
+            self._change(**counted)
+            return None
+        self._attempt = 0
+        before = self.state.messages if len(added) == 1 else self._continued(added[0])
+        misfits = self.state.misfits + 1
+        self._change(messages=(*before, added[-1]), misfits=misfits, **counted)
+        return Restart(error.message, reply)
 
     def _continued(self, message: Message) -> tuple[Message, ...]:
         """Return the messages with a new one of the model.
@@ -313,14 +343,17 @@ class Steps:
         return True
 
     @checked_arguments(ConfigurationError)
-    def failed(self, error: BaseException, *, seen: bool = False) -> None:
+    def failed(self, error: BaseException, *, seen: bool = False) -> Restart | None:
         """Report a failed request. The next step is a pause, or the error is raised.
 
         An error in an `ExceptionGroup` is raised without the group. There is no retry if `seen` is
         true, which means that events of the reply were handed out, and none after an error that is
-        not an `Exception`, such as a cancellation.
+        not an `Exception`, such as a cancellation. After a reply that does not fit `output` the
+        model is asked again; the `Restart` comes before the events of its next reply.
         """
         error = ungrouped(error)
+        if isinstance(error, OutputError) and (restart := self._misfit(error)) is not None:
+            return restart
         if seen or not isinstance(error, Exception):
             raise error
         self._attempt += 1
@@ -330,6 +363,7 @@ class Steps:
         if wait is None:
             raise error
         self._pause = wait
+        return None
 
     # --- the guard: if it raises, only the calls that were passed to it are refused
 
@@ -487,99 +521,8 @@ def _over(span: str, limit: int) -> str:
     return f"refused: at most {limit:,} calls of a {span} are run"
 
 
-def checked_budget(
-    max_cost: Decimal | float | None, max_tokens_total: int | None, max_calls: int | None
-) -> Decimal | None:
-    """Convert `max_cost` to a `Decimal`.
-
-    Raises `ConfigurationError` for a value that is not a limit.
-    """
-    if max_tokens_total is not None:
-        checked_count("max_tokens_total", max_tokens_total)
-    if max_calls is not None:
-        checked_count("max_calls", max_calls)
-    if max_cost is None:
-        return None
-    is_number = isinstance(max_cost, int | float | Decimal) and not isinstance(max_cost, bool)
-    limit = Decimal(repr(max_cost) if isinstance(max_cost, float) else max_cost) if is_number else 0
-    if not (isinstance(limit, Decimal) and limit.is_finite() and limit > 0):
-        raise ConfigurationError(f"max_cost: expected USD, a number above 0, not {max_cost!r}")
-    return limit
-
-
-def check_verdict(verdict: object, name: str) -> None:
-    """Raise `ConfigurationError` for a verdict that is neither a bool nor a text.
-
-    A hook that returns nothing has not said yes, and neither has one that returns 1 or "yes".
-    """
-    if not isinstance(verdict, bool | str):
-        raise ConfigurationError(
-            f"{name}: expected True, False or the reason of a refusal as text, not "
-            f"{type(verdict).__name__}"
-        )
-
-
 def refuse_coroutine(name: str, returned: object, expected: str) -> None:
     """Raise `ConfigurationError` if a hook that is called without `await` returned a coroutine."""
     if inspect.iscoroutine(returned):
         returned.close()
         raise ConfigurationError(f"{name}: expected {expected}, not a coroutine")
-
-
-def checked_count(name: str, value: object) -> None:
-    """Raise `ConfigurationError` for a value that is not a whole number from 1 up."""
-    if type(value) is not int or value < 1:
-        raise ConfigurationError(f"{name}: expected a whole number from 1 up, not {value!r}")
-
-
-def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
-    """Return the result of a call that is refused; `None` if it may run.
-
-    Only `True` lets it run.
-    """
-    if verdict is True:
-        return None
-    return ToolResult(
-        call.id,
-        call.name,
-        verdict if isinstance(verdict, str) and verdict else "refused by the user",
-        error=True,
-    )
-
-
-def begun(messages: Iterable[Message]) -> RunState:
-    """Build the state of a new run after these messages."""
-    messages = tuple(messages)
-    return RunState(messages=messages, begun=len(messages))
-
-
-def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """Build the state with which a stopped run continues, with results of calls that waited.
-
-    Raises `RuleError` for a result that no call waits for.
-    """
-    results = items_of("results", results)
-    listed(state.messages)
-    started = items_of("state.started", state.started)
-    waiting = {call.id for call in state.open_calls}
-    for index, result in enumerate(results):
-        if not isinstance(result, ToolResult):  # an iterator, whose items nobody has looked at yet
-            problem = f"expected a ToolResult, not {type(result).__name__}"
-            raise RuleError(violations=[Violation(f"results[{index}]", problem)])
-        if not isinstance(result.id, str) or result.id not in waiting:
-            raise RuleError(
-                violations=[
-                    Violation(
-                        f"results[{index}].id", f"no call {quoted(result.id)} waits for a result"
-                    )
-                ]
-            )
-        waiting.remove(result.id)
-    can_continue = state.reason not in ("end", "final", "guard", *INCOMPLETE)
-    ids = {result.id for result in results}
-    return state._changed(
-        messages=with_results(state.messages, results),
-        started=tuple(id for id in started if id not in ids),
-        asked=0 if state.reason == "max_steps" else state.asked,
-        reason=None if can_continue else state.reason,
-    )

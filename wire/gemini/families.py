@@ -44,6 +44,11 @@ class Family(msgspec.Struct, frozen=True):
         """Return whether it is a Gemini older than this version."""
         return self.name == "gemini" and self.version is not None and self.version < (major, minor)
 
+    @property
+    def takes_json_beside_tools(self) -> bool:
+        """Whether a request may demand JSON and have tools (G56)."""
+        return not self.before(3)
+
     def within(self, first: Version, past: Version) -> bool:
         """Return whether it is a Gemini from version `first` on, `first` included, and before
         `past`.

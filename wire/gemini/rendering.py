@@ -43,7 +43,14 @@ from wire.gemini.types import (
 )
 from wire.history import sendable_request
 from wire.neutral.messages import Event, Message, Reply
-from wire.neutral.rendering import ReplyReader, note_custom, note_names, wire_call, within_longest
+from wire.neutral.rendering import (
+    ReplyReader,
+    note_custom,
+    note_names,
+    schema_words,
+    wire_call,
+    within_longest,
+)
 from wire.neutral.request import Output, Request, checked_request, sent_stops, texts_of
 from wire.neutral.request import Tool as Function
 
@@ -124,7 +131,7 @@ def render_request(
     if request.caching == "long":
         words = "sent as auto: implicit caching has no lifetime; an agent keeps a context cache"
         report.append(Note("caching", words))
-    system = system_instruction(request.system, rest, report)
+    output, prompt = _sent_output(request, of, report)
     names = [tool.name for tool in request.tools if isinstance(tool, Function)]
     paths: dict[int, str] = {}
     messages = [rest.get(index, each) for index, each in enumerate(request.messages)]
@@ -134,10 +141,10 @@ def render_request(
     try:
         rendered = GenerateContentRequest(
             contents=list(ordered),
-            system_instruction=system,
+            system_instruction=system_instruction(prompt, rest, report),
             tools=_tools(request, name, row, report) or None,
             tool_config=_tool_config(request, of, vertex=vertex),
-            generation_config=_generation_config(request, row, name, of, report),
+            generation_config=_generation_config(request, output, row, name, of, report),
             store=False if row.dialect.api == "gemini" else None,
         )
     except SchemaError as error:
@@ -386,7 +393,12 @@ def _stops(stops: tuple[str, ...], report: list[Note]) -> list[str] | None:
 
 
 def _generation_config(
-    request: Request, row: Provider, name: str, of: Family, report: list[Note]
+    request: Request,
+    output: Output | None,
+    row: Provider,
+    name: str,
+    of: Family,
+    report: list[Note],
 ) -> GenerationConfig | None:
     config = GenerationConfig(
         max_output_tokens=within_longest(request.max_tokens, row, name, report),
@@ -396,9 +408,21 @@ def _generation_config(
         thinking_config=(
             thinking(request.effort, of, report) if request.effort is not None else None
         ),
-        **_json_output(request.output, request.raw_schemas, report),
+        **_json_output(output, request.raw_schemas, report),
     )
     return config if config != GenerationConfig() else None
+
+
+def _sent_output(request: Request, of: Family, report: list[Note]) -> tuple[Output | None, str]:
+    """Return the output that is sent as a schema, and the system prompt, which may have it as
+    words.
+    """
+    output, prompt = request.output, request.system
+    has_tools = request.tools or request.search_grounding
+    if output is None or not has_tools or of.takes_json_beside_tools:
+        return output, prompt
+    report.append(Note("output", "sent as words in the system prompt: beside tools (G56)"))
+    return None, "\n\n".join(filter(None, (prompt, schema_words(output))))
 
 
 def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[str, Any]:

@@ -203,28 +203,34 @@ def again(call: AnyCall, error: OutputError) -> AnyCall:
     question = _question_of(call)
     reply = error.partial
     count = len(question.earlier) + 1
-    if (
-        not isinstance(reply, Reply)
-        or count > question.retries
-        or error.code == "refusal"
-        or reply.stop.reason in _HOPELESS
-    ):
+    added = corrections(error) if count <= question.retries else ()
+    if not (added and isinstance(reply, Reply)):
         if isinstance(reply, Reply) and not reply.reasks:
             error.partial = answered(call, reply)
         raise error
-    # An empty message cannot be sent, and only some hosts take back thoughts alone.
-    own = () if reply.empty else (reply.message,)
-    told = Message.user(f"{error.message}. Answer again, with JSON that matches the schema.")
     note = Note("output", f"asked again ({count} of {question.retries}): {error.message}")
     changed = msgspec.structs.replace(
         question,
         request=msgspec.structs.replace(
-            question.request, messages=(*question.request.messages, *own, told)
+            question.request, messages=(*question.request.messages, *added)
         ),
         earlier=(*question.earlier, reply),
         notes=(*question.notes, *reply.notes, note),
     )
     return cast(AnyCall, call_of(changed))
+
+
+def corrections(error: OutputError) -> tuple[Message, ...]:
+    """Return the messages that ask for another reply: the one that does not fit, and the problem.
+
+    There are none if the model would answer in the same way again.
+    """
+    reply = error.partial
+    if not isinstance(reply, Reply) or error.code == "refusal" or reply.stop.reason in _HOPELESS:
+        return ()
+    told = Message.user(f"{error.message}. Answer again, with JSON that matches the schema.")
+    # An empty message cannot be sent, and only some hosts take back thoughts alone.
+    return (told,) if reply.empty else (reply.message, told)
 
 
 def answered(call: Call[Reply] | StreamCall[Event, Reply], reply: Reply) -> Reply:

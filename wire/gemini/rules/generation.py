@@ -22,7 +22,7 @@ Violations = Iterator[Violation]
 def json_beside_tools(request: RuleInput) -> Violations:
     """G56: models before 3 refuse JSON together with tools."""
     if (
-        request.family.before(3)
+        not request.family.takes_json_beside_tools
         and request.config.get("responseMimeType") == "application/json"
         and (request.functions or request.built_in)
     ):
