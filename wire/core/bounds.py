@@ -47,6 +47,9 @@ class Bounds(msgspec.Struct, frozen=True):
     """Bytes of the tools of one MCP server as JSON. The largest known servers list 200 kB."""
     pages: int = 1_000
     """Pages of one MCP listing, which may have no end."""
+    open_brackets: int = 10_000
+    """Brackets of a text that are open at the same time and remembered in a search for credentials,
+    150 bytes each. No reader of JSON takes so many."""
     file_bytes: int = 1024 * 1024
     """Bytes of a file of configuration. The reader of TOML needs a second for them."""
     file_values: int = 30_000

@@ -6,14 +6,17 @@ A text that is cut, or malformed, has the values that it shows up to its end.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator
 
+from wire.core.bounds import BOUNDS
 from wire.core.lazy import lazy_pattern
 
 Path = tuple[str | int, ...]
 
-Open = list[tuple[list[str | int | None], int]]
-"""For each open bracket the step to the current value, `None` before a key, and its position."""
+Open = deque[tuple[list[str | int | None], int]]
+"""For each open bracket the step to the current value, `None` before a key, and its position; the
+innermost ones if there are more than `BOUNDS.open_brackets`."""
 
 # A body may be cut inside a text: then the text ends with the body.
 _TOKEN = lazy_pattern(r'(?s:"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[\]{}:,]|[^\s\[\]{}:,"]+)')
@@ -24,7 +27,7 @@ def json_values(text: str, at: int = 0) -> Iterator[tuple[Open, int, int]]:
 
     The list of brackets changes with the next value.
     """
-    open_: Open = []
+    open_: Open = deque(maxlen=BOUNDS.open_brackets)
     for match in _TOKEN().finditer(text, at):
         token, at = match[0], match.start()
         if token in "]}":

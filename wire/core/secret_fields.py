@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from wire.core.credentials import SHOWN, looks_secret, secret_name
@@ -105,7 +106,7 @@ def _is_place(open_: Open) -> bool:
     key = open_[-1][0][0] if open_ else None
     if not isinstance(key, str):
         return False
-    around = (step[0] for step, _ in reversed(open_[-_NEAR:-1]) if isinstance(step[0], str))
+    around = (step[0] for step, _ in islice(reversed(open_), 1, _NEAR) if isinstance(step[0], str))
     return (next(around, ""), key) in _PLACES
 
 

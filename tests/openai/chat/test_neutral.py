@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.quirks import Served, dialect_of_case, read
 from tests.conformance.test_quirks import CASES
 from tests.joined import joined
-from wire import AsyncClient, Client, notes, openai, retry
+from wire import AsyncClient, Chat, Client, notes, openai, retry
 from wire.catalogue.usage import Usage
 from wire.core.memory import PARTIAL, encode
 from wire.errors import BlockedError, StreamIncomplete, StreamInvalid, WireError
@@ -623,3 +623,18 @@ def test_extras_go_to_who_takes_them():
             )
     by_hand = Message.assistant(msgspec.structs.replace(own.tool_calls[0]))
     assert sent(HI, by_hand, *results(own))[1]["tool_calls"][0]["extra_content"] == extra
+
+
+def test_a_message_of_another_role_goes_back_with_half_a_surrogate_pair_replaced() -> None:
+    """Half a pair in a field other than a text was an error of Python when the role was mended."""
+    detail = {"type": "a\ud83dA", "index": 0, "text": "Noon.", "signature": "c2ln"}
+    message = {"role": ["assistant"], "content": "High.", "reasoning_details": [detail]}
+    reply = parse_reply(received(message), provider="openrouter", model="m")
+    with Chat("openrouter:m", api_key="fake-key") as chat:
+        call = chat.call(messages=[HI, reply.message, HI])
+    said = json.loads(call.body)["messages"][1]
+    assert said == {
+        "role": "assistant",
+        "content": "High.",
+        "reasoning_details": [{**detail, "type": "a\ufffdA"}],
+    }

@@ -18,7 +18,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
 from wire.core.errors import RuleError, Violation
 from wire.core.json_values import json_text
-from wire.core.lenient import Unreadable, decoded
+from wire.core.lenient import Unreadable, decoded, portable_fields
 from wire.core.memory import Note, WireStruct, encode, freeze
 from wire.core.provider import Provider
 from wire.neutral.messages import (
@@ -262,11 +262,9 @@ def _assistant(
     # The calls decide: a saved conversation can have been edited by hand, and calls that differ
     # from the bytes would no longer match their results.
     if source is not None and has_all_calls(source, message):
-        return (
-            source
-            if source.role == "assistant"
-            else msgspec.structs.replace(source, role="assistant")
-        )
+        if source.role == "assistant":
+            return source
+        return _read_message(encode({**portable_fields(source), "role": "assistant"}))
     content: list[ContentPart] = []
     reasoning: dict[str, str] = {}
     details: list[ReasoningDetail] = []
