@@ -9,10 +9,10 @@ import pytest
 
 from tests.joined import joined
 from wire.agent.guard import ATTRACTOR, Guard
+from wire.agent.hooks import refused
 from wire.agent.run_state import RunResult, RunState, begun, resumed
 from wire.agent.state import AgentState
 from wire.agent.steps import INTERRUPTED, Ask, Finished, RunCalls, Steps, is_transient
-from wire.agent.verdicts import refused
 from wire.catalogue.stops import Next, StopReason
 from wire.catalogue.usage import Usage
 from wire.core.exchange import Pause

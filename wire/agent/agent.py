@@ -25,7 +25,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, cast
 
 from wire.agent.context_cache import CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
-from wire.agent.hooks import HookLoop
+from wire.agent.hooks import HookLoop, Verdict
 from wire.agent.model import AgentEvent, Model, is_model, model_name
 from wire.agent.provider import (
     EventsToDeltas,
@@ -46,7 +46,6 @@ from wire.agent.state import (
 )
 from wire.agent.steps import Ask, Finished, RunCalls, Steps
 from wire.agent.tool_calls import Approve, run_calls_in_threads
-from wire.agent.verdicts import Verdict
 from wire.chat.chat import Chat
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.errors import ConfigurationError, StreamIncomplete

@@ -1,4 +1,6 @@
-"""Hooks of the user for code without an event loop: plain functions and async functions."""
+"""Hooks of the user, plain or async: they are called without an event loop, and what they return is
+checked.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,17 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import anyio.from_thread
 from anyio.from_thread import BlockingPortal
 
 from wire.core.errors import ConfigurationError
+from wire.neutral.messages import ToolCall, ToolResult
 from wire.tools import is_async
+
+Verdict: TypeAlias = bool | str
+"""Decision on one call: `True` lets it run, `False` or a text, the reason, refuses it."""
 
 MAX_WAIT_SECONDS = 0.5
 """Maximum time of one wait. A Ctrl-C just before a wait begins does not wake the thread, so a long
@@ -74,3 +80,37 @@ def check_plain(options: Mapping[str, Any], names: Iterable[str]) -> None:
     for name in names:
         if options.get(name) is not None and is_async(options[name]):
             raise ConfigurationError(f"{name}: expected a plain function, not an async one")
+
+
+def check_verdict(verdict: object, name: str) -> None:
+    """Raise `ConfigurationError` for a verdict that is neither a bool nor a text.
+
+    A hook that returns nothing has not said yes, and neither has one that returns 1 or "yes".
+    """
+    if not isinstance(verdict, bool | str):
+        raise ConfigurationError(
+            f"{name}: expected True, False or the reason of a refusal as text, not "
+            f"{type(verdict).__name__}"
+        )
+
+
+def refused(call: ToolCall, verdict: Verdict) -> ToolResult | None:
+    """Return the result of a call that is refused; `None` if it may run.
+
+    Only `True` lets it run.
+    """
+    if verdict is True:
+        return None
+    return ToolResult(
+        call.id,
+        call.name,
+        verdict if isinstance(verdict, str) and verdict else "refused by the user",
+        error=True,
+    )
+
+
+def refuse_coroutine(name: str, returned: object, expected: str) -> None:
+    """Raise `ConfigurationError` if a hook that is called without `await` returned a coroutine."""
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise ConfigurationError(f"{name}: expected {expected}, not a coroutine")

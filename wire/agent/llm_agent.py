@@ -28,6 +28,7 @@ import anyio
 from wire.agent.config import LLMConfig
 from wire.agent.context_cache import AsyncCachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
+from wire.agent.hooks import Verdict
 from wire.agent.model import AgentEvent, AsyncModel, close_model, model_name
 from wire.agent.provider import (
     ChatProvider,
@@ -51,7 +52,6 @@ from wire.agent.state import (
 )
 from wire.agent.steps import Ask, Finished, RunCalls, Steps
 from wire.agent.tool_calls import Approve, run_calls
-from wire.agent.verdicts import Verdict
 from wire.chat.chat import AsyncChat
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.errors import ConfigurationError, StreamIncomplete

@@ -13,13 +13,12 @@ import msgspec
 from wire.agent.budgets import checked_budget, checked_count
 from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
-from wire.agent.hooks import check_plain
+from wire.agent.hooks import Verdict, check_plain, refuse_coroutine
 from wire.agent.provider import StreamDelta
 from wire.agent.run_state import RunState, begun, resumed
 from wire.agent.spans import Spans, TracedRun, checked_spans
-from wire.agent.steps import MAX_CALLS_PER_TURN, Ask, Steps, refuse_coroutine
+from wire.agent.steps import MAX_CALLS_PER_TURN, Ask, Steps
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
-from wire.agent.verdicts import Verdict
 from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
@@ -30,7 +29,6 @@ from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
-from wire.neutral.output import OutputType
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
@@ -422,6 +420,8 @@ def check_output(output: Any, model: Any) -> None:
     """
     if output is None:
         return
+    from wire.neutral.output import OutputType  # few runs have an output
+
     own = getattr(model, "wrapped", model)  # a `ChatProvider` takes what its interface has
     taken = inspect.signature(model.ask).parameters if own is model else {}
     if "output" not in taken and all(each.kind is not each.VAR_KEYWORD for each in taken.values()):

@@ -8,7 +8,6 @@ everything that is needed to continue the run later. It can be saved at any mome
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from random import Random
@@ -18,8 +17,8 @@ import msgspec
 
 from wire.agent.budgets import checked_budget, checked_count
 from wire.agent.guard import Guard
+from wire.agent.hooks import Verdict, check_verdict, refuse_coroutine, refused
 from wire.agent.run_state import Reason, RunResult, RunState, StepRecord, ending
-from wire.agent.verdicts import Verdict, check_verdict, refused
 from wire.core import retry as presets
 from wire.core.arguments import checked_arguments
 from wire.core.errors import (
@@ -38,7 +37,6 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
 from wire.history import check, last_calls, with_results
 from wire.neutral.messages import Message, Reply, Restart, ToolCall, ToolResult
-from wire.neutral.output_calls import corrections
 from wire.tools import Toolbox, ToolRun
 
 MAX_CALLS_PER_TURN = 1000
@@ -91,6 +89,7 @@ Step: TypeAlias = Ask | RunCalls | Pause | Finished
 class Steps:
     """One run as a state machine; a driver takes its steps.
 
+    >>> from wire.agent.run_state import begun
     >>> from wire.neutral.messages import Stop
     >>> steps = Steps(begun([Message.user("Hi")]), Toolbox())
     >>> type(steps.next()).__name__
@@ -303,6 +302,8 @@ class Steps:
         self._count(reply)
         self._records.append(StepRecord(reply))
         counted = {"asked": self.state.asked + 1, "usage": self.state.usage + reply.usage}
+        from wire.neutral.output_calls import corrections  # few runs have an output
+
         added = corrections(error)
         if not added or self.state.misfits >= self._output_retries:
             self._change(**counted)
@@ -519,10 +520,3 @@ def _answered_with(call: ToolCall, message: str, error: Exception | None = None)
 
 def _over(span: str, limit: int) -> str:
     return f"refused: at most {limit:,} calls of a {span} are run"
-
-
-def refuse_coroutine(name: str, returned: object, expected: str) -> None:
-    """Raise `ConfigurationError` if a hook that is called without `await` returned a coroutine."""
-    if inspect.iscoroutine(returned):
-        returned.close()
-        raise ConfigurationError(f"{name}: expected {expected}, not a coroutine")

@@ -23,12 +23,11 @@ from typing import Any, Protocol, TypeAlias
 import anyio
 
 from wire.agent.budgets import checked_count
-from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop
+from wire.agent.hooks import MAX_WAIT_SECONDS, HookLoop, Verdict, check_verdict, refused
 from wire.agent.on_disk import saved_later
 from wire.agent.spans import Span, Spans, run_inside
 from wire.agent.steps import INTERRUPTED
 from wire.agent.tool_threads import DaemonThreads, run_in_thread
-from wire.agent.verdicts import Verdict, check_verdict, refused
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, ToolError, ungrouped
 from wire.core.logs import log_failure, logger

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -131,7 +131,7 @@ def render_request(
     if request.caching == "long":
         words = "sent as auto: implicit caching has no lifetime; an agent keeps a context cache"
         report.append(Note("caching", words))
-    output, prompt = _sent_output(request, of, report)
+    output, prompt = _lowered(request, of, report) if request.output else (None, request.system)
     names = [tool.name for tool in request.tools if isinstance(tool, Function)]
     paths: dict[int, str] = {}
     messages = [rest.get(index, each) for index, each in enumerate(request.messages)]
@@ -413,16 +413,15 @@ def _generation_config(
     return config if config != GenerationConfig() else None
 
 
-def _sent_output(request: Request, of: Family, report: list[Note]) -> tuple[Output | None, str]:
+def _lowered(request: Request, of: Family, report: list[Note]) -> tuple[Output | None, str]:
     """Return the output that is sent as a schema, and the system prompt, which may have it as
     words.
     """
-    output, prompt = request.output, request.system
-    has_tools = request.tools or request.search_grounding
-    if output is None or not has_tools or of.takes_json_beside_tools:
-        return output, prompt
+    output = cast(Output, request.output)
+    if of.takes_json_beside_tools or not (request.tools or request.search_grounding):
+        return output, request.system
     report.append(Note("output", "sent as words in the system prompt: beside tools (G56)"))
-    return None, "\n\n".join(filter(None, (prompt, schema_words(output))))
+    return None, "\n\n".join(filter(None, (request.system, schema_words(output))))
 
 
 def _json_output(output: Output | None, raw: bool, report: list[Note]) -> dict[str, Any]:
