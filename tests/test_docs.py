@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import doctest
 import importlib
 import io
@@ -38,7 +40,9 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
 EXAMPLE = re.compile(r">>>(?!.*doctest: \+SKIP)")
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```(python|py)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+"""Not those marked `py no-run`, and those of the vendors' SDKs, `py sdks`: tests/sdks runs them."""
+MARKS = {"python", "py", "py no-run", "py sdks"}
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 SERVING = re.compile(r"wire (emulate|serve|cassette serve)")
 """Commands that run until they are stopped."""
@@ -65,23 +69,61 @@ def test_docstrings(name: str) -> None:
     assert tried > 0
 
 
+def answered_offline(patch: pytest.MonkeyPatch) -> None:
+    """Put keys into the environment, and the emulator in the place of the network."""
+    for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):
+        patch.setenv(f"{name}_API_KEY", "fake-key")
+    opened = wire.http.client.opened
+    for module, emulated in (
+        (wire.http.client, EmulatorTransport),
+        (wire.http.aio, AsyncEmulatorTransport),
+    ):
+        patch.setattr(
+            module, "opened", lambda http, *rest, emulated=emulated: opened(emulated(), *rest)
+        )
+
+
+def run_block(block: str, page: Path, names: dict[str, object]) -> None:
+    """Run a block; one with `>>>` is compared with what it prints, and any may await, as a cell of
+    a notebook may.
+    """
+    if ">>>" in block:
+        test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(test, clear_globs=False)
+        names.update(test.globs)
+        assert runner.failures == 0
+        return
+    source = "from __future__ import annotations\n" + block
+    code = compile(source, str(page), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    if (awaited := eval(code, names)) is not None:
+        asyncio.run(awaited)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_pages(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a page run in order in one namespace; a block with `>>>` is compared with what it
-    prints.
+def test_pages(page: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Blocks of a page run in order in one namespace and in an empty folder. A `python` block runs
+    as it stands; a `py` block asks a vendor with the key of the environment, and the emulator
+    answers it here.
     """
     module = types.ModuleType("__page__")
     monkeypatch.setitem(sys.modules, "__page__", module)  # where a dataclass finds its annotations
-    names = vars(module)
-    for block in BLOCK.findall(page.read_text("utf-8")):
-        if ">>>" in block:
-            test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
-            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-            runner.run(test, clear_globs=False)
-            names.update(test.globs)
-            assert runner.failures == 0
-        else:
-            exec(compile("from __future__ import annotations\n" + block, str(page), "exec"), names)
+    monkeypatch.chdir(tmp_path)
+    for kind, block in BLOCK.findall(page.read_text("utf-8")):
+        with monkeypatch.context() as patch:
+            if kind == "py":
+                answered_offline(patch)
+            run_block(block, page, vars(module))
+
+
+def test_each_block_of_python_has_a_known_mark() -> None:
+    """A mark that is mistyped would keep a block from being run."""
+    marks = {
+        mark
+        for page in PAGES
+        for mark in re.findall(r"^```(py.*)$", page.read_text("utf-8"), re.MULTILINE)
+    }
+    assert marks == MARKS
 
 
 @pytest.mark.parametrize(
@@ -109,16 +151,7 @@ def test_commands(
     """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):
-        monkeypatch.setenv(f"{name}_API_KEY", "fake-key")
-    opened = wire.http.client.opened
-    for module, emulated in (
-        (wire.http.client, EmulatorTransport),
-        (wire.http.aio, AsyncEmulatorTransport),
-    ):
-        monkeypatch.setattr(
-            module, "opened", lambda http, *rest, emulated=emulated: opened(emulated(), *rest)
-        )
+    answered_offline(monkeypatch)
     status = 0
     for command, shown in COMMAND.findall("".join(CONSOLE.findall(page.read_text("utf-8")))):
         words = shlex.split(command)

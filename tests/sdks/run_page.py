@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(sys.argv[1])
-BLOCK = re.compile(r"^```py\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```py sdks\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 names = {"__name__": "__page__"}
 text = PAGE.read_text("utf-8")

@@ -18,7 +18,7 @@ pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/migrate/pytest-recording.md").read_text("utf-8")
-[BEFORE] = re.findall(r"^```py\n(# test_tide\.py\n.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+[BEFORE] = re.findall(r"^```py no-run\n(# test_tide\.py\n.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 [AFTER] = re.findall(r"^```python\n(# test_tide\.py\n.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 [(CONVERT, SHOWN)] = re.findall(r"^\$ wire (.*)\n((?:.+\n)*?)```", PAGE, re.MULTILINE)
 HOST = "https://api.openai.com"
