@@ -13,7 +13,17 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from tests.agent.agents import MODEL, on, talk
 from tests.telemetry import Telemetry
-from wire import Agent, AsyncChat, Chat, FallbackChat, LLMAgent, Tool, ToolResult, errors
+from wire import (
+    Agent,
+    AsyncChat,
+    Chat,
+    FallbackChat,
+    LLMAgent,
+    TextDelta,
+    Tool,
+    ToolResult,
+    errors,
+)
 from wire.agent.config import LLMConfig
 from wire.otel import tracing
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -283,6 +293,18 @@ def test_a_run_whose_stream_is_left(style: str, telemetry: Telemetry) -> None:
     assert span.attributes["wire.run.left"] is True
     assert span.status.status_code is StatusCode.UNSET
     assert telemetry.tree == ["invoke_agent", f"invoke_agent / {CHAT}"]
+
+
+def test_a_message_that_joins_a_run_is_an_event_of_its_span(telemetry: Telemetry) -> None:
+    http = EmulatorTransport(Emulator([{"say": "At 05:12."}, {"say": "At 11:20."}], lenient=True))
+    chat = Chat(MODEL, api_key="fake-key", http=http)
+    agent = Agent(chat, tracing=telemetry.tracing())
+    with agent.stream("When?") as events:
+        for event in events:
+            if isinstance(event, TextDelta) and len(agent.history.messages) == 1:
+                agent.send("And low tide?")
+    run = telemetry.named("invoke_agent")
+    assert [event.name for event in run.events] == ["wire.message_joined"]
 
 
 def test_an_agent_that_is_a_tool_of_another(telemetry: Telemetry) -> None:

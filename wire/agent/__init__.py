@@ -12,7 +12,7 @@ _NAMES = {
     "wire.agent.llm_agent": "AsyncRunStream GeminiAgent LLMAgent",
     "wire.agent.context_cache": "AsyncCachedChat CachedChat CacheKeeper CachePolicy keep",
     "wire.agent.guard": "ATTRACTOR Guard",
-    "wire.agent.model": "AgentEvent AsyncModel Model",
+    "wire.agent.model": "AgentEvent AsyncModel MessageJoined Model",
     "wire.agent.saved_runs": "dump_run load_run read_run save_run",
     "wire.agent.run_state": "RunResult RunState StepRecord",
     "wire.agent.steps": "Steps",

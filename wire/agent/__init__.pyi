@@ -16,6 +16,7 @@ from wire.agent.llm_agent import GeminiAgent as GeminiAgent
 from wire.agent.llm_agent import LLMAgent as LLMAgent
 from wire.agent.model import AgentEvent as AgentEvent
 from wire.agent.model import AsyncModel as AsyncModel
+from wire.agent.model import MessageJoined as MessageJoined
 from wire.agent.model import Model as Model
 from wire.agent.run_state import RunResult as RunResult
 from wire.agent.run_state import RunState as RunState

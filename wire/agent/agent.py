@@ -26,7 +26,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack, cast
 from wire.agent.context_cache import CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import HookLoop, Verdict
-from wire.agent.model import AgentEvent, Model, is_model, model_name
+from wire.agent.model import AgentEvent, MessageJoined, Model, is_model, model_name
 from wire.agent.provider import (
     EventsToDeltas,
 )
@@ -41,6 +41,7 @@ from wire.agent.state import (
     OnDelta,
     agent_options,
     check_output,
+    message_of,
     seal_agent,
     without_groups,
 )
@@ -55,7 +56,7 @@ from wire.core.secret import Headers, sealed_object, type_name, unsealed
 from wire.core.stream_block import stream_block
 from wire.history import HistoryManager
 from wire.neutral.events import events_of
-from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
+from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
 from wire.tools import ToolRun
 
@@ -76,6 +77,18 @@ class RunStream(Generic[AnyOutput]):
     def result(self) -> RunResult[AnyOutput]:
         """The messages that the run added so far, and why it stopped."""
         return self._steps.result
+
+    def texts(self) -> Iterator[str]:
+        """Yield the pieces of the replies' texts as they arrive. As `ChatStream.texts`."""
+        return (event.text for event in self._events if type(event) is TextDelta)
+
+    def send(self, message: Parts | Message, *, at_once: bool = False) -> None:
+        """Send a message to the run. As `Agent.send`."""
+        self._steps.send(message_of(message), at_once=at_once)
+
+    def stop(self) -> None:
+        """End the run before its next request. As `Agent.stop`."""
+        self._steps.stop()
 
 
 class Agent(AgentState, Generic[AnyOutput]):
@@ -456,7 +469,7 @@ class Agent(AgentState, Generic[AnyOutput]):
             closing(self._events(steps, stream)) as events,
         ):
             for event in events:
-                if on_delta is not None and not isinstance(event, ToolRun):
+                if on_delta is not None and not isinstance(event, ToolRun | MessageJoined):
                     hooks.result(on_delta(converter.delta(event)))
         return steps.result
 
@@ -472,6 +485,7 @@ class Agent(AgentState, Generic[AnyOutput]):
             while True:
                 step = steps.next()
                 yield from steps.take_runs()
+                yield from map(MessageJoined, steps.take_joined())
                 if isinstance(step, Finished):
                     return
                 if isinstance(step, Pause):
@@ -517,6 +531,7 @@ class Agent(AgentState, Generic[AnyOutput]):
             return
         try:
             with self.model.stream(messages=messages, **settings) as events:
+                steps.reading(getattr(events, "close", None))
                 for event in events:
                     begun = True
                     yield event

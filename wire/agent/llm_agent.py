@@ -21,15 +21,18 @@ from contextlib import (
     aclosing,
 )
 from decimal import Decimal
+from threading import get_ident
 from typing import Any, Generic, Self, TypeVar, Unpack, cast
 
 import anyio
+from anyio import from_thread
+from anyio.lowlevel import current_token
 
 from wire.agent.config import LLMConfig
 from wire.agent.context_cache import AsyncCachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
 from wire.agent.hooks import Verdict
-from wire.agent.model import AgentEvent, AsyncModel, close_model, model_name
+from wire.agent.model import AgentEvent, AsyncModel, MessageJoined, close_model, model_name
 from wire.agent.provider import (
     ChatProvider,
     EventsToDeltas,
@@ -47,6 +50,7 @@ from wire.agent.state import (
     OnDelta,
     agent_options,
     check_output,
+    message_of,
     seal_agent,
     without_groups,
 )
@@ -61,7 +65,7 @@ from wire.core.secret import Headers, sealed_object, unsealed
 from wire.core.stream_block import async_stream_block
 from wire.history import HistoryManager
 from wire.neutral.events import events_of
-from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
+from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
 from wire.tools import ToolRun
 from wire.wires.providers import FACTORIES
@@ -83,6 +87,20 @@ class AsyncRunStream(Generic[AnyOutput]):
     def result(self) -> RunResult[AnyOutput]:
         """The messages that the run added so far, and why it stopped."""
         return self._steps.result
+
+    async def texts(self) -> AsyncIterator[str]:
+        """Yield the pieces of the replies' texts as they arrive. As `ChatStream.texts`."""
+        async for event in self._events:
+            if type(event) is TextDelta:
+                yield event.text
+
+    def send(self, message: Parts | Message, *, at_once: bool = False) -> None:
+        """Send a message to the run. As `LLMAgent.send`."""
+        self._steps.send(message_of(message), at_once=at_once)
+
+    def stop(self) -> None:
+        """End the run before its next request. As `LLMAgent.stop`."""
+        self._steps.stop()
 
 
 class LLMAgent(AgentState, Generic[AnyOutput]):
@@ -601,7 +619,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         with without_groups():
             async with aclosing(self._events(steps, stream)) as events:
                 async for event in events:
-                    if on_delta is None or isinstance(event, ToolRun):
+                    if on_delta is None or isinstance(event, ToolRun | MessageJoined):
                         continue
                     returned = on_delta(converter.delta(event))
                     if inspect.isawaitable(returned):
@@ -621,6 +639,8 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 step = steps.next()
                 for run in steps.take_runs():
                     yield run
+                for message in steps.take_joined():
+                    yield MessageJoined(message)
                 if isinstance(step, Finished):
                     return
                 if isinstance(step, Pause):
@@ -671,15 +691,26 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
             return
         try:
             async with self.model.stream(messages=messages, **settings) as events:
+                steps.reading(waker := _waker(events))
                 async for event in events:
                     begun = True
                     yield event
+                    if steps.is_cut and waker is not None:
+                        await close_model(events)  # then the next read raises what `failed` gets
         except Exception as error:
             if begun or not steps.asks_whole(error):
                 raise
             reply = await self.model.ask(messages=messages, **settings)
             for event in events_of(reply):
                 yield event
+
+
+def _waker(stream: Any) -> Callable[[], object] | None:
+    """Return what ends a stream, from any thread; `None` if nothing can."""
+    stop, token, loop = getattr(stream, "stop", None), current_token(), get_ident()
+    if stop is None:
+        return None
+    return lambda: stop() if get_ident() == loop else from_thread.run_sync(stop, token=token)
 
 
 GeminiAgent = LLMAgent

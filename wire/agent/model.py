@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, asyn
 from typing import Any, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import anyio
+import msgspec
 
 from wire.neutral.messages import (
     Event,
@@ -23,9 +24,16 @@ from wire.tools import ToolRun
 
 AnyModel = TypeVar("AnyModel")
 
-AgentEvent: TypeAlias = Event | ToolRun
-"""An event of a run: those of the model's replies, each reply ended by `Done`, and a `ToolRun` for
-each call that got its result.
+
+class MessageJoined(msgspec.Struct, frozen=True):
+    """A message that was sent to the run is part of its next request."""
+
+    message: Message
+
+
+AgentEvent: TypeAlias = Event | ToolRun | MessageJoined
+"""An event of a run: those of the model's replies, each reply ended by `Done`; a `ToolRun` for each
+call that got its result; and a `MessageJoined` for each message that was sent to it.
 """
 
 

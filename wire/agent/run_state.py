@@ -10,7 +10,7 @@ import msgspec
 
 from wire.catalogue.usage import Usage
 from wire.core.arguments import items_of
-from wire.core.errors import RuleError, Violation
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
@@ -95,6 +95,8 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     """The number of calls whose tools were started; counted only with `max_calls`."""
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started, and may have had effects."""
+    inbox: tuple[Message, ...] = ()
+    """Messages that were sent to the run and have not joined it yet, oldest first."""
     misfits: int = 0
     """The number of replies in a row that did not fit `output=`."""
     reason: Reason | None = None
@@ -104,6 +106,18 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     def open_calls(self) -> tuple[ToolCall, ...]:
         """Calls of the last turn without a result."""
         return unanswered(self.messages)
+
+    def with_messages(self, messages: Iterable[Message]) -> RunState:
+        """Return the state with other messages, to resume a run that was changed from outside.
+
+        Raises `ConfigurationError` for fewer messages than there were before the run.
+        """
+        messages = items_of("messages", messages)
+        if len(messages) < self.begun:
+            raise ConfigurationError(
+                f"messages: expected the {self.begun} from before the run and those of the run"
+            )
+        return self._changed(messages=messages)
 
     def _changed(self, *, same_turn: bool = False, **fields: Any) -> RunState:
         """Return the state after a change, which begins a turn or belongs to the same one."""
@@ -233,7 +247,8 @@ def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
                 ]
             )
         waiting.remove(result.id)
-    can_continue = state.reason not in ("end", "final", "guard", *INCOMPLETE)
+    ended = state.reason in ("end", "final", "guard", *INCOMPLETE)
+    can_continue = not ended or bool(state.inbox)
     ids = {result.id for result in results}
     return state._changed(
         messages=with_results(state.messages, results),

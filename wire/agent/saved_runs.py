@@ -34,7 +34,14 @@ from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import Note, notes, with_notes
-from wire.sessions.session_file import Session, dump_session, load_session, violation
+from wire.sessions.session_file import (
+    Session,
+    deserialize_message,
+    dump_session,
+    load_session,
+    serialize_message,
+    violation,
+)
 
 _KEY = "run"
 
@@ -51,6 +58,8 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     calls: Count = 0
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
+    inbox: list[dict[str, Any]] = []
+    """Messages that have not joined the run yet."""
     misfits: Count = 0
     reason: Reason | None = None
     journal: str = ""
@@ -82,6 +91,7 @@ def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = 
         spent=state.spent,
         calls=state.calls,
         started=state.started,
+        inbox=[serialize_message(each) for each in state.inbox],
         misfits=state.misfits,
         reason=state.reason,
         journal=journal,
@@ -227,6 +237,7 @@ def _loaded(source: bytes | str | Mapping[str, Any], name: str) -> tuple[RunStat
         spent=saved.spent,
         calls=saved.calls,
         started=saved.started,
+        inbox=tuple(deserialize_message(each) for each in saved.inbox),
         misfits=saved.misfits,
         reason=saved.reason,
     )

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import AbstractContextManager, aclosing, closing, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from wire.agent.model import model_name
+from wire.agent.model import MessageJoined, model_name
 from wire.agent.steps import Steps
 from wire.catalogue.usage import Usage
 from wire.core.errors import ConfigurationError
@@ -32,6 +32,10 @@ class Span(Protocol):
 
     def current(self) -> AbstractContextManager[object]:
         """Return a context in which spans of this thread or task have this one as their parent."""
+        ...
+
+    def event(self, name: str) -> None:
+        """Note a moment of the work."""
         ...
 
     def end(
@@ -87,6 +91,7 @@ class TracedRun:
                             event = next(events)
                         except StopIteration:
                             break
+                    _note(span, event)
                     yield event
         except BaseException as raised:
             error = raised
@@ -106,6 +111,7 @@ class TracedRun:
                             event = await anext(events)
                         except StopAsyncIteration:
                             break
+                    _note(span, event)
                     yield event
         except BaseException as raised:
             error = raised
@@ -123,6 +129,11 @@ class TracedRun:
         for step in self._steps.result.steps:  # those of this run, not of the one that it resumes
             usage += step.reply.usage
         span.end(error, usage=usage, reason=self._steps.state.reason or "")
+
+
+def _note(span: Span, event: object) -> None:
+    if type(event) is MessageJoined:
+        span.event("wire.message_joined")
 
 
 def run_inside(span: Span, function: Callable[[], Any]) -> Any:

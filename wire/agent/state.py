@@ -19,16 +19,17 @@ from wire.agent.run_state import RunState, begun, resumed
 from wire.agent.spans import Spans, TracedRun, checked_spans
 from wire.agent.steps import MAX_CALLS_PER_TURN, Ask, Steps
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
+from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
-from wire.core.errors import ConfigurationError, ToolError, ungrouped
+from wire.core.errors import ConfigurationError, HistoryError, ToolError, Violation, ungrouped
 from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
-from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
+from wire.neutral.messages import Message, Parts, Reply, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
@@ -37,6 +38,8 @@ NO_DONE = "the model's stream ended without Done"
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from wire.catalogue.cost import Cost
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
 else:
@@ -188,13 +191,58 @@ class AgentState(Foreign):
         check_options(options, AgentOptions, error=ConfigurationError)
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
+        self._earlier: list[Reply] = []
+        """The replies of the runs before the last one."""
         self.last_run: Steps | None = None
         """The last run; its `result` is up to date at any moment."""
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies that the runs of this agent got."""
+        return sum((reply.usage for reply in self._replies() if reply.usage), Usage())
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of these replies in USD: the sum of their `Reply.cost`."""
+        from wire.catalogue.cost import total_of  # loads a file at its first use
+
+        return total_of(reply.cost for reply in self._replies())
+
+    def _replies(self) -> Iterator[Reply]:
+        yield from self._earlier
+        if self.last_run is not None:
+            yield from (step.reply for step in self.last_run.result.steps)
 
     @property
     def history_manager(self) -> HistoryManager:
         """The same object as `history`."""
         return self.history
+
+    def send(self, message: Parts | Message, *, at_once: bool = False) -> None:
+        """Send a message to the run that is under way, from another thread or task.
+
+        It joins the next request, after the results of the calls that run. A run whose model has
+        just answered goes on with it. `at_once` ends the reply that is streamed: what was said
+        stays in the conversation, its calls are left out. A reply that is not streamed goes on.
+
+        Messages join in the order in which they were sent, and are saved with the run until then.
+        `on_change` is called in the thread of the sender. Raises `HistoryError` if no run is under
+        way.
+        """
+        self._running().send(message_of(message), at_once=at_once)
+
+    def stop(self) -> None:
+        """End the run that is under way before its next request, with the reason `stopped`.
+
+        Calls that run get their results first. `resume` continues the run. Any thread may call it.
+        Raises `HistoryError` if no run is under way.
+        """
+        self._running().stop()
+
+    def _running(self) -> Steps:
+        if self.last_run is None:
+            raise HistoryError(violations=[Violation("message", "no run is under way")])
+        return self.last_run
 
     def reset(self) -> None:
         """Begin a new conversation: remove all messages from the history."""
@@ -255,9 +303,7 @@ class AgentState(Foreign):
         headers = _checked(headers)  # before the history has the message
         check_output(output, self.model)
         if user_input is not None:
-            self.history.add_message(
-                user_input if isinstance(user_input, Message) else Message.user(user_input)
-            )
+            self.history.add_message(message_of(user_input))
         return self._steps(begun(self.history.messages), max_steps, headers, output)
 
     def _resume(
@@ -287,6 +333,7 @@ class AgentState(Foreign):
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
         self._in_history = state.messages
+        self._earlier = list(self._replies())
         self.last_run = Steps(
             state,
             self.tools,
@@ -402,6 +449,11 @@ class AgentState(Foreign):
         elif self._caching is not None:
             settings["caching"] = self._caching
         return settings
+
+
+def message_of(given: Parts | Message) -> Message:
+    """Return a message of the user, or the message that is given."""
+    return given if isinstance(given, Message) else Message.user(given)
 
 
 def _checked_history(given: Any) -> HistoryManager:

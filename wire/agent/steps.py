@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from random import Random
+from threading import RLock
 from typing import Any, TypeAlias
 
 import msgspec
@@ -27,12 +28,13 @@ from wire.core.errors import (
     OutputError,
     StreamIncomplete,
     ToolError,
+    Violation,
     WireError,
     refuse,
     ungrouped,
 )
 from wire.core.exchange import Pause
-from wire.core.memory import answer_account
+from wire.core.memory import Note, answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
 from wire.history import check, last_calls, with_results
@@ -113,7 +115,7 @@ class Steps:
       that need approval wait.
     - `on_change`: called with each new state.
 
-    `started`, `answered` and `interrupted` may be called from any thread, one at a time.
+    `started`, `answered`, `send` and `stop` may be called from any thread.
     """
 
     @checked_arguments(ConfigurationError)
@@ -171,16 +173,28 @@ class Steps:
         self._on_change = on_change
         self._new_runs: set[str] = set()
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
+        self._lock = RLock()
+        """Held while the state changes: the loop, threads of tools and senders change it."""
+        self._is_stopping = False
+        self._is_over = False
+        self._joined: list[Message] = []
+        """Messages that have joined the run, and that `take_joined` has not given yet."""
+        self._is_asking = False
+        self.is_cut: bool = False
+        """Whether a message that was sent at once is to end the reply that is streamed."""
+        self._wake: Callable[[], object] | None = None
+        """Ends the stream that the driver reads."""
 
     def next(self) -> Step:
         """Return the next step. Raises `HistoryError` for a conversation that cannot be sent."""
         if self._pause is not None:
             pause, self._pause = self._pause, None
             return Pause(pause)
-        while self.state.reason is None:
-            step = self._calls() if self.state.open_calls else self._ask()
-            if step is not None:
-                return step
+        with self._lock:
+            while self.state.reason is None:
+                step = self._calls() if self.state.open_calls else self._ask()
+                if step is not None:
+                    return step
         return Finished(self.result)
 
     @property
@@ -189,9 +203,67 @@ class Steps:
         return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
 
     def _change(self, **fields: Any) -> None:
-        self.state = self.state._changed(**fields)
-        if self._on_change is not None:
-            self._on_change(self.state)
+        with self._lock:
+            self.state = self.state._changed(**fields)
+            if self._on_change is not None:
+                self._on_change(self.state)
+
+    # --- messages from outside
+
+    def send(self, message: Message, *, at_once: bool = False) -> None:
+        """Let a message join the next request; `at_once` ends the reply that is streamed.
+
+        Raises `HistoryError` if the run has ended.
+        """
+        if message.role not in ("user", "system", "developer"):
+            problem = f"expected a message of the user, not of {message.role}"
+            raise HistoryError(violations=[Violation("message.role", problem)])
+        with self._lock:
+            if self._is_over or self.state.reason is not None:
+                problem = f"the run has ended ({self.state.reason or 'stopped'})"
+                remedy = "begin another one with run(), or continue it with resume()"
+                raise HistoryError(violations=[Violation("message", problem, remedy=remedy)])
+            self._change(inbox=(*self.state.inbox, message))
+            self.is_cut = self.is_cut or (at_once and self._is_asking)
+            wake = self._wake if self.is_cut else None
+        if wake is not None:
+            wake()
+
+    def stop(self) -> None:
+        """End the run before its next request, with the reason `stopped`."""
+        self._is_stopping = True
+
+    def reading(self, wake: Callable[[], object] | None) -> None:
+        """Report that a reply is streamed; `wake` ends its stream, from any thread."""
+        with self._lock:
+            self._wake = wake
+            is_cut = self.is_cut
+        if is_cut and wake is not None:
+            wake()
+
+    def _cut(self, reply: Any) -> None:
+        """Keep the part of a reply that was streamed before a message ended it.
+
+        Its texts and thoughts stay in the conversation. Its calls have not run, and are left out.
+        """
+        self._attempt = 0
+        if not isinstance(reply, Reply):
+            return
+        noted = Note("", "cut off: a message was sent to the run")
+        reply = msgspec.structs.replace(reply, notes=(*reply.notes, noted))
+        self._records.append(StepRecord(reply))
+        self._count(reply)
+        kept = [part for part in reply.message.parts if not isinstance(part, ToolCall)]
+        self._change(
+            messages=self._continued(Message("assistant", tuple(kept))),
+            asked=self.state.asked + 1,
+            usage=self.state.usage + reply.usage,
+        )
+
+    def take_joined(self) -> list[Message]:
+        """Return the messages that have joined the run since the last time, in order."""
+        joined, self._joined = self._joined, []
+        return joined
 
     # --- the model
 
@@ -201,9 +273,13 @@ class Steps:
         if reason is not None:
             self._change(reason=reason)
             return None
+        if inbox := self.state.inbox:
+            self._joined += inbox
+            self._change(messages=(*self.state.messages, *inbox), inbox=())
         refuse(check(self.state.messages), HistoryError)
         left = self._retry.attempts - self._attempt if self._attempt else None
         messages = tuple(self._view(self.state.messages))
+        self._is_asking = True
         return Ask(messages, left, self._headers, self._output)
 
     def _ends(self) -> Reason | None:
@@ -211,6 +287,8 @@ class Steps:
 
         All calls of the turn have results.
         """
+        if self._is_stopping:
+            return "stopped"
         if self._guarded:
             return "guard"
         # A run may begin with the results of final tools that ended the run before.
@@ -273,7 +351,13 @@ class Steps:
                 )
             )
             return False
+        with self._lock:
+            self._accept(reply)
+        return True
+
+    def _accept(self, reply: Reply) -> None:
         self._attempt = 0
+        self._ended_asking()
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls
         tool_only = self.state.tool_only + 1 if calls and not reply.text else 0
@@ -286,9 +370,19 @@ class Steps:
             repeats=repeats,
             usage=self.state.usage + reply.usage,
             misfits=0,
-            reason=None if calls else ending(reply),
+            reason=None if calls or self._goes_on(reply) else ending(reply),
         )
-        return True
+
+    def _ended_asking(self) -> bool:
+        """Note that no request is under way; return whether a message was to end its reply."""
+        with self._lock:
+            is_cut = self.is_cut
+            self._wake, self._is_asking, self.is_cut = None, False, False
+        return is_cut
+
+    def _goes_on(self, reply: Reply) -> bool:
+        """Return whether a message that was sent meanwhile is to be answered."""
+        return bool(self.state.inbox) and ending(reply) == "end"
 
     def _misfit(self, error: OutputError) -> Restart | None:
         """Count a reply that does not fit `output`; return what tells that the model answers again.
@@ -336,6 +430,8 @@ class Steps:
         policy allows. A client of this library has already used its attempts.
         """
         error = ungrouped(error)
+        if self.is_cut:
+            return False
         if getattr(error, "attempts", 0) or not is_transient(error):
             return False
         if self._attempt + 1 >= self._retry.attempts or presets.is_off():
@@ -353,6 +449,9 @@ class Steps:
         model is asked again; the `Restart` comes before the events of its next reply.
         """
         error = ungrouped(error)
+        if self._ended_asking() and isinstance(error, StreamIncomplete):
+            self._cut(error.partial)
+            return None
         if isinstance(error, OutputError) and (restart := self._misfit(error)) is not None:
             return restart
         if seen or not isinstance(error, Exception):
@@ -457,9 +556,10 @@ class Steps:
     @checked_arguments(ConfigurationError)
     def started(self, call: ToolCall) -> None:
         """Report that the tool of an open call starts: from here on it may have effects."""
-        counted = {} if self._max_calls is None else {"calls": self.state.calls + 1}
-        started = (*self.state.started, call.id)
-        self._change(same_turn=True, started=started, **counted)
+        with self._lock:
+            counted = {} if self._max_calls is None else {"calls": self.state.calls + 1}
+            started = (*self.state.started, call.id)
+            self._change(same_turn=True, started=started, **counted)
 
     @checked_arguments(ConfigurationError)
     def answered(self, runs: Iterable[ToolRun]) -> None:
@@ -470,8 +570,11 @@ class Steps:
                 raise ConfigurationError(
                     f"runs[{index}]: expected a ToolRun, not {type(run).__name__}"
                 )
-        if not runs:
-            return
+        if runs:
+            with self._lock:
+                self._add(runs)
+
+    def _add(self, runs: tuple[ToolRun, ...]) -> None:
         messages = with_results(self.state.messages, [run.result for run in runs])
         positions = {result.id: index for index, result in enumerate(messages[-1].tool_results)}
 
@@ -501,6 +604,7 @@ class Steps:
         Calls that were started get an error as their result, so that `resume` does not start them
         again. Other calls stay open, and so do those of read-only tools, which may run twice.
         """
+        self._is_over = True
         if self.state.started:
             cut_off = (self._interrupted(call) for call in self.state.open_calls)
             self.answered(run for run in cut_off if run is not None)

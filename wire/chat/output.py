@@ -163,6 +163,11 @@ class AsyncOutputStream(AsyncChatStream[Any]):
         self._asking.left = True
         await self._stream.aclose()
 
+    def stop(self) -> bool:
+        """Wake the task that reads this stream; return whether one reads. As `AsyncStream.stop`."""
+        self._asking.left = True
+        return self._stream.stop()
+
     async def _ask_again(self, error: OutputError) -> None:
         self._asking.again(error)
         await self._block.aclose()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from wire.core.account import Account
 from wire.core.lazy import Foreign
 from wire.core.stream_block import ForTasks, ForThreads, async_stream_block, stream_block
-from wire.neutral.messages import Event, Reply, Value_co
+from wire.neutral.messages import Event, Reply, TextDelta, Value_co
 
 if TYPE_CHECKING:
     from wire.http.aio import AsyncStream
@@ -52,6 +52,14 @@ class ChatStream(ForThreads, ChatStreamState["Stream[Event, Reply]", Value_co]):
     def __next__(self) -> Event:
         return next(self._stream)
 
+    def texts(self) -> Iterator[str]:
+        """Yield the pieces of the reply's text as they arrive.
+
+        The other events are read and left out. After a `Restart` the text begins anew; only the
+        events tell where.
+        """
+        return (event.text for event in self if type(event) is TextDelta)
+
     def reply(self) -> Reply[Value_co]:
         """Read to the end and return the complete reply, the same object each time.
 
@@ -81,6 +89,12 @@ class AsyncChatStream(ForTasks, ChatStreamState["AsyncStream[Event, Reply]", Val
     async def __anext__(self) -> Event:
         return await anext(self._stream)
 
+    async def texts(self) -> AsyncIterator[str]:
+        """Yield the pieces of the reply's text as they arrive. As `ChatStream.texts`."""
+        async for event in self:
+            if type(event) is TextDelta:
+                yield event.text
+
     async def reply(self) -> Reply[Value_co]:
         """Read to the end and return the complete reply. As `ChatStream.reply`."""
         return await self._stream.result()
@@ -88,6 +102,10 @@ class AsyncChatStream(ForTasks, ChatStreamState["AsyncStream[Event, Reply]", Val
     async def aclose(self) -> None:
         """End this stream alone, at any moment and from any task. As `AsyncStream.aclose`."""
         await self._stream.aclose()
+
+    def stop(self) -> bool:
+        """Wake the task that reads this stream; return whether one reads. As `AsyncStream.stop`."""
+        return self._stream.stop()
 
 
 @stream_block("with chat.stream(...) as events:")

@@ -184,6 +184,7 @@ class Conversation:
             report(f"note: the answer is not whole: {result.reason}")
 
     def _write(self, event: AgentEvent) -> None:
+        from wire.agent.model import MessageJoined
         from wire.neutral.messages import Done
         from wire.neutral.reply_json import reply_json
         from wire.tools import ToolRun, format_call
@@ -204,7 +205,7 @@ class Conversation:
             if event.reply.text:
                 write("")
             report_notes(event.reply, self._notes)
-        elif not self._json:
+        elif not self._json and not isinstance(event, MessageJoined):
             write_event(event, json=False)
 
     def _command(self, line: str) -> None:

@@ -105,13 +105,22 @@ class AsyncStream(ForTasks, StreamState[Chunk, Answer]):
         A task that waits in `anext` or `result` gets a `StreamIncomplete`, whose `partial` is the
         result so far, and so does each later read. Closing twice has no effect.
         """
+        if not self.stop():
+            await self._finish()
+
+    def stop(self) -> bool:
+        """Wake the task that reads this stream, which closes it; return whether one reads.
+
+        That read and each later one raise `StreamIncomplete`. Call it in the thread of the event
+        loop, where `aclose` cannot be awaited.
+        """
         self._closed = True
         if not self._is_being_read:
-            await self._finish()
-            return
-        self._attempt.stop()  # its reader wakes, and closes the stream
+            return False
+        self._attempt.stop()
         if self._scope is not None:
             self._scope.cancel()
+        return True
 
     async def _begin(self) -> Self:
         while not (self._incoming.ready or self._incoming.over):

@@ -37,6 +37,10 @@ class WorkSpan:
             arguments = call.text if call.arguments is None else call.arguments
             self._span.set_attribute(self._names.arguments, _shown(arguments))
 
+    def event(self, name: str) -> None:
+        """Add an event."""
+        self._span.add_event(name)
+
     def end(
         self,
         error: BaseException | None = None,
