@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import pytest
 
 from wire.agent import Agent, LLMAgent, RunResult
 from wire.agent.provider import LLMResponse, StreamDelta
@@ -131,3 +132,12 @@ class Scripted:
     def _note(self, how: str, *said: Any) -> None:
         names = ("messages", "tools", "system_prompt", "max_tokens", "temperature")
         self.asked.append((how, dict(zip(names, said, strict=True))))
+
+
+def kills(models: Sequence[str], moments: int) -> list[Any]:
+    """A model and the number of a change at which a process is killed; most of them are slow."""
+    return [
+        pytest.param(model, at, marks=pytest.mark.slow if (at + row) % 6 else pytest.mark.processes)
+        for row, model in enumerate(models)
+        for at in range(moments)
+    ]

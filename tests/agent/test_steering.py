@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.agent.agents import on
+from tests.agent.agents import kills, on
 from wire.agent import (
     Agent,
     LLMAgent,
@@ -349,29 +349,27 @@ print(result.reason, *said(result.state), sep="|")
 """
 
 
-@pytest.mark.processes
-@pytest.mark.parametrize("model", MODELS)
-def test_no_message_is_lost_by_a_kill(model: str, tmp_path: Path) -> None:
-    """Killed at a change of the state, the run has the messages that were saved, in order."""
-    for at in range(MODELS.index(model), 12, len(MODELS)):
-        saved: list[str] = []
-        path = tmp_path / f"{at}.json"
-        for attempt in (at, 1000):
-            done = subprocess.run(
-                [sys.executable, "-c", PROGRAM, path, str(attempt), model],
-                check=False,
-                capture_output=True,
-                text=True,
-                env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-            )
-            if attempt == at and done.returncode == -9:
-                state = read_run(path)
-                saved = [each.text for each in (*state.messages, *state.inbox)
-                         if each.role == "user"][1:]  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        reason, *said = done.stdout.strip().split("|")
-        assert reason == "end"
-        assert said[: len(saved)] == saved
-        assert said in (["first", "second"], ["first"], [])
-        ran = Path(f"{path}.ran")
-        assert not ran.exists() or ran.read_text() == "ran\n"
+@pytest.mark.parametrize(("model", "at"), kills(MODELS, 12))
+def test_no_message_is_lost_by_a_kill(model: str, at: int, tmp_path: Path) -> None:
+    """Killed at a change of its state, a run has the messages that were saved, in order."""
+    saved: list[str] = []
+    path = tmp_path / "run.json"
+    for attempt in (at, 1000):
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, path, str(attempt), model],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        )
+        if done.returncode == -9:
+            state = read_run(path)
+            both = (*state.messages, *state.inbox)
+            saved = [each.text for each in both if each.role == "user"][1:]
+    assert done.returncode == 0, done.stderr
+    reason, *said = done.stdout.strip().split("|")
+    assert reason == "end"
+    assert said[: len(saved)] == saved
+    assert said in (["first", "second"], ["first"], [])
+    ran = Path(f"{path}.ran")
+    assert not ran.exists() or ran.read_text() == "ran\n"

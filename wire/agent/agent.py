@@ -21,7 +21,7 @@ from contextlib import (
     closing,
 )
 from decimal import Decimal
-from typing import Any, Generic, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
 from wire.agent.context_cache import CachedChat, CachePolicy, policy_of
 from wire.agent.guard import Guard
@@ -59,6 +59,9 @@ from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
 from wire.tools import ToolRun
+
+if TYPE_CHECKING:
+    from wire.agent.early_calls import EarlyThreads
 
 T = TypeVar("T")
 
@@ -142,6 +145,10 @@ class Agent(AgentState, Generic[AnyOutput]):
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
+        early_tools: True starts a call as soon as its arguments are whole, while the reply is still
+            streamed; each reply is streamed then. A reply that breaks off after that keeps the
+            results, and the run goes on with them. Calls that need an approval, and those that a
+            guard judges, run after the reply. False by default.
         max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
             replies cost that much, or after a reply whose cost is unknown. A reply of a
             `FallbackChat` costs what the model that answered costs. The catalogue must have the
@@ -205,6 +212,7 @@ class Agent(AgentState, Generic[AnyOutput]):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        early_tools: bool = False,
         max_cost: Decimal | float | None = None,
         max_tokens_total: int | None = None,
         max_calls: int | None = None,
@@ -479,8 +487,17 @@ class Agent(AgentState, Generic[AnyOutput]):
         run = self._traced_run(steps)
         return events if run is None else run.events(events)
 
+    def _early(self) -> EarlyThreads | None:
+        """Return what runs early calls; `None` if there are none."""
+        if not self._early_tools:
+            return None
+        from wire.agent.early_calls import EarlyThreads  # few agents have them
+
+        return EarlyThreads(self._max_parallel)
+
     def _taken(self, steps: Steps, stream: bool) -> Generator[AgentEvent, None, None]:
         """Take all steps of the run; yield their events."""
+        early = self._early()
         with self._driven(steps):
             while True:
                 step = steps.next()
@@ -492,26 +509,20 @@ class Agent(AgentState, Generic[AnyOutput]):
                     time.sleep(step.seconds)
                     continue
                 if isinstance(step, RunCalls):
-                    run_calls_in_threads(
-                        self.tools,
-                        step.calls,
-                        self._approve,
-                        model=model_name(self.model),
-                        messages=steps.state.messages,
-                        progress=steps,
-                        max_parallel=self._max_parallel,
-                        tracing=self._tracing,
-                    )
+                    if early is not None:
+                        early.wait()
+                    if step.calls:
+                        self._run_calls(steps, *step.calls)
                     continue
                 done, handed_out = None, False
                 try:
-                    with closing(self._reply(steps, step, stream)) as events:
+                    with closing(self._reply(steps, step, stream, early)) as events:
                         for event in events:
                             if isinstance(event, Done):
                                 done = event
-                                continue
-                            handed_out = True
-                            yield event
+                            elif stream:
+                                handed_out = True
+                                yield event
                     if done is None:
                         raise StreamIncomplete(NO_DONE, retryable=False)
                 except BaseException as error:
@@ -522,11 +533,25 @@ class Agent(AgentState, Generic[AnyOutput]):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    def _reply(self, steps: Steps, request: Ask, stream: bool) -> Generator[Event, None, None]:
+    def _run_calls(self, steps: Steps, *calls: ToolCall) -> None:
+        run_calls_in_threads(
+            self.tools,
+            calls,
+            self._approve,
+            model=model_name(self.model),
+            messages=steps.state.messages,
+            progress=steps,
+            max_parallel=self._max_parallel,
+            tracing=self._tracing,
+        )
+
+    def _reply(
+        self, steps: Steps, request: Ask, stream: bool, early: EarlyThreads | None
+    ) -> Generator[Event, None, None]:
         """Yield the events of one reply, as `LLMAgent._reply`."""
         begun = False
         messages, settings = request.messages, self._settings(self.model, request)
-        if not stream:
+        if not stream and early is None:
             yield Done(self.model.ask(messages=messages, **settings))
             return
         try:
@@ -534,6 +559,8 @@ class Agent(AgentState, Generic[AnyOutput]):
                 steps.reading(getattr(events, "close", None))
                 for event in events:
                     begun = True
+                    if early is not None:
+                        self._watch(steps, early, event, events)
                     yield event
         except Exception as error:
             if begun or not steps.asks_whole(error):

@@ -19,10 +19,11 @@ from collections.abc import (
 from contextlib import (
     AbstractAsyncContextManager,
     aclosing,
+    nullcontext,
 )
 from decimal import Decimal
 from threading import get_ident
-from typing import Any, Generic, Self, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack, cast
 
 import anyio
 from anyio import from_thread
@@ -69,6 +70,9 @@ from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCa
 from wire.neutral.request import ServerTool, Tool
 from wire.tools import ToolRun
 from wire.wires.providers import FACTORIES
+
+if TYPE_CHECKING:
+    from wire.agent.early_calls import EarlyTasks
 
 T = TypeVar("T")
 
@@ -151,6 +155,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
             wait.
         max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
             gets an error for each further call.
+        early_tools: True starts a call as soon as its arguments are whole, while the reply is still
+            streamed; each reply is streamed then. A reply that breaks off after that keeps the
+            results, and the run goes on with them. Calls that need an approval, and those that a
+            guard judges, run after the reply. False by default.
         max_cost: USD. The run ends with the reason `max_cost`, before its next request, once its
             replies cost that much, or after a reply whose cost is unknown. A reply of a
             `FallbackChat` costs what the model that answered costs. The catalogue must have the
@@ -214,6 +222,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        early_tools: bool = False,
         max_cost: Decimal | float | None = None,
         max_tokens_total: int | None = None,
         max_calls: int | None = None,
@@ -279,6 +288,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         on_change: Callable[[RunState], None] | None = None,
         max_parallel_tools: int = 16,
         max_calls_per_turn: int = 1000,
+        early_tools: bool = False,
         max_cost: Decimal | float | None = None,
         max_tokens_total: int | None = None,
         max_calls: int | None = None,
@@ -330,6 +340,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 others wait.
             max_calls_per_turn: The most calls of one turn that are run, 1,000 by default. The model
                 gets an error for each further call.
+            early_tools: True starts a call as soon as its arguments are whole, while the reply is
+                still streamed; each reply is streamed then. A reply that breaks off after that
+                keeps the results, and the run goes on with them. Calls that need an approval, and
+                those that a guard judges, run after the reply. False by default.
             max_cost: USD. The run ends with the reason `max_cost`, before its next request, once
                 its replies cost that much, or after a reply whose cost is unknown. A reply of a
                 `FallbackChat` costs what the model that answered costs. The catalogue must have the
@@ -544,7 +558,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 Values that look like keys are shown nowhere.
         """
         steps = self._begin(user_input, max_steps, headers, output)
-        async with aclosing(self._events(steps, True)) as events:
+        async with (
+            self._early() as early,
+            aclosing(self._events(steps, True, early)) as events,
+        ):
             yield AsyncRunStream(steps, events)
 
     @typing.overload
@@ -596,7 +613,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 Values that look like keys are shown nowhere.
         """
         steps = self._resume(state, results, verdicts, max_steps, headers, output)
-        async with aclosing(self._events(steps, True)) as events:
+        async with (
+            self._early() as early,
+            aclosing(self._events(steps, True, early)) as events,
+        ):
             yield AsyncRunStream(steps, events)
 
     async def aclose(self) -> None:
@@ -617,7 +637,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
     async def _run(self, steps: Steps, stream: bool, on_delta: OnDelta | None) -> RunResult:
         converter = EventsToDeltas()
         with without_groups():
-            async with aclosing(self._events(steps, stream)) as events:
+            async with (
+                self._early() as early,
+                aclosing(self._events(steps, stream, early)) as events,
+            ):
                 async for event in events:
                     if on_delta is None or isinstance(event, ToolRun | MessageJoined):
                         continue
@@ -626,13 +649,25 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                         await returned
         return steps.result
 
-    def _events(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
+    def _early(self) -> AbstractAsyncContextManager[EarlyTasks | None]:
+        """Return the block in which early calls run; it yields `None` if there are none."""
+        if not self._early_tools:
+            return nullcontext()
+        from wire.agent.early_calls import early_tasks  # few agents have them
+
+        return early_tasks(self._max_parallel)
+
+    def _events(
+        self, steps: Steps, stream: bool, early: EarlyTasks | None
+    ) -> AsyncGenerator[AgentEvent, None]:
         """Yield the events of the run, including those of replies if `stream`."""
-        events = self._taken(steps, stream)
+        events = self._taken(steps, stream, early)
         run = self._traced_run(steps)
         return events if run is None else run.async_events(events)
 
-    async def _taken(self, steps: Steps, stream: bool) -> AsyncGenerator[AgentEvent, None]:
+    async def _taken(
+        self, steps: Steps, stream: bool, early: EarlyTasks | None
+    ) -> AsyncGenerator[AgentEvent, None]:
         """Take all steps of the run; yield their events."""
         with self._driven(steps):
             while True:
@@ -647,26 +682,20 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                     await anyio.sleep(step.seconds)
                     continue
                 if isinstance(step, RunCalls):
-                    await run_calls(
-                        self.tools,
-                        step.calls,
-                        self._approve,
-                        model=model_name(self.model),
-                        messages=steps.state.messages,
-                        progress=steps,
-                        max_parallel=self._max_parallel,
-                        tracing=self._tracing,
-                    )
+                    if early is not None:
+                        await early.wait()
+                    if step.calls:
+                        await self._run_calls(steps, *step.calls)
                     continue
                 done, handed_out = None, False
                 try:
-                    async with aclosing(self._reply(steps, step, stream)) as events:
+                    async with aclosing(self._reply(steps, step, stream, early)) as events:
                         async for event in events:
                             if isinstance(event, Done):
                                 done = event
-                                continue
-                            handed_out = True
-                            yield event
+                            elif stream:
+                                handed_out = True
+                                yield event
                     if done is None:
                         raise StreamIncomplete(NO_DONE, retryable=False)
                 except BaseException as error:
@@ -678,7 +707,21 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 if steps.replied(done.reply) and stream:
                     yield done
 
-    async def _reply(self, steps: Steps, request: Ask, stream: bool) -> AsyncGenerator[Event, None]:
+    async def _run_calls(self, steps: Steps, *calls: ToolCall) -> None:
+        await run_calls(
+            self.tools,
+            calls,
+            self._approve,
+            model=model_name(self.model),
+            messages=steps.state.messages,
+            progress=steps,
+            max_parallel=self._max_parallel,
+            tracing=self._tracing,
+        )
+
+    async def _reply(
+        self, steps: Steps, request: Ask, stream: bool, early: EarlyTasks | None
+    ) -> AsyncGenerator[Event, None]:
         """Yield the events of one reply; without `stream`, its `Done` alone.
 
         If a stream fails before its first event, the request is sent once more without streaming
@@ -686,7 +729,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         """
         begun = False
         messages, settings = request.messages, self._settings(self.model, request)
-        if not stream:
+        if not stream and early is None:
             yield Done(await self.model.ask(messages=messages, **settings))
             return
         try:
@@ -694,6 +737,8 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
                 steps.reading(waker := _waker(events))
                 async for event in events:
                     begun = True
+                    if early is not None:
+                        self._watch(steps, early, event, events)
                     yield event
                     if steps.is_cut and waker is not None:
                         await close_model(events)  # then the next read raises what `failed` gets

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,13 +24,29 @@ from wire.catalogue.usage import Usage
 from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
-from wire.core.errors import ConfigurationError, HistoryError, ToolError, Violation, ungrouped
+from wire.core.errors import (
+    ConfigurationError,
+    HistoryError,
+    StreamIncomplete,
+    ToolError,
+    Violation,
+    ungrouped,
+)
 from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
-from wire.neutral.messages import Message, Parts, Reply, ToolCall, ToolResult
+from wire.neutral.messages import (
+    Event,
+    Message,
+    Parts,
+    Reply,
+    Restart,
+    ToolCall,
+    ToolCallEnd,
+    ToolResult,
+)
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
@@ -39,6 +56,7 @@ NO_DONE = "the model's stream ended without Done"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    from wire.agent.early_calls import EarlyTasks, EarlyThreads
     from wire.catalogue.cost import Cost
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
@@ -91,6 +109,11 @@ class AgentOptions(TypedDict, total=False):
 
     The model gets an error for each further call.
     """
+    early_tools: bool
+    """True starts a call as soon as its arguments are whole, while the reply is still streamed;
+    each reply is streamed then. A reply that breaks off after that keeps the results, and the run
+    goes on with them. Calls that need an approval, and those that a guard judges, run after the
+    reply. False by default."""
     max_cost: Decimal | float | None
     """USD. The run ends with the reason `max_cost`, before its next request, once its replies cost
     that much, or after a reply whose cost is unknown. A reply of a `FallbackChat` costs what the
@@ -177,6 +200,7 @@ class AgentState(Foreign):
         check_caching(self._caching, ConfigurationError)
         self.output: Any = output
         """The type of the answer of a run, unless the run has its own; `None` for text."""
+        self._early_tools = options.get("early_tools", False)
         self._output_retries = options.get("output_retries", 1)
         whole_number("output_retries", self._output_retries, least=0, error=ConfigurationError)
         self._max_parallel = options.get("max_parallel_tools", MAX_PARALLEL_TOOLS)
@@ -375,9 +399,9 @@ class AgentState(Foreign):
         more of its turn.
         """
         before, now = self._in_history, state.messages
-        last = len(before) - 1
-        if before and now[last] is not before[last]:
-            self.history.replace(before[last], now[last])
+        for index in range(max(0, len(before) - 2), len(before)):  # a reply grows before results
+            if now[index] is not before[index]:
+                self.history.replace(before[index], now[index])
         for message in now[len(before) :]:
             self.history.add_message(message, allow_incomplete=True)
         self._in_history = now
@@ -391,6 +415,25 @@ class AgentState(Foreign):
         finally:
             steps.interrupted()
             self._remember(steps.state)  # Ctrl-C may come between the state and the history
+
+    def _watch(
+        self, steps: Steps, early: EarlyTasks | EarlyThreads, event: Event, stream: Any
+    ) -> None:
+        """Start the call that an event of a reply ends, if it may run now.
+
+        Raises `StreamIncomplete` for a reply that begins anew after calls of it have begun to run.
+        """
+        if type(event) is Restart and steps.has_early:
+            raise StreamIncomplete("the reply began anew after its calls were run", retryable=True)
+        if type(event) is not ToolCallEnd or event.call.arguments is None:
+            return
+        partial = getattr(stream, "partial", None)
+        if partial is not None and steps.early(event.call, partial()):
+            early.start(functools.partial(self._run_calls, steps), event.call)
+
+    def _run_calls(self, steps: Steps, *calls: ToolCall) -> Any:
+        """Run calls and report them to `steps`."""
+        raise NotImplementedError
 
     def _traced_run(self, steps: Steps) -> TracedRun | None:
         """Return the run with its span; `None` without `tracing=`."""

@@ -74,7 +74,10 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class RunCalls(msgspec.Struct, frozen=True):
-    """Run these calls, at the same time if possible; report each with `started` and `answered`."""
+    """Run these calls, at the same time if possible; report each with `started` and `answered`.
+
+    Calls that began to run early get their results first.
+    """
 
     calls: tuple[ToolCall, ...]
 
@@ -179,6 +182,10 @@ class Steps:
         self._is_over = False
         self._joined: list[Message] = []
         """Messages that have joined the run, and that `take_joined` has not given yet."""
+        self._before: tuple[Message, ...] = ()
+        """The messages before a reply of which calls have begun to run."""
+        self._early: set[str] = set()
+        """Ids of the calls of the last turn that began to run while it was streamed."""
         self._is_asking = False
         self.is_cut: bool = False
         """Whether a message that was sent at once is to end the reply that is streamed."""
@@ -251,14 +258,73 @@ class Steps:
             return
         noted = Note("", "cut off: a message was sent to the run")
         reply = msgspec.structs.replace(reply, notes=(*reply.notes, noted))
-        self._records.append(StepRecord(reply))
+        kept = [
+            part
+            for part in reply.message.parts
+            if not isinstance(part, ToolCall) or part.id in self._early
+        ]
+        if self._early:
+            messages = self._with_results_so_far(Message("assistant", tuple(kept)))
+            self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
+        else:
+            messages = self._continued(Message("assistant", tuple(kept)))
+            self._records.append(StepRecord(reply))
         self._count(reply)
-        kept = [part for part in reply.message.parts if not isinstance(part, ToolCall)]
         self._change(
-            messages=self._continued(Message("assistant", tuple(kept))),
+            messages=messages,
             asked=self.state.asked + 1,
             usage=self.state.usage + reply.usage,
         )
+
+    # --- calls that run while their reply is streamed
+
+    def early(self, call: ToolCall, so_far: Reply) -> bool:
+        """Report a whole call of a reply that is still streamed; return whether it is to run now.
+
+        If it is, the reply so far is in the conversation, with the call as a started one: whatever
+        becomes of the stream, no call runs twice and no result is lost. Calls that need an
+        approval, that a guard judges, that `max_calls` counts or that are over a limit run after
+        the reply, as others do.
+        """
+        with self._lock:
+            if (
+                self._guard is not None
+                or self._asks_approval
+                or self._toolbox.get(call.name) is None
+                or self._waits(call)
+                or self._max_calls is not None
+                or len(self._early) >= self._max_calls_per_turn
+            ):
+                return False
+            if not self._early:
+                self._before = self.state.messages
+                self._records.append(StepRecord(so_far))
+            self._early.add(call.id)
+            parts = [part for part in so_far.message.parts if not _is_open(part)]
+            self._change(messages=self._with_results_so_far(Message("assistant", tuple(parts))))
+            return True
+
+    @property
+    def has_early(self) -> bool:
+        """Whether calls of the reply that is streamed have begun to run."""
+        return bool(self._early)
+
+    def _with_results_so_far(self, message: Message) -> tuple[Message, ...]:
+        """Return the conversation with a reply in place of its beginning, before its results."""
+        last = self.state.messages[-1]
+        results = (last,) if last.role == "tool" and last not in self._before[-1:] else ()
+        return (*self._continued(message, self._before), *results)
+
+    def _broken(self, error: WireError) -> None:
+        """Go on with the calls of a reply that broke off after some of them had begun to run."""
+        partial = error.partial if isinstance(error.partial, Reply) else self._records[-1].reply
+        noted = Note("", f"broken off, and its calls were run: {error.message}")
+        reply = msgspec.structs.replace(partial, notes=(*partial.notes, noted))
+        self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
+        self._count(reply)
+        self._attempt, self._refusals = 0, {}
+        usage = self.state.usage + reply.usage
+        self._change(asked=self.state.asked + 1, usage=usage, tool_only=0, repeats={})
 
     def take_joined(self) -> list[Message]:
         """Return the messages that have joined the run since the last time, in order."""
@@ -280,6 +346,7 @@ class Steps:
         left = self._retry.attempts - self._attempt if self._attempt else None
         messages = tuple(self._view(self.state.messages))
         self._is_asking = True
+        self._early.clear()
         return Ask(messages, left, self._headers, self._output)
 
     def _ends(self) -> Reason | None:
@@ -358,13 +425,18 @@ class Steps:
     def _accept(self, reply: Reply) -> None:
         self._attempt = 0
         self._ended_asking()
-        self._records.append(StepRecord(reply))
         calls = reply.tool_calls
+        if self._early:
+            messages = self._with_results_so_far(reply.message)
+            self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
+        else:
+            messages = self._continued(reply.message)
+            self._records.append(StepRecord(reply))
         tool_only = self.state.tool_only + 1 if calls and not reply.text else 0
         repeats = self._counted(calls)
         self._guarded = self._stops(calls, repeats, tool_only)
         self._change(
-            messages=self._continued(reply.message),
+            messages=messages,
             asked=self.state.asked + 1,
             tool_only=tool_only,
             repeats=repeats,
@@ -408,13 +480,15 @@ class Steps:
         self._change(messages=(*before, added[-1]), misfits=misfits, **counted)
         return Restart(error.message, reply)
 
-    def _continued(self, message: Message) -> tuple[Message, ...]:
-        """Return the messages with a new one of the model.
+    def _continued(
+        self, message: Message, before: tuple[Message, ...] | None = None
+    ) -> tuple[Message, ...]:
+        """Return the messages, or those before a reply, with a new one of the model.
 
         Its additions to a paused message are joined to that message, so that the turn is one
         message.
         """
-        before = self.state.messages
+        before = self.state.messages if before is None else before
         if not message.parts:
             return before
         if len(before) > self.state.begun and before[-1].role == "assistant":
@@ -452,8 +526,15 @@ class Steps:
         if self._ended_asking() and isinstance(error, StreamIncomplete):
             self._cut(error.partial)
             return None
+        if self._early and isinstance(error, WireError):
+            self._broken(error)
+            return None
         if isinstance(error, OutputError) and (restart := self._misfit(error)) is not None:
             return restart
+        lost = None if isinstance(error, OutputError) else getattr(error, "partial", None)
+        if isinstance(lost, Reply) and lost.message.parts:
+            self._records.append(StepRecord(lost))  # it was paid for
+            self._count(lost)
         if seen or not isinstance(error, Exception):
             raise error
         self._attempt += 1
@@ -507,10 +588,13 @@ class Steps:
         """
         answered: list[ToolRun] = []
         to_run: list[ToolCall] = []
-        waiting = False
+        waiting = running = False
         turn = last_calls(self.state.messages)
         in_limit = {call.id for call in turn[: self._max_calls_per_turn]}
         for call in self.state.open_calls:
+            if call.id in self._early:
+                running = True
+                continue
             run = self._answer_at_once(call) if call.id in in_limit else self._over_limit(call)
             if run is not None:
                 answered.append(run)
@@ -523,7 +607,7 @@ class Steps:
                 to_run.append(call)
         if answered:
             self.answered(answered)
-        if to_run:
+        if to_run or running:
             return RunCalls(tuple(to_run))
         if waiting:
             self._change(reason="waiting")
@@ -555,8 +639,13 @@ class Steps:
 
     @checked_arguments(ConfigurationError)
     def started(self, call: ToolCall) -> None:
-        """Report that the tool of an open call starts: from here on it may have effects."""
+        """Report that the tool of an open call starts: from here on it may have effects.
+
+        Raises `HistoryError` if the run has ended: the tool of an early call must not start then.
+        """
         with self._lock:
+            if self._is_over and call.id in self._early:
+                raise HistoryError(violations=[Violation("call", "the run has ended")])
             counted = {} if self._max_calls is None else {"calls": self.state.calls + 1}
             started = (*self.state.started, call.id)
             self._change(same_turn=True, started=started, **counted)
@@ -570,8 +659,8 @@ class Steps:
                 raise ConfigurationError(
                     f"runs[{index}]: expected a ToolRun, not {type(run).__name__}"
                 )
-        if runs:
-            with self._lock:
+        with self._lock:
+            if runs and not (self._is_over and runs[0].call.id in self._early):
                 self._add(runs)
 
     def _add(self, runs: tuple[ToolRun, ...]) -> None:
@@ -604,11 +693,12 @@ class Steps:
         Calls that were started get an error as their result, so that `resume` does not start them
         again. Other calls stay open, and so do those of read-only tools, which may run twice.
         """
-        self._is_over = True
-        if self.state.started:
-            cut_off = (self._interrupted(call) for call in self.state.open_calls)
-            self.answered(run for run in cut_off if run is not None)
-            self._change(started=())
+        with self._lock:
+            if self.state.started:
+                cut_off = (self._interrupted(call) for call in self.state.open_calls)
+                self.answered(run for run in cut_off if run is not None)
+                self._change(started=())
+            self._is_over = True
 
     def _interrupted(self, call: ToolCall) -> ToolRun | None:
         if call.id not in self.state.started:
@@ -616,6 +706,11 @@ class Steps:
         if getattr(self._toolbox.get(call.name), "read_only", False):
             return None
         return _answered_with(call, INTERRUPTED, ToolError(f"tool {call.name}: {INTERRUPTED}"))
+
+
+def _is_open(part: object) -> bool:
+    """Return whether a part is a call without whole arguments."""
+    return isinstance(part, ToolCall) and part.arguments is None
 
 
 def _answered_with(call: ToolCall, message: str, error: Exception | None = None) -> ToolRun:
