@@ -94,7 +94,7 @@ class Run(Generic[Value_co]):
     @property
     def progress(self) -> Progress:
         """How far the run is."""
-        return self._counter.progress(time.monotonic())
+        return self._counter.progress(time.monotonic(), self._executor.waiting)
 
     @property
     def dead(self) -> str | None:

@@ -298,7 +298,7 @@ def _local(job: Job, terms: Terms) -> Executor:
     pace.counts_queue = False
     if terms.idle is not None:
         pace._resume(terms.idle)
-    return LocalExecutor(job.asker(pace), terms.concurrent)
+    return LocalExecutor(job.asker(pace), pace, terms.concurrent)
 
 
 def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every: float) -> Executor:
