@@ -11,7 +11,7 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.addnodes import index, pending_xref
+from sphinx.addnodes import desc_annotation, index, pending_xref
 from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
@@ -88,6 +88,8 @@ PACKAGES = {
 SEARCHED = ("wire", "wire.errors", "wire.tools", "wire.agent", "wire.sessions", "wire.testing")
 """Packages whose names docstrings use without the package."""
 
+LONGEST_VALUE = 1_000
+"""Characters of the value of a constant that a page shows."""
 UNREADABLE = re.compile(r"<\w[^<>]*>")
 """A default that has no source text: `<factory>`."""
 
@@ -182,6 +184,13 @@ def full_name(node: pending_xref) -> str:
     return ""
 
 
+def short_values(app: Sphinx, page: nodes.document) -> None:
+    """Leave out the values of constants that are tables: a line of 100,000 characters."""
+    for node in list(page.findall(desc_annotation)):
+        if len(node.astext()) > LONGEST_VALUE:
+            node.parent.remove(node)
+
+
 def links_to_the_root(app: Sphinx, page: str, source: list[str]) -> None:
     """Lead links to a page of the repository's root to the site's copy of it."""
     for name, copy in ROOT_PAGES.items():
@@ -206,6 +215,7 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", docstring)
     app.connect("autodoc-process-signature", signature)
     app.connect("doctree-read", full_names)
+    app.connect("doctree-read", short_values)
     app.connect("doctree-read", search_words)
     app.connect("source-read", links_to_the_root)
     app.connect("include-read", links_of_the_root)

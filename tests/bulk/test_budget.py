@@ -43,26 +43,44 @@ def test_a_run_ends_when_it_has_cost_its_limit_and_a_higher_one_goes_on(
 
 
 @STYLES
-def test_rows_in_flight_are_waited_for_and_given(style: str, row_cost: Decimal) -> None:
-    emulator = Emulator()
+@pytest.mark.parametrize(
+    ("most", "together"),
+    [("0.5", 1), ("3", 2), ("3.5", 3), ("5.5", 4), ("8", 4)],
+)
+def test_rows_in_flight_count_before_they_have_a_cost(
+    style: str, most: str, together: int, row_cost: Decimal
+) -> None:
+    """The first row shows what one costs; the limit is passed by less than a row."""
+    emulator, running = Emulator(), 0
+    seen: list[int] = []
 
     class Later(AsyncEmulatorTransport):
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            await anyio.lowlevel.checkpoint()  # each task takes its row meanwhile
-            return await super().handle_async_request(request)
+            nonlocal running
+            running += 1
+            for _ in range(20):
+                await anyio.lowlevel.checkpoint()  # each task that may takes its row meanwhile
+            seen.append(running)
+            answer = await super().handle_async_request(request)
+            running -= 1
+            return answer
 
     async def main() -> None:
-        http = Later(emulator)
-        run = made(iter(ROWS[:9]), http=http, concurrent=4, max_cost=row_cost / 2)
+        http, limit = Later(emulator), row_cost * Decimal(most)
+        run = made(iter(ROWS[:9]), http=http, concurrent=4, max_cost=limit)
         found = []
-        with pytest.raises(WireError, match="stopped, because"):
+        with pytest.raises(WireError) as caught:
             async for each in run:
                 found.append(each.row)
-        assert sorted(found) == [1, 2, 3, 4]
-        assert (run.progress.answered, run.progress.running) == (4, 0)
+        count = len(found)
+        assert sorted(found) == [*range(1, count + 1)]
+        assert row_cost * (count - 1) < limit <= run.progress.cost == row_cost * count
+        assert (run.progress.answered, run.progress.running) == (count, 0)
+        # Not what was spent when the last row was sent.
+        assert f"because {run.progress.cost:f} USD of " in caught.value.message
 
     anyio.run(main, backend=style)
-    assert len(emulator.requests) == 4
+    assert (seen[0], max(seen)) == (1, together)
 
 
 def test_a_limit_that_the_last_row_reaches_is_no_error(row_cost: Decimal) -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.bulk.test_run import ROWS, finished, lines, made
+from tests.bulk.test_run import ROWS, STYLES, finished, lines, made
 from tests.property import examples
 from wire import bulk
 from wire.bulk import row_files
@@ -233,3 +233,20 @@ def test_answers_of_unknown_cost_are_those_of_all_starts(tmp_path: Path) -> None
     first = finished("asyncio", ROWS[:3], **options)
     second = finished("asyncio", ROWS[:5], **options)
     assert (first.unpriced, second.unpriced, second.cost) == (3, 5, 0)
+
+
+@STYLES
+def test_rows_that_wait_for_a_limit_are_told(style: str) -> None:
+    async def main() -> None:
+        with anyio.fail_after(30):
+            async with made(ROWS[:4], requests=1, concurrent=3) as run:
+                assert run.progress.waiting == 0
+                await anext(aiter(run))
+                while run.progress.waiting < 3:
+                    await anyio.lowlevel.checkpoint()
+                assert (run.progress.running, run.progress.done) == (3, 1)
+                assert ", 3 wait for rate limits" in str(run.progress)
+        assert run.progress.waiting == 0
+
+    anyio.run(main, backend=style)
+    assert "wait" not in str(finished(style, ROWS[:4]))

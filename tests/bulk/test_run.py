@@ -286,10 +286,28 @@ def test_the_file_is_put_in_order(tmp_path: Path) -> None:
 def test_a_key_that_is_refused_ends_the_run(style: str, tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     for run in (finished, results):
-        with pytest.raises(AuthenticationError):
+        with pytest.raises(AuthenticationError) as caught:
             run(style, ROWS, to=path, api_key="wrong-key")
+        told = " (the run ended because of it, and a new start goes on where it ended)"
+        assert caught.value.message.count(told) == 1
+        assert str(caught.value).endswith(told)
     assert len(lines(path)) == 1
     assert not (tmp_path / "out.jsonl.dead.jsonl").exists()
+    with pytest.raises(AuthenticationError) as caught:
+        finished(style, ROWS, api_key="wrong-key")
+    assert caught.value.message.endswith(" (the run ended because of it)")
+
+
+def test_dead_letters_of_a_run_without_any_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    run = made(ROWS, to=path)
+    assert run.dead == f"{path}.dead.jsonl"
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        list(bulk.read(run.dead))  # nor are there results
+    anyio.run(run.finish)
+    assert list(bulk.read(run.dead)) == []
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        list(bulk.read(tmp_path / "other.jsonl.dead.jsonl"))
 
 
 @STYLES

@@ -631,7 +631,8 @@ def test_costs_add_up() -> None:
     other = Cost(total=D("0.1"), known=D("0.1"), source=VENDOR)
     mixed = one + other
     assert (mixed.total, mixed.source, mixed.input) == (D("0.103"), None, None)
-    assert total_of(()) == Cost(total=D(0))
+    assert total_of(()) == sum([], Cost(total=D(0))) == Cost(total=D(0))
+    assert one + Cost(total=D(0)) == Cost(total=D(0)) + one == one
     with pytest.raises(TypeError):
         one + 1  # type: ignore[operator]
 
@@ -640,6 +641,8 @@ def test_one_unknown_cost_makes_the_sum_unknown_and_keeps_what_is_known() -> Non
     known = wire.cost(Usage(input=1000), CLAUDE)
     total = sum([known, Cost(known=D("0.5"), reason="why"), known])
     assert (total.total, total.known, total.reason) == (None, D("0.504"), "why")
+    assert str(total) == "unknown, at least 0.504 USD: why"
+    assert str(Cost()) == "unknown, at least 0 USD"
 
 
 # --- small parts ----------------------------------------------------------------------------------

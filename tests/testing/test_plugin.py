@@ -36,8 +36,20 @@ def test_first(gemini_emulator):
     connection.close()
     assert "httpx" not in sys.modules
 
+def test_a_script(gemini_emulator, monkeypatch):
+    from wire import Chat
+    from wire.testing.emulator import Emulator
+    monkeypatch.setenv("GEMINI_BASE_URL", gemini_emulator.url)
+    gemini_emulator.emulator = Emulator([{"say": "At 05:12.", "times": 0}])
+    with Chat("gemini:gemini-3.8-flash", api_key="k") as chat:
+        assert chat.ask("hi").text == "At 05:12."
+    assert len(gemini_emulator.requests) == 1
+
 def test_each_begins_with_nothing(gemini_emulator):
+    from wire import Chat
     assert gemini_emulator.requests == []
+    with Chat("gemini:gemini-3.8-flash", api_key="k", base_url=gemini_emulator.url) as chat:
+        assert chat.ask("hi").text.endswith("You said: hi")
 
 def test_transport(gemini_transport):
     from wire import Client, gemini

@@ -83,6 +83,9 @@ def parts(part: Part, message: Message) -> None:
     assert_type([each.tool_call for each in message.parts], list[ToolCall | None])
     assert_type(message.tool_calls[0].arguments, dict[str, Any] | None)
     print(part.content)  # type: ignore[union-attr]
+    assert_type(Message("user", "Hi").parts, tuple[Part, ...])
+    Message("user", ["What is this?", Media(url="https://example.com/a.png")], cache=True)
+    Message("user", 5)  # type: ignore[arg-type]
     Message(role="user", content="Hi")  # type: ignore[call-arg]
     Message("human")  # type: ignore[arg-type]
     Media("chart.png")  # type: ignore[call-arg, arg-type]

@@ -22,7 +22,7 @@ import msgspec
 from anyio.abc import TaskGroup
 
 from wire.bulk.batch_rows import LINE_BYTES, BatchRows, JobResults, id_of
-from wire.bulk.executors import NextRow, Record
+from wire.bulk.executors import Executor, NextRow, Record
 from wire.bulk.journal import BatchJob, JobsByRow, Journal, ranges_of
 from wire.bulk.output_files import Header
 from wire.bulk.results import Outcome
@@ -51,7 +51,7 @@ LOST = "batch_lost"
 """`code` of the error of a row whose job is not the vendor's batch that was taken for it."""
 
 
-class BatchExecutor:
+class BatchExecutor(Executor):
     """Asks rows in batches: fills jobs, waits for them and reads their results."""
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from wire.bulk.progress import usd
@@ -14,6 +14,8 @@ from wire.core.errors import ConfigurationError, WireError
 
 MAX_COST = "max_cost"
 """The `code` of the error of a run that has spent it."""
+_DIGITS = Context(prec=12)
+"""Those of a limit: a difference of floats has more, which nobody meant."""
 _ONE = Usage(input=1, output=1, total=2)
 
 
@@ -24,12 +26,14 @@ def budget(max_cost: Any, models: Iterable[str], tier: str) -> Decimal | None:
 
     >>> budget(0.5, ["gemini:gemini-3.8-flash"], "")
     Decimal('0.5')
+    >>> budget(0.3 - 0.1, ["gemini:gemini-3.8-flash"], "")
+    Decimal('0.2')
     """
     if max_cost is None:
         return None
     if not isinstance(max_cost, Decimal):
         number(MAX_COST, max_cost, above=0, error=ConfigurationError)
-        most = Decimal(str(max_cost))
+        most = _DIGITS.create_decimal(str(max_cost)).normalize()
     elif max_cost.is_finite() and max_cost > 0:
         most = max_cost
     else:
@@ -42,6 +46,20 @@ def budget(max_cost: Any, models: Iterable[str], tier: str) -> Decimal | None:
                 f"{price.reason}"
             )
     return most
+
+
+def has_room(most: Decimal, amount: Decimal, highest: Decimal, in_flight: int) -> bool:
+    """Return whether a row may be sent while others are in flight, of which each counts `highest`.
+
+    `amount` is spent, and `highest` is the cost of the most expensive row so far. Before one is
+    known, and where little is left, a row is sent alone.
+
+    >>> has_room(Decimal(2), Decimal("1.5"), Decimal("0.2"), in_flight=2)
+    True
+    >>> has_room(Decimal(2), Decimal("1.5"), Decimal("0.2"), in_flight=3)
+    False
+    """
+    return not in_flight or 0 < highest < (most - amount) / in_flight
 
 
 def spent(most: Decimal | None, amount: Decimal, unpriced: int) -> WireError | None:

@@ -26,7 +26,7 @@ from distributed import (  # pyright: ignore[reportMissingImports]
 from wire.bulk.build import build
 from wire.bulk.dask_scheduler import NAME, SchedulerSide
 from wire.bulk.dask_worker import Chunk, answer_rows, prepare
-from wire.bulk.executors import NextRow, Record
+from wire.bulk.executors import Executor, NextRow, Record
 from wire.bulk.job import Job
 from wire.bulk.leases import Terms
 from wire.bulk.results import Outcome, Result, outcome_of
@@ -59,7 +59,7 @@ _ADDRESS = re.compile(
 _ENCRYPTED = frozenset({"tls", "wss"})
 
 
-class DaskExecutor:
+class DaskExecutor(Executor):
     """Asks rows on the workers of a cluster.
 
     Raises `ConfigurationError` for an invalid address, for a job that cannot be sent, and for one

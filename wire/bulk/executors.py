@@ -7,6 +7,7 @@ from typing import Protocol
 
 import anyio
 
+from wire.around.pace import Pace
 from wire.bulk.job import Asker
 from wire.bulk.results import Outcome
 from wire.bulk.rows import Row
@@ -19,6 +20,11 @@ Record = Callable[[Outcome], Awaitable[None]]
 
 class Executor(Protocol):
     """Asks the rows of one run."""
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for a rate limit, as far as this process knows."""
+        return 0
 
     async def open(self) -> None:
         """Make ready, before a row is read. Raises `ConfigurationError` if that is not possible."""
@@ -37,11 +43,16 @@ class Executor(Protocol):
         ...
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Asks so many rows at a time in this process."""
 
-    def __init__(self, asker: Asker, concurrent: int) -> None:
-        self._asker, self._concurrent = asker, concurrent
+    def __init__(self, asker: Asker, pace: Pace, concurrent: int) -> None:
+        self._asker, self._pace, self._concurrent = asker, pace, concurrent
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for a rate limit."""
+        return self._pace.waiting
 
     async def open(self) -> None:
         """Do nothing: local calls need no preparation."""

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from wire.bulk.index import private_database
-from wire.bulk.output_files import FORMAT, Header, read_done
+from wire.bulk.output_files import DEAD, FORMAT, Header, read_done
 from wire.core.appended import lines_of
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import decoder
@@ -24,10 +24,14 @@ from wire.core.secret import quoted
 def read(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the lines of the results or of the dead letters as dicts, in the order of their rows.
 
-    A line that was cut, as the last one of a run that was killed, is left out. Raises
-    `ConfigurationError` for a file that no bulk run has written.
+    A line that was cut, as the last one of a run that was killed, is left out. Dead letters that do
+    not exist, beside results that do, are none: no row has failed. Raises `ConfigurationError` for
+    a file that no bulk run has written.
     """
     name = os.fsdecode(path)
+    results = name.removesuffix(DEAD)
+    if results != name and os.path.isfile(results) and not os.path.lexists(name):
+        return iter(())
     values = (_value(line, name) for line in lines_in_order(name))
     return (value for value in values if "row" in value)
 

@@ -30,6 +30,8 @@ from wire.core.secret_fields import masked_body
 
 DAMAGED = ".damaged"
 """Follows the name of the results: the file of the lines that were set aside."""
+DEAD = ".dead.jsonl"
+"""Follows it, too: the file of the dead letters, unless they have a name of their own."""
 FORMAT = "wire-bulk"
 VERSION = 1
 SAFE = "A new start asks each row that has no line in the file"

@@ -35,6 +35,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Damaged lines that this start has moved to a file of their own."""
     running: int = 0
     """Rows that are asked now, or wait for the rate limits."""
+    waiting: int = 0
+    """Those of them that wait: for a limit that was given, reported or learned. On Dask, and in
+    batches, they are not counted."""
     input_tokens: int = 0
     """Tokens of the requests that this run has sent, as the servers counted them."""
     output_tokens: int = 0
@@ -65,6 +68,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
         if self.cost or self.unpriced:
             least = "at least " if self.unpriced else ""
             words.append(f"{least}{usd(self.cost)}")
+        if self.waiting:
+            words.append(f"{self.waiting:,} wait for rate limits")
         if self.eta is not None:
             words.append(f"{duration(self.eta)} left")
         return ", ".join(words)
@@ -143,7 +148,7 @@ class Counter:
         for name, count in counts.items():
             setattr(self, name, getattr(self, name) + count)
 
-    def progress(self, now: float) -> Progress:
+    def progress(self, now: float, waiting: int) -> Progress:
         """Return the progress of the run at that time, in seconds of any clock."""
         own = self.answered + self.failed
         if now - self._marks[-1][0] >= 0.5:
@@ -162,6 +167,7 @@ class Counter:
             cached=self.cached,
             set_aside=self.set_aside,
             running=self.running,
+            waiting=waiting,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
             cost=self.cost,

@@ -15,9 +15,10 @@ import msgspec
 
 from wire.bulk.background import Background
 from wire.bulk.beginning import Beginning
-from wire.bulk.budget import spent
+from wire.bulk.budget import has_room, spent
 from wire.bulk.executors import Executor, Record
 from wire.bulk.index import Index
+from wire.bulk.job import is_of_all_rows
 from wire.bulk.ordering import lines_in_order
 from wire.bulk.output_files import Header, OutputFiles
 from wire.bulk.plan import Plan
@@ -26,7 +27,7 @@ from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
 from wire.bulk.source import Source
 from wire.bulk.waiting import Waiting
-from wire.core.errors import ConfigurationError, WireError, ungrouped
+from wire.core.errors import ConfigurationError, WireError, add_to_message, ungrouped
 from wire.neutral.messages import Value_co
 
 _MOST_RESULTS = 256
@@ -67,8 +68,11 @@ class Run(Generic[Value_co]):
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
         self._max_cost = max_cost
-        self._stopped: WireError | None = None
-        """Why rows are left that are not asked."""
+        self._highest = Decimal(0)
+        """The cost of the most expensive row."""
+        self._paying = anyio.Lock()
+        self._is_spent = False
+        """Whether rows are left that are not asked."""
         self._files: OutputFiles | None = None
         self._index = Index()
         self._kept: Waiting | None = None
@@ -90,7 +94,7 @@ class Run(Generic[Value_co]):
     @property
     def progress(self) -> Progress:
         """How far the run is."""
-        return self._counter.progress(time.monotonic())
+        return self._counter.progress(time.monotonic(), self._executor.waiting)
 
     @property
     def dead(self) -> str | None:
@@ -215,16 +219,23 @@ class Run(Generic[Value_co]):
             self._notify()
 
     async def _ask_all(self, record: Record, *, replies: bool) -> None:
-        async with anyio.create_task_group() as tasks:
-            if self._files is not None:
-                tasks.start_soon(_watch, self._files)
-            await self._executor.ask_all(self._next_row, record, replies=replies)
-            tasks.cancel_scope.cancel()
+        try:
+            async with anyio.create_task_group() as tasks:
+                if self._files is not None:
+                    tasks.start_soon(_watch, self._files)
+                await self._executor.ask_all(self._next_row, record, replies=replies)
+                tasks.cancel_scope.cancel()
+        except BaseExceptionGroup as group:
+            cause = ungrouped(group)
+            if isinstance(cause, WireError) and is_of_all_rows(cause):
+                more = "" if self._to is None else ", and a new start goes on where it ended"
+                add_to_message(cause, f" (the run ended because of it{more})")
+            raise
         self._write(self._beginning.rest())
         if self._files is not None:
             await anyio.to_thread.run_sync(self._end, self._files)
-        if self._stopped is not None:
-            raise self._stopped
+        if self._is_spent and (error := self._spent()) is not None:
+            raise error
 
     def _end(self, files: OutputFiles) -> None:
         """Look at the files a last time, and put them on the disk."""
@@ -242,7 +253,7 @@ class Run(Generic[Value_co]):
             await self._changed.wait()
 
     def _notify(self) -> None:
-        """Wake who waits for results, or for room for them."""
+        """Wake who waits for results, for room for them, or for a row that has its cost."""
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
 
@@ -290,17 +301,31 @@ class Run(Generic[Value_co]):
             )
 
     async def _next_row(self) -> Row | None:
-        """Return the next row that is not done; `None` at the end, and if `max_cost` is spent."""
-        row = None if self._stopped is not None else await self._next_new()
+        """Return the next row that is not done; `None` at the end, and if `max_cost` is spent.
+
+        With `max_cost`, waits until the rows in flight leave room for it.
+        """
+        if self._max_cost is None:
+            return await self._taken()
+        async with self._paying:
+            counter = self._counter
+            while not has_room(self._max_cost, counter.cost, self._highest, counter.running):
+                await self._changed.wait()
+            return await self._taken()
+
+    async def _taken(self) -> Row | None:
+        row = None if self._is_spent else await self._next_new()
         if row is None:
             return None
-        counter = self._counter
-        self._stopped = self._stopped or spent(self._max_cost, counter.cost, counter.unpriced)
-        if self._stopped is None:
+        self._is_spent = self._spent() is not None
+        if not self._is_spent:
             self._beginning.take(row)
             return row
-        counter.running -= 1
+        self._counter.running -= 1
         return None
+
+    def _spent(self) -> WireError | None:
+        return spent(self._max_cost, self._counter.cost, self._counter.unpriced)
 
     async def _next_new(self) -> Row | None:
         """Return the next row that is not done."""
@@ -340,6 +365,9 @@ class Run(Generic[Value_co]):
         """
         counts = {name: each for name, each in outcome.counts.items() if name not in _OF_LINES}
         self._counter.add(running=-1, **counts)
+        if self._max_cost is not None:
+            self._highest = max(self._highest, counts.get("cost", self._highest))
+            self._notify()
         self._write(self._beginning.add(outcome))
         error = outcome.result.error
         if error is None:

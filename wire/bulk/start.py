@@ -15,7 +15,7 @@ from wire.bulk.executors import Executor, LocalExecutor
 from wire.bulk.job import AnyModel, Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
 from wire.bulk.leases import Terms
-from wire.bulk.output_files import Header
+from wire.bulk.output_files import DEAD, Header
 from wire.bulk.plan import planned
 from wire.bulk.rows import settings_json
 from wire.bulk.running import Run
@@ -33,7 +33,6 @@ T = TypeVar("T")
 
 CONCURRENT = 32
 STOP_AFTER = 100
-DEAD = ".dead.jsonl"
 
 
 class BulkOptions(Options, Settings, total=False):
@@ -173,7 +172,8 @@ def run(
         window: Seconds of the window of `requests` and `tokens`.
         max_cost: USD. When the replies of all starts of the run have cost it, no further row is
             asked, those in flight are waited for, and the run ends with an error whose `code` is
-            `max_cost`. A start with a higher one goes on. It needs models whose price is known.
+            `max_cost`. Those in flight count with the cost of the most expensive row so far. A
+            start with a higher one goes on. It needs models whose price is known.
         cache: A folder of responses (`wire.testing.cassette.AsyncCache`): equal requests are sent
             once, in this run and in all that have the same folder.
         in_order: True writes the file of the results anew when all rows are done, in the order of
@@ -298,7 +298,7 @@ def _local(job: Job, terms: Terms) -> Executor:
     pace.counts_queue = False
     if terms.idle is not None:
         pace._resume(terms.idle)
-    return LocalExecutor(job.asker(pace), terms.concurrent)
+    return LocalExecutor(job.asker(pace), pace, terms.concurrent)
 
 
 def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every: float) -> Executor:

@@ -49,7 +49,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_o
     >>> print(cost)
     0.003 USD
 
-    Costs add up. If one is unknown, so is the sum; `known` has the sum of the others.
+    Costs add up, from `Cost(total=Decimal(0))` on. If one is unknown, so is the sum; `known` has
+    the sum of the others.
     """
 
     total: Decimal | None = None
@@ -79,7 +80,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_o
     def __str__(self) -> str:
         if self.total is not None:
             return f"{_plain(self.total)} USD"
-        return f"unknown, at least {_plain(self.known)} USD: {self.reason}"
+        reason = f": {self.reason}" if self.reason else ""
+        return f"unknown, at least {_plain(self.known)} USD{reason}"
 
     def __add__(self, other: Cost) -> Cost:
         if not isinstance(other, Cost):
@@ -91,12 +93,13 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_o
         return self if type(other) is int and other == 0 else NotImplemented
 
 
+_ZERO = Cost(total=Decimal(0))
 _PARTS = ("input", "output", "cached", "cache_written", "reasoning", "searches", "requests")
 
 
 def total_of(costs: Iterable[Cost]) -> Cost:
     """Add costs; the sum of no costs is 0."""
-    costs = tuple(costs)
+    costs = tuple(each for each in costs if each != _ZERO)  # which has no parts and no source
     unknown = [cost for cost in costs if cost.total is None]
     known = exact_sum(cost.known for cost in costs)
     parts = {name: [getattr(cost, name) for cost in costs] for name in _PARTS}

@@ -396,6 +396,12 @@ class WireError(Exception):
         self.args = (self.message,)
 
 
+def add_to_message(error: WireError, words: str) -> None:
+    """Add words to the end of a message, for whoever knows more of what to do."""
+    error._full_message += words
+    error.args = (error.message,)
+
+
 def convert_partial(error: WireError, convert: Callable[[Any, WireError], Any]) -> None:
     """Apply `convert` to the `partial` of an error, when it is first read."""
     before = error._partial

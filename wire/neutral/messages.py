@@ -497,6 +497,17 @@ class Message(Value, frozen=True, metaclass=Fields):
     citations: tuple[Citation, ...] = ()
     """The sources that the vendor names for the text, in its order."""
 
+    if TYPE_CHECKING:  # parts and citations are taken in more forms than they are kept in
+
+        def __init__(
+            self,
+            role: Role,
+            parts: Parts = (),
+            name: str = "",
+            cache: bool = False,
+            citations: Iterable[Citation] = (),
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         # One call for all fields: a field of a class with hints takes twice as long to read.
         role, parts, name, cache, citations = _values(self)

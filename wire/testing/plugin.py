@@ -561,9 +561,10 @@ def _gemini_server() -> Iterator[Server]:
 def gemini_emulator(_gemini_server: Server) -> Server:
     """Return Gemini's emulator on loopback: pass `base_url=gemini_emulator.url` to a client.
 
-    `.requests` holds the requests that it received in this test.
+    `.requests` holds the requests that it received in this test. Each test gets a new `.emulator`,
+    which it may replace by one with a script.
     """
-    _gemini_server.emulator.reset()
+    _gemini_server.emulator = _imported("wire.testing.emulator").Emulator()
     return _gemini_server
 
 
@@ -571,7 +572,7 @@ def gemini_emulator(_gemini_server: Server) -> Server:
 def gemini_transport() -> EmulatorTransport:
     """Return Gemini's emulator without a socket: pass `http=gemini_transport` to a client.
 
-    Each test gets a new `.emulator`.
+    Each test gets a new `.emulator`, which it may replace by one with a script.
     """
     transport: EmulatorTransport = _imported("wire.testing.emulator").EmulatorTransport()
     return transport

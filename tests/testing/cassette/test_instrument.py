@@ -136,7 +136,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "cut; bytes=5": (STREAM[:5], "RemoteProtocolError"),
     "cut; after=1; bytes=5": (STREAM[: len(EVENTS[0]) + 5], "RemoteProtocolError"),
     "cut; after=0": (b"", "RemoteProtocolError"),
-    "cut; after=99": (STREAM, "RemoteProtocolError"),
+    f"cut; after={len(EVENTS)}": (STREAM, "RemoteProtocolError"),
     "reset; after=3": (b"".join(EVENTS[:3]), "ReadError"),
     "stall; after=3": (b"".join(EVENTS[:3]), "ReadTimeout"),
     "stall; after=3; seconds=0.01": (STREAM, ""),

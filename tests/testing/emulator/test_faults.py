@@ -9,6 +9,7 @@ import pytest
 
 from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, GEMINI_25, error, post, said, user
+from wire.core.rate_limits import body_limits
 from wire.errors import ConfigurationError
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator import Cut, Emulator, Pause, Reset
@@ -57,6 +58,13 @@ def test_statuses() -> None:
     )
 
 
+def test_a_scripted_status_names_no_amount_that_a_client_would_keep_to() -> None:
+    answer = post(Emulator(), WHOLE, BODY, x_wire_fault="429; retry-after=2.5")
+    assert "limit" not in error(answer)[2].partition("rate-limits")[2]
+    [limit] = body_limits(answer.body, 0.0)
+    assert (limit.unit, limit.limit, limit.remaining) == ("requests", None, 0)
+
+
 def test_errors_in_the_middle() -> None:
     assert broken("error; status=500; message=No.") == [
         b'data: {"error": {"code": 500,"message": "No.","status": "INTERNAL"}}\r\n\r\n',
@@ -90,6 +98,30 @@ def test_a_whole_body_breaks_in_its_middle() -> None:
     whole = post(Emulator(), WHOLE, BODY).body
     cut = post(Emulator(), WHOLE, BODY, x_wire_fault="cut")
     assert cut.pieces == (whole[: len(whole) // 2], Cut())
+
+
+@joined(
+    ("fault", "place"),
+    [
+        *((f"{kind}; after=9", "after=9") for kind in ("cut", "reset", "stall", "garbage")),
+        *((f"{kind}; after=9", "after=9") for kind in ("error", "error-bare", "repeat", "drop")),
+        ("end; after=9", "after=9"),
+        ("cut; bytes=100000", "after=0; bytes=100000"),
+        ("cut; bytes=100000; after=1", "after=1; bytes=100000"),
+    ],
+)
+def test_a_fault_that_changes_nothing_is_told(fault: str, place: str) -> None:
+    good = post(Emulator(), STREAM, BODY)
+    kind = fault.partition(";")[0]
+    told = f"fault: {kind}; {place}: the response has {len(good.pieces)} events, "
+    told += f"{len(good.body):,} bytes"
+    script: list[Any] = [{"say": "unused", "match": {"number": 9}}, {"fault": fault}]
+    assert error(post(Emulator(script), STREAM, BODY)) == (
+        400,
+        "INVALID_ARGUMENT",
+        f"script: steps[1]: {told}",
+    )
+    assert error(post(Emulator(), STREAM, BODY, x_wire_fault=fault))[2] == told
 
 
 def test_faults_of_other_endpoints_and_of_chat() -> None:

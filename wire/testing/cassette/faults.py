@@ -167,8 +167,8 @@ def broken(
     """Apply a fault other than a status to the events of a body.
 
     `garbage` is the event that is not JSON; by default it is like the last event before it.
-    `stall` is the length of a pause without `seconds`. Raises `ConfigurationError` for a fault that
-    would change nothing.
+    `stall` is the length of a pause without `seconds`. Raises `ConfigurationError` for a fault
+    whose place is behind the end, or that would change nothing.
     """
     pause = Pause(stall if fault.seconds is None else fault.seconds)
     if fault.kind == "slow":
@@ -179,6 +179,13 @@ def broken(
             raise ConfigurationError("fault: drop-finish: no event finishes the response")
         return [*(kept or [b""])]
     before, after = _split(events, fault)
+    changed = {"repeat": before, "drop": after}.get(fault.kind, [b""])
+    if _is_beyond(fault, events) or not changed:
+        size = f"; bytes={fault.bytes}" if fault.bytes else ""
+        raise ConfigurationError(
+            f"fault: {fault.kind}; after={fault.after}{size}: the response has {len(events)} "
+            f"events, {sum(map(len, events)):,} bytes"
+        )
     # Without a first piece, the status line would not be sent either.
     begun: list[Piece] = [*(before or [b""])]
     match fault.kind:
@@ -186,10 +193,6 @@ def broken(
             return [*begun, pause, *after]
         case "garbage":
             return [*begun, garbage or _like([*reversed(before), *after]), *after]
-        case "repeat" | "drop" if not (before if fault.kind == "repeat" else after):
-            raise ConfigurationError(
-                f"fault: {fault.kind}; after={fault.after}: the response has {len(events)} events"
-            )
         case "repeat":
             return [*begun, before[-1], *after]
         case "drop":
@@ -198,16 +201,20 @@ def broken(
             return [*begun, Cut()]
         case "reset":
             return [*begun, Reset()]
-        case _:  # end
+        case _:  # end; of the emulator, what an error follows
             return begun
+
+
+def _is_beyond(fault: Fault, events: Sequence[bytes]) -> bool:
+    """Return whether the place of a fault is behind the end of the response."""
+    rest = events[fault.after :]
+    return fault.after > max(1, len(events)) or fault.bytes > sum(map(len, rest))
 
 
 def _split(events: Sequence[bytes], fault: Fault) -> tuple[list[bytes], list[bytes]]:
     """Return the events before the place of a fault, and those after it."""
     before, after = list(events[: fault.after]), list(events[fault.after :])
-    if fault.kind in ("repeat", "drop"):  # which are about whole events
-        return (before, after) if len(before) == fault.after else ([], [])
-    left = fault.bytes
+    left = 0 if fault.kind in ("repeat", "drop") else fault.bytes  # which are about whole events
     while left and after:
         first = after.pop(0)
         before.append(first[:left])

@@ -373,7 +373,7 @@ class Emulator:
             return self._generated(generation, step, self._id(request))
 
         failing = Failure(500, model=model, request=request, route=route)
-        return with_fault(step.fault, vendor, failing, respond)
+        return with_fault(step.fault, vendor, failing, respond, f"script: {step.path}: ")
 
     def _generated(self, generation: Generation, step: Step, id: str) -> Answer:
         if step.stream is not None:

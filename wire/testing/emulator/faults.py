@@ -42,11 +42,16 @@ def fault_of(spec: str | Mapping[str, Any]) -> Fault:
 
 
 def with_fault(
-    fault: Fault | None, vendor: Vendor, failing: Failure, respond: Callable[[], Answer]
+    fault: Fault | None,
+    vendor: Vendor,
+    failing: Failure,
+    respond: Callable[[], Answer],
+    place: str = "",
 ) -> Answer:
     """Return the response of `respond` with a fault; a status fault answers in its place.
 
-    `failing` has the model, the request and the route of the failure.
+    `failing` has the model, the request and the route of the failure. A fault that would change
+    nothing is answered with 400 and a message that begins with `place`.
     """
     if fault is None:
         return respond()
@@ -63,7 +68,10 @@ def with_fault(
     )
     if fault.kind == "status":
         return _error_answer(fault, vendor.error_answer(failure))
-    return _malformed(respond(), fault, vendor, failure)
+    try:
+        return _malformed(respond(), fault, vendor, failure)
+    except ConfigurationError as error:
+        raise Failed(Failure(400, f"{place}{error.message}")) from None
 
 
 def _error_answer(fault: Fault, answer: Answer) -> Answer:
@@ -74,7 +82,10 @@ def _error_answer(fault: Fault, answer: Answer) -> Answer:
 
 
 def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -> Answer:
-    """Return a response that breaks off, stalls or contains an error."""
+    """Return a response that breaks off, stalls or contains an error.
+
+    Raises `ConfigurationError` for a fault that would change nothing.
+    """
     is_stream = dict(answer.headers).get("content-type", "").startswith("text/event-stream")
     pieces = [each for each in answer.pieces if isinstance(each, bytes)]
     recorded_end = answer.pieces[len(pieces) :]
@@ -85,13 +96,10 @@ def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -
             error = vendor.error_event(failure)
         else:
             error = json.dumps(vendor.error(failure), indent=2).encode() + b"\n"
-        body = [*broken(events, replace(fault, kind="end")), error]
+        body = [*broken(events, fault), error]
     else:
         garbage = vendor.frame(b"{not json") if is_stream else b""
-        try:
-            body = broken(events, fault, garbage=garbage, stall=_PAUSE_SECONDS)
-        except ConfigurationError as error:
-            raise Failed(Failure(400, error.message)) from None
+        body = broken(events, fault, garbage=garbage, stall=_PAUSE_SECONDS)
         if fault.kind not in ENDING:
             body += recorded_end
     # Never in one piece: that would be sent with its length, and would look complete.

@@ -74,6 +74,8 @@ class Step:
     stream: Sequence[Any] | None = None
     fault: Fault | None = None
     function: Function | None = None
+    path: str = "step"
+    """Where it stands in the script."""
 
     @property
     def is_fault(self) -> bool:
@@ -161,6 +163,7 @@ def step_of(value: Any, path: str = "step") -> Step:
         status=status,
         stream=stream,
         fault=fault_of(value["fault"]) if "fault" in value else None,
+        path=path,
     )
 
 

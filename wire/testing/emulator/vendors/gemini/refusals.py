@@ -206,12 +206,17 @@ def stated(name: str, rule: str = "G73", /, **words: object) -> Refusal:
 
 
 def quota(model: str, seconds: float | None, state: LimitState | None = None) -> dict[str, Any]:
-    """Build an error object of status 429, with its details (G74)."""
-    unit, value = ("requests", 10) if state is None else (state.unit, state.limit)
-    metric, id = _WORDS["quotas"][unit]
+    """Build an error object of status 429, with its details (G74).
+
+    Without a limit it names no amount: a client would keep to one that the emulator does not have.
+    """
+    metric, id = _WORDS["quotas"]["requests" if state is None else state.unit]
+    limit = f", limit: {state.limit}" if state is not None else ""
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
-    words = {"metric": metric, "id": id, "value": str(value), "model": model, "wait": wait}
+    words = {"metric": metric, "id": id, "limit": limit, "model": model, "wait": wait}
     row = filled(_WORDS["quota"], words)
+    if state is not None:
+        row["details"][-1]["violations"][0]["quotaValue"] = str(state.limit)
     details = [*row["details"], *retry_info(seconds)]
     return render_error(429, row["message"], details=details)
 
