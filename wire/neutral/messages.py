@@ -32,7 +32,7 @@ from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of, refusal
-from wire.core.errors import BlockedError, RuleError, Violation
+from wire.core.errors import BlockedError, RuleError, Violation, WireError
 from wire.core.fields import Fields
 from wire.core.lazy import Foreign
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode
@@ -53,7 +53,7 @@ class _Made(Protocol):
 _made: _Made = cast(Any, msgspec.StructMeta.__call__)
 """Builds a struct without the guard of `Fields`."""
 
-_ORIGIN, _ANSWER, _LAST = "_origin", "_answer", "_last"
+_ORIGIN, _ANSWER, _LAST, _FAILURES = "_origin", "_answer", "_last", "_failures"
 
 
 class Origin:
@@ -753,6 +753,16 @@ class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
         return self.__dict__.get(_ANSWER)
 
     @property
+    def failures(self) -> dict[str, WireError]:
+        """Name of each model that a `FallbackChat` asked before this one, to the error with which
+        it failed; models that sat out are not among them. Empty for other replies.
+
+        Copies and pickles keep it, `msgspec.structs.replace` does not. What is saved as JSON, such
+        as the run of an agent, has the note alone.
+        """
+        return dict(self.__dict__.get(_FAILURES, ()))
+
+    @property
     def cost(self) -> Cost:
         """The cost of the reply in USD, as the vendor reports it or by the catalogue's prices.
 
@@ -818,11 +828,11 @@ def with_reasks(
 ) -> Reply:
     """Return a copy of `reply` that keeps its metadata and includes the replies before it.
 
-    It also keeps `reply`: the cost of each reply depends on its own counts.
+    It also keeps `reply`: the cost of each reply depends on its own counts. The model of a stream
+    was chosen for the first reply.
     """
     copy = msgspec.structs.replace(reply, reasks=reasks, usage=usage, notes=notes)
-    vars(copy).update(vars(reply))
-    vars(copy)[_LAST] = reply
+    vars(copy).update({_FAILURES: reasks[0].failures, **vars(reply), _LAST: reply})
     return copy
 
 
@@ -847,6 +857,12 @@ def _cost(reply: Reply) -> Cost:
 def with_tier(reply: Reply, tier: str) -> Reply:
     """Set the tier of service by which the reply is priced, unless the response names one."""
     vars(reply)[TIER] = tier
+    return reply
+
+
+def with_failures(reply: Reply, failures: Mapping[str, WireError]) -> Reply:
+    """Attach the errors of the models that were asked before the one that replied."""
+    vars(reply)[_FAILURES] = failures
     return reply
 
 
