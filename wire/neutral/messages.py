@@ -775,6 +775,7 @@ class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
 
         Computed each time. `total` is `None`, and `reason` says why, if the model has no price in
         the catalogue, the vendor sent no counts, or the reply is incomplete. `reasks` are included.
+        Attempts that failed are not; a note names those whose answer had begun.
         """
         from wire.catalogue.cost import total_of  # loads a file at its first use
 
