@@ -41,6 +41,8 @@ class Settings:
     respond: Callable[[Received], Answer] = _nothing
     """Answers a request that is part of another one, such as one of a batch; the list of requests
     does not have it."""
+    scripted: Callable[[], bool] = bool
+    """Returns whether a script sets the answers."""
     storage: Storage = field(default_factory=Storage)
     """Counts what all vendors store."""
     meter: Meter | None = None

@@ -84,8 +84,11 @@ class OpenAI:
                 raise errors.bad_key(key)
 
     def _host(self, request: Received, route: Route) -> Provider | None:
-        wire = "openai.responses" if is_responses(route) else "openai"
-        return row_of(request, route, wire, self._settings.provider)
+        if is_responses(route):
+            return self._responses.row(request, route)
+        # A script answers for a model that OpenAI does not have: that of an unlisted host.
+        has = catalog.may_be if self._settings.scripted() else bool
+        return row_of(request, route, "openai", self._settings.provider, has)
 
     def _responses_host(self, request: Received | None, route: Route | None) -> Host:
         """Return the host of a request for Responses; OpenAI's own for any other."""
