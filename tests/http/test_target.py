@@ -367,7 +367,7 @@ def test_a_wrong_base_url(url: Any, problem: str):
         ("llm.example/v1", "not 'llm.example/v1'; put https:// before it"),
         ("", "not ''"),
         ("htp://llm.example", "not 'htp://llm.example'"),
-        ("sk-proj-fake-4711-4711-4711", "not ***; put http:// before it"),
+        ("sk-fake-12345678", "not ***; put http:// before it"),
     ],
 )
 def test_a_wrong_base_url_is_shown_with_what_it_lacks(url: str, end: str):

@@ -318,8 +318,8 @@ class FallbackChat(FallbackState[Chat]):
     ... )
     >>> with FallbackChat([first, second]) as chat:
     ...     reply = chat.ask("Hi")
-    >>> reply.text, reply.message.origin.provider
-    ('Hello.', 'anthropic')
+    >>> reply.text, reply.model
+    ('Hello.', 'claude-sonnet-5')
 
     Each model has its own retries. After an error in `on` the next model is called, with the same
     messages: each wire leaves out the parts that only another model can read, and notes it. No
