@@ -67,8 +67,11 @@ class Origin:
     """
 
     model: str
+    """Name of the model, such as `gemini-3.8-flash`."""
     provider: str
+    """Name of the row, with its region or wire: `kimi@cn`, `openai@responses`."""
     wire: str
+    """Name of the wire, such as `openai.responses`."""
 
     __slots__ = ("_raw", "_source", "model", "provider", "wire")
 
@@ -90,12 +93,6 @@ class Origin:
         """Return whether this model of this provider sent it, so that its JSON can be sent back."""
         return (self.provider, self.model) == (provider, model)
 
-    def source(self, read: Callable[[bytes], W]) -> W:
-        """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
-        if self._source is None:
-            self._source = read(self.raw)
-        return cast(W, self._source)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin) and self._key() == other._key()
 
@@ -110,6 +107,13 @@ class Origin:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Origin, (self.provider, self.model, self.wire, self.raw)
+
+
+def source_of(origin: Origin, read: Callable[[bytes], W]) -> W:
+    """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
+    if origin._source is None:
+        origin._source = read(origin.raw)
+    return cast(W, origin._source)
 
 
 class Value(MetadataStruct, Foreign, frozen=True):
