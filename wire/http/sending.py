@@ -419,7 +419,7 @@ class Attempt:
             self.around.head(self, response.status_code, dict(shown))
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
-        return self._is_answer
+        return 200 <= response.status_code < 300  # no further call for each answer
 
     @property
     def _is_answer(self) -> bool:

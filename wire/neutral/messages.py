@@ -1153,7 +1153,7 @@ def _reply_line(reply: Reply) -> str:
 
 
 def _reply_html(reply: Reply) -> str:
-    """Format a reply as HTML for a notebook: thoughts folded, parts, usage, model and notes."""
+    """Format a reply as HTML for a notebook: parts with folded thoughts, facts and notes."""
     from wire.neutral.display import html_block, html_text  # for notebooks only
 
     shown = []
@@ -1165,13 +1165,14 @@ def _reply_html(reply: Reply) -> str:
             )
         else:
             shown.append(html_block(text) if text else "")
-    stop, usage = reply.stop, reply.usage
+    stop, usage, cost = reply.stop, reply.usage, reply.cost
     facts = [
         reply.model,
         f"stop: {stop.reason}" + (f" ({stop.raw})" if stop.raw else ""),
         "" if stop.message == reply.message.refusal else stop.message,
         f"{usage.input:,} tokens in ({usage.cached:,} cached)" if usage else "",
         f"{usage.output:,} tokens out ({usage.reasoning:,} reasoning)" if usage else "",
+        str(cost) if cost.total is not None else "",
     ]
     line = " · ".join(f"<code>{html_text(fact)}</code>" for fact in facts if fact)
     titles = [html_text(each.title or each.url or each.source) for each in reply.citations]

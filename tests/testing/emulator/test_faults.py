@@ -9,9 +9,10 @@ import pytest
 
 from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, GEMINI_25, error, post, said, user
-from wire.errors import ConfigurationError
+from wire import Chat
+from wire.errors import ConfigurationError, QuotaError
 from wire.testing.cassette.faults import Fault
-from wire.testing.emulator import Cut, Emulator, Pause, Reset
+from wire.testing.emulator import Cut, Emulator, EmulatorTransport, Pause, Reset
 from wire.testing.emulator.faults import fault_of
 
 BODY = {"contents": [user("hi")]}
@@ -55,6 +56,56 @@ def test_statuses() -> None:
         "ABORTED",
         "Odd.",
     )
+
+
+@joined(
+    ("model", "status", "code", "message"),
+    [
+        (
+            "gemini:gemini-3.8-flash",
+            429,
+            "RESOURCE_EXHAUSTED",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "openai:gpt-5.4",
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "openai@chat:gpt-4o",
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "anthropic:claude-sonnet-5",
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+        ),
+        (
+            "gemini@openai:gemini-3.8-flash",
+            429,
+            "429",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+    ],
+)
+def test_a_used_up_quota_has_the_words_of_each_vendor(
+    model: str, status: int, code: str, message: str
+) -> None:
+    emulator = Emulator([{"fault": "quota", "times": 0}])
+    with Chat(model, api_key="fake-key", http=EmulatorTransport(emulator)) as chat:
+        with pytest.raises(QuotaError) as caught:
+            chat.ask("Hi")
+        with pytest.raises(QuotaError), chat.stream("Hi"):
+            pass
+    error = caught.value
+    assert (error.status, error.code, error.retryable) == (status, code, False)
+    assert error.message.startswith(message)
+    assert len(emulator.requests) == 2  # never retried
 
 
 def test_errors_in_the_middle() -> None:

@@ -173,6 +173,10 @@ class Vendor(Protocol):
         """Return the quota error for a request that exceeds the storage of the emulator."""
         ...
 
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of an account whose quota or credit is used up; no wait helps soon."""
+        ...
+
     def error_event(self, failure: Failure) -> bytes:
         """Encode the error as an event of a stream."""
         ...

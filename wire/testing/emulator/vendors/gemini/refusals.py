@@ -208,6 +208,15 @@ def stated(name: str, rule: str = "G73", /, **words: object) -> Refusal:
 def quota(model: str, seconds: float | None, state: LimitState | None = None) -> dict[str, Any]:
     """Build an error object of status 429, with its details (G74)."""
     unit, value = ("requests", 10) if state is None else (state.unit, state.limit)
+    return _quota_error(model, seconds, unit, value)
+
+
+def used_up(failure: Failure) -> Answer:
+    """Return the error of a quota of a day."""
+    return whole(_quota_error(failure.model, failure.retry_after, "day", 250), 429)
+
+
+def _quota_error(model: str, seconds: float | None, unit: str, value: int) -> dict[str, Any]:
     metric, id = _WORDS["quotas"][unit]
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
     words = {"metric": metric, "id": id, "value": str(value), "model": model, "wait": wait}

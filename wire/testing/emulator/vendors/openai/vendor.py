@@ -123,6 +123,10 @@ class OpenAI:
         host = self._responses_host(failure.request, failure.route)
         return reshaped(errors.error_answer(failure), host)
 
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of an account without credit."""
+        return reshaped(errors.storage_full(), self._responses_host(failure.request, failure.route))
+
     def error_event(self, failure: Failure) -> bytes:
         """Encode the error as an event."""
         if failure.route is not None and is_responses(failure.route):
