@@ -694,6 +694,7 @@ def replies(style: str, name: str, script: list[dict[str, str]]) -> list[Reply]:
         (["reset; after=0"], 0),  # the headers came, and nothing of the answer
         (["cut; after=1"], 1),
         (["503", "reset; after=1"], 1),
+        (["cut; after=1", "reset; after=0"], 1),
         (["cut; after=1", "cut; after=1"], 2),
     ],
 )
