@@ -654,6 +654,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "Rows": lambda: [{"prompt": "Hi"}],
     "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",
+    "Callable[[], object]": lambda: list,
     "Callable[[str], str]": lambda: str,
     "Request": request,
     "Message": hi,

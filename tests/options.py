@@ -54,7 +54,7 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         *((CHATS, name, _REQUEST) for name in _CHATS),
         *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
     ),
-    "fallback": tuple((FALLBACK, name, _SETTINGS) for name in _FALLBACKS),
+    "fallback": tuple((FALLBACK, name, (*_SETTINGS, "Options")) for name in _FALLBACKS),
     "embed": (
         ("wire/http/client.py", "Client.embed", ()),
         ("wire/http/aio.py", "AsyncClient.embed", ()),

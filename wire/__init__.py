@@ -45,7 +45,7 @@ _NAMES = {
     "wire.neutral.batches": "Batch",
     "wire.neutral.embeddings": "Embeddings",
     "wire.neutral.messages": """
-        Citation Done Media MediaDelta Message ObjectDelta ProviderEvent Reply Restart
+        Citation Done Media MediaDelta Message ObjectDelta Origin ProviderEvent Reply Restart
         ServerToolCall ServerToolResult Stop Text TextDelta Thought ThoughtDelta ToolCall
         ToolCallDelta ToolCallEnd ToolCallStart ToolResult
     """,

@@ -71,6 +71,7 @@ from wire.neutral.messages import Media as Media
 from wire.neutral.messages import MediaDelta as MediaDelta
 from wire.neutral.messages import Message as Message
 from wire.neutral.messages import ObjectDelta as ObjectDelta
+from wire.neutral.messages import Origin as Origin
 from wire.neutral.messages import ProviderEvent as ProviderEvent
 from wire.neutral.messages import Reply as Reply
 from wire.neutral.messages import Restart as Restart

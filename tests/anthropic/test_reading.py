@@ -536,7 +536,7 @@ def test_what_was_changed_is_told_in_the_reply():
     ).encode()
     with Served(answer, stream=False).chat(max_tokens=None) as chat:
         assert list(map(str, chat.ask("Hi").notes)) == [
-            "max_tokens: set to 16000: the wire requires a number, and the request has none"
+            "max_tokens: this API requires it; 16000 was sent"
         ]
     assert received(text("Hi")).text == "Hi"
     assert asked().messages == (HI,)

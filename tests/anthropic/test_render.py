@@ -551,9 +551,7 @@ def test_what_the_model_refuses_is_refused_before_it_is_sent():
 def test_max_tokens_has_a_default_that_is_told(model: str, effort: str | None, most: int):
     settings = {"max_tokens": None, "effort": effort}
     assert body_of(asked(**settings), model)["max_tokens"] == most
-    assert told(model=model, **settings) == [
-        f"max_tokens: set to {most}: the wire requires a number, and the request has none"
-    ]
+    assert told(model=model, **settings) == [f"max_tokens: this API requires it; {most} was sent"]
 
 
 ADAPTIVE, SHOWN = {"type": "adaptive"}, {"type": "adaptive", "display": "summarized"}

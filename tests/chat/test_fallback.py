@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 import re
@@ -259,6 +260,114 @@ def test_a_model_without_a_key_is_named_at_once(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     with FallbackChat(NAMES[:2], temperature=None, max_tokens=5) as chat:
         assert chat.model == ",".join(NAMES[:2])
+
+
+def test_a_model_has_the_name_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    http = EmulatorTransport(Emulator(DOWN))
+    own = Chat("openai:gpt-5.4", http=http)
+    for chat, name in (
+        (FallbackChat(models=["openai:gpt-5.4"], http=http), "openai:gpt-5.4"),
+        (FallbackChat(models=[own]), "openai@responses:gpt-5.4"),
+    ):
+        with pytest.raises(errors.FallbackError, match=f"{name} failed: ") as caught:
+            chat.ask("Hi", retry=None)
+        assert list(caught.value.failures) == [name]
+        assert chat.model == name
+
+
+def test_the_same_model_twice_loses_no_error(style: str) -> None:
+    def chats(kind: Any, http: Any) -> list[Any]:
+        faults = ("503", "401")
+        scripts = [[{"fault": fault, "times": 0}] for fault in faults]
+        return [
+            kind(NAMES[0], api_key=KEY, retry=None, http=http(Emulator(script)))
+            for script in scripts
+        ]
+
+    if style == "sync":
+        with pytest.raises(errors.FallbackError) as caught:
+            FallbackChat(chats(Chat, EmulatorTransport)).ask("Hi")
+    else:
+        with pytest.raises(errors.FallbackError) as caught:
+            chat = AsyncFallbackChat(chats(AsyncChat, AsyncEmulatorTransport))
+            anyio.run(chat.ask, "Hi", backend=style)
+    failures = caught.value.failures
+    assert {name: type(each) for name, each in failures.items()} == {
+        NAMES[0]: errors.OverloadedError,
+        f"{NAMES[0]} (models[1])": errors.AuthenticationError,
+    }
+    assert caught.value.attempts == 2
+
+
+def test_a_reply_has_the_errors_of_the_models_before_it(style: str) -> None:
+    for how in ("ask", "read"):
+        models = emulators([{"fault": "401"}], DOWN, [{"say": "Hello."}, {"say": "Hello."}])
+        got = run(style, models, lambda chat, how=how: getattr(chat, how)("Hi"))
+        reply = got if how == "ask" else got[1]
+        for each in (reply, copy.copy(reply), pickle.loads(pickle.dumps(reply))):
+            kinds = {name: type(error) for name, error in each.failures.items()}
+            assert kinds == {
+                NAMES[0]: errors.AuthenticationError,
+                NAMES[1]: errors.OverloadedError,
+            }
+    alone = run(style, emulators([{"say": "Hello."}], []), lambda chat: chat.ask("Hi"))
+    assert alone.failures == {}
+
+
+def test_a_reply_that_was_asked_for_again_keeps_the_errors(style: str) -> None:
+    for how in ("ask", "read"):
+        models = emulators(DOWN, [{"say": "no JSON"}, {"say": '{"a": 1}'}])
+        got = run(style, models, lambda chat, how=how: getattr(chat, how)("Hi", output="json"))
+        reply = got if how == "ask" else got[1]
+        assert (reply.output, len(reply.reasks), list(reply.failures)) == ({"a": 1}, 1, [NAMES[0]])
+
+
+def test_options_of_clients_go_to_the_models_given_by_name(
+    style: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("GEMINI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.setenv(variable, KEY)
+    moments: list[str] = []
+
+    def seen(outgoing: Outgoing) -> Around:
+        moments.append(outgoing.provider)
+        yield
+
+    emulator = Emulator([{"fault": "503"}, {"say": "Hello."}])
+    options: Any = {"retry": None, "headers": {"x-team": "tides"}, "around": seen}
+    if style == "sync":
+        chat = FallbackChat(NAMES[:2], timeouts=20, http=EmulatorTransport(emulator), **options)
+        reply = chat.ask("Hi")
+        clients: list[Any] = [each.client for each in chat.chats]
+    else:
+        http = AsyncEmulatorTransport(emulator)
+        fallen = AsyncFallbackChat(NAMES[:2], timeouts=20, http=http, **options)
+        reply = anyio.run(fallen.ask, "Hi", backend=style)
+        clients = [each.client for each in fallen.chats]
+    assert (reply.text, moments) == ("Hello.", ["gemini", "anthropic"])
+    assert [each.describe()["timeouts"].idle for each in clients] == [20, 20]
+    assert [each["headers"]["x-team"] for each in emulator.requests] == ["tides", "tides"]
+
+
+@joined(
+    ("options", "words"),
+    [
+        (
+            {"timeouts": 20},
+            "timeouts: models[0] is a Chat with a client of its own; give timeouts= to that Chat, "
+            "or give its name in place of it",
+        ),
+        (
+            {"api_key": KEY},
+            "api_key: it belongs to one provider; give that model as a Chat with api_key=",
+        ),
+    ],
+)
+def test_options_that_fit_no_client(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(errors.ConfigurationError) as caught:
+        FallbackChat(chats_of(Chat, emulators([])), **options)
+    assert str(caught.value) == words
 
 
 @joined(

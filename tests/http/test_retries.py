@@ -26,15 +26,19 @@ from wire import (
     Chat,
     Client,
     Media,
+    Reply,
     Retry,
     Timeouts,
     answer_account,
     errors,
     gemini,
+    notes,
+    openai,
     retry,
 )
 from wire.gemini.uploads import query_upload, start_upload
 from wire.providers import PROVIDERS
+from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
 KEY = "fake-canary-3f9c1e7b5a"
 MODELS = {"gemini": "gemini-3.8-flash", "openai": "gpt-5.4", "anthropic": "claude-sonnet-4-5"}
@@ -657,3 +661,65 @@ def test_an_exception_in_the_block_switches_retries_on_again() -> None:
         raise KeyboardInterrupt
     error = errors.WireError("busy", retryable=True)
     assert Retry(spread=(1, 1)).wait(error, 1, Random(0)) == 1.0
+
+
+# --- what failed attempts may cost ----------------------------------------------------------------
+
+
+def replies(style: str, name: str, script: list[dict[str, str]]) -> list[Reply]:
+    """The complete and the streamed reply to a script, each with an emulator of its own."""
+    options: dict[str, Any] = {"api_key": KEY, "retry": QUICK}
+    emulators = Emulator(script), Emulator(script)
+    if style == "sync":
+        chats = [Chat(name, http=EmulatorTransport(each), **options) for each in emulators]
+        with chats[1].stream("Hi") as events:
+            return [chats[0].ask("Hi"), events.reply()]
+
+    async def ask() -> list[Reply]:
+        whole, streamed = [
+            AsyncChat(name, http=AsyncEmulatorTransport(each), **options) for each in emulators
+        ]
+        async with streamed.stream("Hi") as events:
+            return [await whole.ask("Hi"), await events.reply()]
+
+    return anyio.run(ask, backend=style)
+
+
+@pytest.mark.parametrize("style", ["sync", "asyncio", "trio"])
+@pytest.mark.parametrize(
+    ("faults", "broken"),
+    [
+        ([], 0),
+        (["503"], 0),
+        (["reset; after=0"], 0),  # the headers came, and nothing of the answer
+        (["cut; after=1"], 1),
+        (["503", "reset; after=1"], 1),
+        (["cut; after=1", "reset; after=0"], 1),
+        (["cut; after=1", "cut; after=1"], 2),
+    ],
+)
+def test_a_reply_tells_that_broken_attempts_may_cost(
+    style: str, faults: list[str], broken: int
+) -> None:
+    script = [*({"say": "Hello.", "fault": each} for each in faults), {"say": "Hello."}]
+    for name in ("anthropic:claude-sonnet-4-5", "openai@responses:gpt-5.4"):
+        for reply in replies(style, name, script):
+            told = [note.message for note in reply.notes if note.path == "usage"]
+            assert told == broken * [
+                "an earlier attempt broke off after its answer had begun; the vendor may charge "
+                "for it, and usage and cost leave it out"
+            ]
+            assert reply.cost.total is not None
+
+
+def test_an_answer_without_usage_has_no_such_note(drive: Drive) -> None:
+    listed = whole(b'{"object":"list","data":[]}')
+
+    def script(number: int, request: bytes) -> Sequence[Step]:
+        return [[listed[:-5], "reset"], [listed]][number]
+
+    with loopback(script) as server:
+        answer = drive.send(openai.list_models(), provider="openai", base_url=server.url)
+    account = answer_account(answer)
+    assert account is not None
+    assert (account.attempts, notes(answer)) == (2, ())

@@ -359,6 +359,22 @@ def test_a_wrong_base_url(url: Any, problem: str):
     assert KEY not in message
 
 
+@joined(
+    ("url", "end"),
+    [
+        ("127.0.0.1:8000", "not '127.0.0.1:8000'; put http:// before it"),
+        ("10.0.0.7:8000/v1", "not '10.0.0.7:8000/v1'; put http:// before it"),
+        ("llm.example/v1", "not 'llm.example/v1'; put https:// before it"),
+        ("", "not ''"),
+        ("htp://llm.example", "not 'htp://llm.example'"),
+        ("sk-fake-12345678", "not ***; put http:// before it"),
+    ],
+)
+def test_a_wrong_base_url_is_shown_with_what_it_lacks(url: str, end: str):
+    problem = "expected an http(s) URL with a host, without user and fragment"
+    assert refused(base_url=url) == f"gemini: base_url: {problem}, {end}"
+
+
 @pytest.mark.row("R-31")
 @pytest.mark.parametrize("host", ["api\uff0eopenai\uff0ecom", "api\u3002openai\u3002com"])
 def test_a_key_goes_to_no_host_that_only_httpx_reads(host: str, monkeypatch: pytest.MonkeyPatch):

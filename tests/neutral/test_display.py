@@ -9,6 +9,7 @@ import pytest
 from tests.joined import joined
 from wire import (
     AsyncClient,
+    Chat,
     Client,
     Media,
     Message,
@@ -21,6 +22,7 @@ from wire import (
     Usage,
 )
 from wire.neutral.messages import Other
+from wire.testing.emulator import Emulator, EmulatorTransport
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -95,6 +97,15 @@ def test_html_shows_the_whole_reply():
     assert Page(Reply(Message.assistant("a" * 5000), Stop("end"))._repr_html_()).text.startswith(
         "a" * 5000
     )
+
+
+def test_html_shows_the_cost_where_it_is_known():
+    http = EmulatorTransport(Emulator([{"say": "Hello."}]))
+    with Chat("anthropic:claude-sonnet-5", api_key="fake-key", http=http) as chat:
+        answered = chat.ask("Hi")
+    # 1 token at 2 USD and 3 at 10 USD a million, as the docstring of `Reply.cost` has it.
+    assert "0.000032 USD" in Page(answered._repr_html_()).text
+    assert "USD" not in Page(reply("Hello.")._repr_html_()).text
 
 
 def test_arguments_that_are_no_json_do_not_hide_a_reply():

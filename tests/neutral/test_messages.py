@@ -29,6 +29,7 @@ from wire.neutral.messages import (
     ToolCall,
     ToolResult,
     checked,
+    source_of,
     with_answer,
     with_origin,
 )
@@ -347,7 +348,7 @@ def test_the_source_of_loaded_bytes_is_read_once() -> None:
         return Content(role="model")
 
     loaded = Origin("gemini", "m", "gemini", b'{"role":"model"}')
-    assert loaded.source(reader) is loaded.source(reader)
+    assert source_of(loaded, reader) is source_of(loaded, reader)
     assert read == [b'{"role":"model"}']
     assert Origin("gemini", "m", "gemini", Content(role="model")).raw == b'{"role":"model"}'
 

@@ -56,6 +56,19 @@ async def look(city: str) -> City:
     return City()
 
 
+def described(chat: Chat, picture: Media) -> str:
+    """As docs/guide/typing.md has it under "What may be None"."""
+    chat.ask(["Which port is it?", picture])
+    chat.ask(("Which port is it?", picture))
+    prompt: list[str | Media] = ["Which port is it?", picture]
+    reply = chat.ask(prompt, tools=[add])
+    for call in reply.tool_calls:
+        add(**(call.arguments or {}))
+    tokens = reply.usage.input if reply.usage else 0
+    origin = reply.message.origin
+    return f"{origin.provider if origin else ''}: {tokens}"
+
+
 def tools() -> None:
     assert_type(add(1), int)
     assert_type(add(1, b=2), int)

@@ -29,6 +29,7 @@ class MessageJoined(msgspec.Struct, frozen=True):
     """A message that was sent to the run is part of its next request."""
 
     message: Message
+    """As it is in the conversation."""
 
 
 AgentEvent: TypeAlias = Event | ToolRun | MessageJoined

@@ -217,6 +217,7 @@ class Steps:
 
     # --- messages from outside
 
+    @checked_arguments(ConfigurationError)
     def send(self, message: Message, *, at_once: bool = False) -> None:
         """Let a message join the next request; `at_once` ends the reply that is streamed.
 
@@ -278,6 +279,7 @@ class Steps:
 
     # --- calls that run while their reply is streamed
 
+    @checked_arguments(ConfigurationError)
     def early(self, call: ToolCall, so_far: Reply) -> bool:
         """Report a whole call of a reply that is still streamed; return whether it is to run now.
 

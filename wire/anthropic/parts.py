@@ -40,6 +40,7 @@ from wire.neutral.messages import (
     ToolCall,
     ToolResult,
     own_text,
+    source_of,
 )
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import transcript_note
@@ -252,7 +253,7 @@ class _Writer:
         if origin is None or origin.wire != WIRE:
             return None
         try:
-            return origin.source(read)
+            return source_of(origin, read)
         except (Unreadable, LimitError):
             if origin.raw:
                 self._notes.append(

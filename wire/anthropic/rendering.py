@@ -176,12 +176,7 @@ def render_request(
     if request.max_tokens is None:
         budget = built.thinking.budget_tokens if built.thinking is not None else None
         max_tokens = default_max_tokens(model_family) + (budget or 0)
-        notes.append(
-            Note(
-                "max_tokens",
-                f"set to {max_tokens}: the wire requires a number, and the request has none",
-            )
-        )
+        notes.append(Note("max_tokens", f"this API requires it; {max_tokens} was sent"))
         built = msgspec.structs.replace(built, max_tokens=max_tokens)
     return with_notes(built, notes)
 

@@ -11,6 +11,7 @@ import anyio
 import msgspec
 
 from wire.around.pace import Limiter
+from wire.around.seam import checked_around
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row, given_settings, question_of, request_json
 from wire.chat.chat import AsyncChat, Chat
@@ -64,8 +65,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     def chats(self, *around: Limiter[Any]) -> list[AsyncChat]:
         """Build a new chat with each model. Raises `ConfigurationError` as `asker`."""
-        given = self.options.get("around") or ()
-        functions = (given,) if callable(given) else tuple(given)
+        functions = checked_around(self.options.get("around"))
         options = {**self.options, "around": (*functions, *around)}
         chats = [
             AsyncChat(each, http=self._transport(self.http), **options)

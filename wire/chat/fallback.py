@@ -18,7 +18,7 @@ from wire.around.seam import stands_in
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
 from wire.chat.state import OptionsBesideTools, RequestOptions, seal_settings, settings_of
 from wire.core.arguments import checked_names, items_of
-from wire.core.call import Call, StreamCall
+from wire.core.call import Call, StreamCall, Timeouts
 from wire.core.circuits import Circuit, Circuits
 from wire.core.errors import (
     AuthError,
@@ -35,11 +35,17 @@ from wire.core.errors import (
     StreamError,
     WireError,
 )
+from wire.core.limits import Limits
 from wire.core.memory import Note, with_notes
-from wire.core.secret import quoted, sealed, type_name
+from wire.core.retry import Retry
+from wire.core.secret import Headers, quoted, sealed, type_name
 from wire.core.stream_block import async_stream_block, stream_block
-from wire.neutral.messages import Event, Message, Parts, Reply
+from wire.http.target import Options
+from wire.neutral.messages import Event, Message, Parts, Reply, with_failures
 from wire.neutral.request import ServerTool, Tool
+
+if typing.TYPE_CHECKING:
+    from wire.around.seam import AroundFunction
 
 T = TypeVar("T")
 AnyChat = TypeVar("AnyChat", bound="Chat | AsyncChat")
@@ -62,14 +68,34 @@ _OF_THE_REQUEST = (ContextLengthError, RuleError)
 """Errors that say nothing about the health of a model."""
 
 _OWN = (type, tuple, list, Circuit)
-"""Types of `on` and `circuit`, which show no key."""
+"""Types of `models`, `on` and `circuit`, which show no key."""
+
+_UNSEALED = ("models", "on", "circuit")
+
+_OF_CLIENTS: dict[str, Any] = {
+    "http": "auto",
+    "timeouts": Timeouts(),
+    "retry": Retry(),
+    "headers": None,
+    "limits": None,
+    "plain_http": False,
+    "trust_env": True,
+    "around": None,
+}
+"""The options of clients that suit any provider, and their defaults."""
 
 
 def _seal(options: Any) -> None:
-    own = {name: options.pop(name) for name in ("on", "circuit") if name in options}
+    own = {name: options.pop(name) for name in _UNSEALED if name in options}
     seal_settings(options)
     for name, value in own.items():
         options[name] = value if isinstance(value, _OWN) else sealed(value)
+    of_one = options.keys() & (Options.__annotations__.keys() - _OF_CLIENTS.keys())
+    if of_one:
+        name = min(of_one)
+        raise ConfigurationError(
+            f"{name}: it belongs to one provider; give that model as a Chat with {name}="
+        )
 
 
 class FallbackState(Generic[AnyChat]):
@@ -86,24 +112,35 @@ class FallbackState(Generic[AnyChat]):
         self._on = _checked_errors(parameters["on"])
         settings = cast(dict[str, Any], settings_of(parameters))
         self._settings = {name: each for name, each in settings.items() if each is not None}
+        defaults = _OF_CLIENTS.items()
+        given = {name: parameters[name] for name, each in defaults if parameters[name] != each}
         self._own: list[AnyChat] = []
+        models = tuple(models)
         self.chats: tuple[AnyChat, ...] = tuple(
-            self._chat(each, position, kind) for position, each in enumerate(models)
+            self._chat(each, position, kind, given) for position, each in enumerate(models)
         )
         if not self.chats:
             raise ConfigurationError("models: expected at least one")
+        self._names = _names(models)
         self._circuits = Circuits(len(self.chats), circuit)
         for position, chat in enumerate(self.chats):
             self._check(chat, position)
 
-    def _chat(self, given: Any, position: int, kind: type[AnyChat]) -> AnyChat:
+    def _chat(
+        self, given: Any, position: int, kind: type[AnyChat], of_clients: Mapping[str, Any]
+    ) -> AnyChat:
         if isinstance(given, kind):
+            for name in of_clients:
+                raise ConfigurationError(
+                    f"{name}: models[{position}] is a {kind.__name__} with a client of its own; "
+                    f"give {name}= to that {kind.__name__}, or give its name in place of it"
+                )
             return given
         if not isinstance(given, str):
             raise ConfigurationError(
                 f"models[{position}]: expected a name or a {kind.__name__}, not {type_name(given)}"
             )
-        made = kind(given)
+        made = kind(given, **of_clients)
         self._own.append(made)
         return made
 
@@ -116,24 +153,25 @@ class FallbackState(Generic[AnyChat]):
                 if note.path in self._settings:
                     raise ConfigurationError(str(note))
         except (ConfigurationError, RuleError) as error:
-            problem = f"models[{position}] {name_of(chat)}: {error.message}"
+            problem = f"models[{position}] {self._names[position]}: {error.message}"
             raise ConfigurationError(problem, provider=chat.provider) from error
 
     @property
     def model(self) -> str:
         """The names of the models, in order, separated by commas."""
-        return ",".join(map(name_of, self.chats))
+        return ",".join(self._names)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model})"
 
     def sits_out(self) -> dict[str, float]:
         """Return the seconds for which models still sit out, without the models that do not."""
-        left = ((name_of(chat), self._circuits.left(n)) for n, chat in enumerate(self.chats))
+        left = ((name, self._circuits.left(n)) for n, name in enumerate(self._names))
         return {name: seconds for name, seconds in left if seconds}
 
     def _asking(self, options: Mapping[str, Any]) -> Asking[AnyChat]:
-        return Asking(self.chats, self._circuits, self._on, {**self._settings, **options})
+        settings = {**self._settings, **options}
+        return Asking(self.chats, self._names, self._circuits, self._on, settings)
 
 
 class Asking(Generic[AnyChat]):
@@ -145,11 +183,12 @@ class Asking(Generic[AnyChat]):
     def __init__(
         self,
         chats: Sequence[AnyChat],
+        names: Sequence[str],
         circuits: Circuits,
         on: tuple[type[WireError], ...],
         options: Mapping[str, Any],
     ) -> None:
-        self._chats, self._circuits, self._on = chats, circuits, on
+        self._chats, self._names, self._circuits, self._on = chats, names, circuits, on
         # Each model gets all of them, so what can be iterated over once is read here.
         self.options: dict[str, Any] = {
             name: value if isinstance(value, (str, Message, Mapping)) else _read(name, value)
@@ -195,29 +234,33 @@ class Asking(Generic[AnyChat]):
         position, self._asked = self._asked, None
         self._circuits.succeeded(position)
 
-    def notes(self) -> tuple[Note, ...]:
-        """Return notes on the reply that say why this model was called."""
+    def failures(self) -> dict[str, WireError]:
+        """Return the error of each model that has failed, by the name of the model."""
+        return {self._names[position]: error for position, error in self._failures.items()}
+
+    def told(self) -> Callable[[Reply], Reply]:
+        """Return a function that tells in a reply of the called model why it was called."""
         position = self._asked
         assert position is not None
         skipped = (n for n in range(position) if n not in self._failures)
         because = [*self._failed(), *map(self._sits_out, skipped)]
         if not because:
-            return ()
-        name = name_of(self._chats[position])
-        return (Note("model", f"{name} answered, because {'; '.join(because)}"),)
+            return lambda reply: reply
+        failures = self.failures()
+        note = Note("model", f"{self._names[position]} answered, because {'; '.join(because)}")
+        return lambda reply: with_notes(with_failures(reply, failures), (note,))
 
     def _failed(self) -> list[str]:
-        return [f"{name_of(self._chats[n])} failed: {e}" for n, e in self._failures.items()]
+        return [f"{name} failed: {error}" for name, error in self.failures().items()]
 
     def _sits_out(self, position: int) -> str:
-        left = self._circuits.left(position)
-        return f"{name_of(self._chats[position])} sits out for another {left:.3g} s"
+        return f"{self._names[position]} sits out for another {self._circuits.left(position):.3g} s"
 
     def _error(self) -> FallbackError:
         resting = [n for n in range(len(self._chats)) if n not in self._failures]
         problem = "; ".join([*self._failed(), *map(self._sits_out, resting)])
         waits = [self._circuits.left(n) for n in range(len(self._chats))]
-        failures = {name_of(self._chats[n]): error for n, error in self._failures.items()}
+        failures = self.failures()
         error = FallbackError(
             f"no model answered: {problem}",
             retryable=bool(resting) or any(each.retryable for each in failures.values()),
@@ -228,9 +271,16 @@ class Asking(Generic[AnyChat]):
         return error
 
 
-def name_of(chat: Chat | AsyncChat) -> str:
-    """Return the name of the model of a chat, such as `gemini:gemini-3.8-flash`."""
-    return f"{chat.provider}:{chat.model}"
+def _names(models: Iterable[str | Chat | AsyncChat]) -> tuple[str, ...]:
+    """Return the name of each model: as given, or that of its chat.
+
+    A name that an earlier model has is followed by its position, so that no two are the same.
+    """
+    names: list[str] = []
+    for position, each in enumerate(models):
+        name = each if isinstance(each, str) else f"{each.provider}:{each.model}"
+        names.append(f"{name} (models[{position}])" if name in names else name)
+    return tuple(names)
 
 
 def _read(name: str, value: Any) -> Any:
@@ -246,13 +296,11 @@ def _checked_errors(given: Any) -> tuple[type[WireError], ...]:
 
 
 def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[Event, Reply]:
-    """Return the call, whose reply notes why its model was called."""
-    notes, convert = asking.notes(), call.convert
-    if not notes:
-        return call
+    """Return the call, whose reply tells why its model was called."""
+    told, convert = asking.told(), call.convert
 
     def converted(result: Any, error: WireError | None) -> Reply:
-        return with_notes(result if convert is None else convert(result, error), notes)
+        return told(result if convert is None else convert(result, error))
 
     return msgspec.structs.replace(call, convert=converted)
 
@@ -270,14 +318,18 @@ class FallbackChat(FallbackState[Chat]):
     ... )
     >>> with FallbackChat([first, second]) as chat:
     ...     reply = chat.ask("Hi")
-    >>> reply.text, reply.message.origin.provider
-    ('Hello.', 'anthropic')
+    >>> reply.text, reply.model
+    ('Hello.', 'claude-sonnet-5')
 
     Each model has its own retries. After an error in `on` the next model is called, with the same
     messages: each wire leaves out the parts that only another model can read, and notes it. No
     model is called after the first event of a stream. A model sits out for as long as its server
-    requests, and after failures as `circuit` sets. `reply.notes` names the model that answered, the
-    models that failed, and the reasons.
+    requests, and after failures as `circuit` sets. `reply.failures` has the errors of the models
+    that failed before; a note also names the models that sat out.
+
+    `http` and the options after it are those of the clients that are made for models given by name;
+    a `Chat` has a client of its own, and beside it they are refused. Timeouts, the total one too,
+    count for each model anew.
 
     It has the methods `ask` and `stream` of a `Chat`, so an `Agent` takes it as its model. Raises
     `ConfigurationError` for a model that cannot hold the settings, or that has no key.
@@ -323,6 +375,22 @@ class FallbackChat(FallbackState[Chat]):
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
+        http: A transport or a client of httpx or httpx2 for all models given by name, or `"auto"`
+            for connections of their own.
+        timeouts: Seconds. A number limits each single wait: for a connection, for the response
+            headers, and between two events or reads; the whole call with its retries still ends
+            after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults are
+            `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+        retry: When to send a failed request again. By default 3 attempts, with waits of up to 1 s,
+            then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only.
+        headers: Further headers of each request. Values that look like keys are shown nowhere.
+        limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
+        plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
+            one in your own network. Everyone on the way can read the key and the conversation.
+        trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+            `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """
 
     @checked_names("setting", seal=_seal)
@@ -351,6 +419,14 @@ class FallbackChat(FallbackState[Chat]):
         raw_schemas: bool | None = None,
         caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
+        http: Any = "auto",
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        headers: Headers | None = None,
+        limits: Limits | None = None,
+        plain_http: bool = False,
+        trust_env: bool = True,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         super().__init__(Chat, locals())
 
@@ -410,7 +486,7 @@ class FallbackChat(FallbackState[Chat]):
                 except WireError as error:
                     asking.failed(error)
                 else:
-                    reply = with_notes(reply, asking.notes())
+                    reply = asking.told()(reply)
                     asking.answered()
                     return reply
         raise AssertionError  # `asking` raises in the end
@@ -539,6 +615,22 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
+        http: A transport or a client of httpx or httpx2 for all models given by name, or `"auto"`
+            for connections of their own.
+        timeouts: Seconds. A number limits each single wait: for a connection, for the response
+            headers, and between two events or reads; the whole call with its retries still ends
+            after 900 s. `None`: no limit at all. `Timeouts(...)` sets each limit; its defaults are
+            `connect` 10 s, `first_byte` 300 s, `idle` 120 s, `total` 900 s.
+        retry: When to send a failed request again. By default 3 attempts, with waits of up to 1 s,
+            then 2 s, or as long as the server asks for, up to 60 s. `None`: one attempt only.
+        headers: Further headers of each request. Values that look like keys are shown nowhere.
+        limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
+        plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
+            one in your own network. Everyone on the way can read the key and the conversation.
+        trust_env: False ignores the proxies of the environment, `SSL_CERT_FILE`, `SSL_CERT_DIR` and
+            `SSLKEYLOGFILE`. A transport given as `http=` has a setting of its own.
+        around: A function, or several, that see each call and may change, answer, delay or refuse
+            it; see `wire.around`.
     """
 
     @checked_names("setting", seal=_seal)
@@ -567,6 +659,14 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         raw_schemas: bool | None = None,
         caching: str | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
+        http: Any = "auto",
+        timeouts: Timeouts | float | None = Timeouts(),
+        retry: Retry | None = Retry(),
+        headers: Headers | None = None,
+        limits: Limits | None = None,
+        plain_http: bool = False,
+        trust_env: bool = True,
+        around: AroundFunction | Sequence[AroundFunction] | None = None,
     ) -> None:
         super().__init__(AsyncChat, locals())
 
@@ -623,7 +723,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
                 except WireError as error:
                     asking.failed(error)
                 else:
-                    reply = with_notes(reply, asking.notes())
+                    reply = asking.told()(reply)
                     asking.answered()
                     return reply
         raise AssertionError  # `asking` raises in the end

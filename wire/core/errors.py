@@ -669,8 +669,9 @@ class FallbackError(WireError):
     """
 
     failures: dict[str, WireError]
-    """Name of a model, such as `gemini:gemini-3.8-flash`, to its error. Skipped models are not in
-    it; the message names them."""
+    """Name of a model to its error: the name as it was given, such as `gemini:gemini-3.8-flash`, or
+    `provider:model` of a chat. A name that an earlier model has is followed by the position, as in
+    `gemini:gemini-3.8-flash (models[1])`. Skipped models are not in it; the message names them."""
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         super().__init__(*args, **fields)

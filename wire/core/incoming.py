@@ -75,6 +75,7 @@ class Incoming(Generic[Chunk, Answer]):
         account: Account,
         masked: Callable[[Any], Any],
         resumptions: int = 0,
+        notes: Sequence[Note] = (),
     ) -> None:
         self.ready: list[Chunk] = []
         """Chunks to hand out, the first one last: a deque takes ten times the memory."""
@@ -92,6 +93,7 @@ class Incoming(Generic[Chunk, Answer]):
         self._resumptions = resumptions  # still allowed before the next chunk
         self._most_resumptions = resumptions
         self._reader = call.reader(limits)
+        self._reader.notes.extend(notes)
         self._events = call.events() if call.events is not None else None
         self._handed_out = False
         self._inflater = Inflater(encoding, limits)

@@ -242,7 +242,7 @@ def with_notes(built: B, added: typing.Iterable[Note]) -> B:
     added = tuple(added)
     if "notes" not in built.__struct_fields__:
         # An empty tuple is stored too: with it, `notes` does not search the fields.
-        vars(built)[NOTES] = added
+        vars(built)[NOTES] = (*built.__dict__.get(NOTES, ()), *added)
     elif added:
         msgspec.structs.force_setattr(built, "notes", (*notes(built), *added))
     return built

@@ -47,6 +47,7 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     ToolResult,
+    source_of,
 )
 from wire.neutral.messages import Part as NeutralPart
 from wire.neutral.pairing import Answers
@@ -235,7 +236,7 @@ class _Renderer:
         if origin is None or not _is_own(origin):
             return None
         try:
-            return origin.source(read)
+            return source_of(origin, read)
         except (Unreadable, LimitError):
             if origin.raw:
                 self._report.append(

@@ -53,7 +53,7 @@ from wire.core.incoming import Incoming
 from wire.core.lazy import Foreign
 from wire.core.limits import MAX_FRAMING_BYTES, BodyReader, check_headers, check_json
 from wire.core.masking import MIN_FRAGMENT, Mask, ResponseHeaders
-from wire.core.memory import answer_account, change_notes, keep_account
+from wire.core.memory import Note, answer_account, change_notes, keep_account, with_notes
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
 from wire.core.secret import Secret, quoted
@@ -79,6 +79,13 @@ end leaves the connection reusable."""
 TRANSPORT_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError)
 """Exceptions of a transport for a failed connection. httpcore and anyio raise `RuntimeError` if a
 connection is closed during a read."""
+
+
+BROKE_OFF = Note(
+    "usage",
+    "an earlier attempt broke off after its answer had begun; the vendor may charge for it, and "
+    "usage and cost leave it out",
+)
 
 
 class AttemptListener(Protocol):
@@ -115,6 +122,7 @@ class Attempt:
         "_headers",
         "_http",
         "_idle",
+        "_notes",
         "_opening",
         "_shift",
         "_silent_since",
@@ -163,6 +171,7 @@ class Attempt:
         self.mask: Mask = target.mask.and_also(call.secrets())
         self._began = time.monotonic()
         self._head = False
+        self._notes: list[Note] = []
         self._headers: Mapping[str, str] = {}
         self._waits: dict[str, float | None] = {}
         self._connect = self.clocks.connect or math.inf
@@ -308,6 +317,7 @@ class Attempt:
             # With the tokens of earlier attempts, which a server may repeat too.
             self.mask = self.mask.and_also((token,))
         self.account.attempts += 1
+        self.account.received = 0
         if self.log.has_bodies:
             self.log.request(self.account.attempts, self._preview(), self.mask)
         now = time.monotonic()
@@ -409,7 +419,12 @@ class Attempt:
             self.around.head(self, response.status_code, dict(shown))
         # httpcore reads this entry again before the body, so the idle time holds from here.
         self._waits["read"] = _wait(min(self._idle, self._ends - time.monotonic()))
-        return 200 <= response.status_code < 300
+        return 200 <= response.status_code < 300  # no further call for each answer
+
+    @property
+    def _is_answer(self) -> bool:
+        """Whether the headers of this attempt have arrived, with a 2xx status."""
+        return self._head and 200 <= (self.account.status or 0) < 300
 
     @property
     def _encoding(self) -> str:
@@ -425,6 +440,7 @@ class Attempt:
             self.account,
             self.masked,
             self._policy.attempts - 1,
+            self._notes,
         )
 
     def resumed(self, call: StreamCall[Any, Any], *, broke_off: bool) -> Attempt:
@@ -489,6 +505,8 @@ class Attempt:
         """Map an exception of the transport to an error; it becomes the `__cause__` (R-28)."""
         error: WireError
         host = self._host()
+        if isinstance(received, BodyReader) and self._is_answer:
+            self.account.received = received.taken
         if self.watch.fired or isinstance(cause, (httpx.TimeoutException, TimeoutError)):
             error = self._late(cause, received)
         elif isinstance(cause, httpx.HTTPStatusError):  # from a hook that calls `raise_for_status`
@@ -555,6 +573,8 @@ class Attempt:
             raise invalid(cause, body) from cause
         self.account.seconds = self.elapsed
         keep_account(answer, self.account)
+        if self._notes and getattr(answer, "usage", None) is not None:
+            with_notes(answer, self._notes)
         self.masked(answer)
         if self.log.has_bodies:
             self.log.body(self.account.attempts, body, self._whole_mask())
@@ -574,6 +594,9 @@ class Attempt:
     def failed(self, error: WireError) -> Failed:
         """Return the outcome of this attempt for `exchange`."""
         self.account.seconds = self.elapsed
+        # An error in a body with a good status is none that a vendor charges for.
+        if self._is_answer and self.account.received and not isinstance(error, APIError):
+            self._notes.append(BROKE_OFF)
         error.retryable = error.retryable and not self.stopped
         error.request_id = error.request_id or self.account.request_id
         self.masked(error)

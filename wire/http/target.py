@@ -672,7 +672,7 @@ def _url_problem(
     try:
         origin = origin_of(text)
     except ValueError as problem:
-        return f"expected {problem}"
+        return f"expected {problem}, not {quoted(base_url, 100)}{_without_scheme(text)}"
     has_key = (
         provider.key_required
         or not source.startswith("none ")
@@ -695,6 +695,15 @@ def _url_problem(
             f'use Client("{owner.name}"), or give {remedy} if that key is meant'
         )
     return None
+
+
+def _without_scheme(text: Any) -> str:
+    """Return what to do with a text that only lacks the scheme of a URL."""
+    try:
+        near = origin_of(f"http://{text}").is_private
+    except ValueError:
+        return ""
+    return f"; put {'http' if near else 'https'}:// before it"
 
 
 def _has_key_in_path(url: str) -> bool:

@@ -32,7 +32,7 @@ from wire.catalogue.stops import Stop as Stop
 from wire.catalogue.usage import Usage
 from wire.core import json_values
 from wire.core.arguments import checked_arguments, items_of, refusal
-from wire.core.errors import BlockedError, RuleError, Violation
+from wire.core.errors import BlockedError, RuleError, Violation, WireError
 from wire.core.fields import Fields
 from wire.core.lazy import Foreign
 from wire.core.memory import PARTIAL, TIER, MetadataStruct, Note, WireStruct, encode
@@ -53,7 +53,7 @@ class _Made(Protocol):
 _made: _Made = cast(Any, msgspec.StructMeta.__call__)
 """Builds a struct without the guard of `Fields`."""
 
-_ORIGIN, _ANSWER, _LAST = "_origin", "_answer", "_last"
+_ORIGIN, _ANSWER, _LAST, _FAILURES = "_origin", "_answer", "_last", "_failures"
 
 
 class Origin:
@@ -67,8 +67,11 @@ class Origin:
     """
 
     model: str
+    """Name of the model, such as `gemini-3.8-flash`."""
     provider: str
+    """Name of the row, with its region or wire: `kimi@cn`, `openai@responses`."""
     wire: str
+    """Name of the wire, such as `openai.responses`."""
 
     __slots__ = ("_raw", "_source", "model", "provider", "wire")
 
@@ -90,12 +93,6 @@ class Origin:
         """Return whether this model of this provider sent it, so that its JSON can be sent back."""
         return (self.provider, self.model) == (provider, model)
 
-    def source(self, read: Callable[[bytes], W]) -> W:
-        """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
-        if self._source is None:
-            self._source = read(self.raw)
-        return cast(W, self._source)
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origin) and self._key() == other._key()
 
@@ -110,6 +107,13 @@ class Origin:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Origin, (self.provider, self.model, self.wire, self.raw)
+
+
+def source_of(origin: Origin, read: Callable[[bytes], W]) -> W:
+    """Return the wire's own struct; `read` decodes it if the origin was loaded from a file."""
+    if origin._source is None:
+        origin._source = read(origin.raw)
+    return cast(W, origin._source)
 
 
 class Value(MetadataStruct, Foreign, frozen=True):
@@ -764,6 +768,16 @@ class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
         return self.__dict__.get(_ANSWER)
 
     @property
+    def failures(self) -> dict[str, WireError]:
+        """Name of each model that a `FallbackChat` asked before this one, to the error with which
+        it failed; models that sat out are not among them. Empty for other replies.
+
+        Copies and pickles keep it, `msgspec.structs.replace` does not. What is saved as JSON, such
+        as the run of an agent, has the note alone.
+        """
+        return dict(self.__dict__.get(_FAILURES, ()))
+
+    @property
     def cost(self) -> Cost:
         """The cost of the reply in USD, as the vendor reports it or by the catalogue's prices.
 
@@ -776,6 +790,7 @@ class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
 
         Computed each time. `total` is `None`, and `reason` says why, if the model has no price in
         the catalogue, the vendor sent no counts, or the reply is incomplete. `reasks` are included.
+        Attempts that failed are not; a note names those whose answer had begun.
         """
         from wire.catalogue.cost import total_of  # loads a file at its first use
 
@@ -829,11 +844,11 @@ def with_reasks(
 ) -> Reply:
     """Return a copy of `reply` that keeps its metadata and includes the replies before it.
 
-    It also keeps `reply`: the cost of each reply depends on its own counts.
+    It also keeps `reply`: the cost of each reply depends on its own counts. The model of a stream
+    was chosen for the first reply.
     """
     copy = msgspec.structs.replace(reply, reasks=reasks, usage=usage, notes=notes)
-    vars(copy).update(vars(reply))
-    vars(copy)[_LAST] = reply
+    vars(copy).update({_FAILURES: reasks[0].failures, **vars(reply), _LAST: reply})
     return copy
 
 
@@ -858,6 +873,12 @@ def _cost(reply: Reply) -> Cost:
 def with_tier(reply: Reply, tier: str) -> Reply:
     """Set the tier of service by which the reply is priced, unless the response names one."""
     vars(reply)[TIER] = tier
+    return reply
+
+
+def with_failures(reply: Reply, failures: Mapping[str, WireError]) -> Reply:
+    """Attach the errors of the models that were asked before the one that replied."""
+    vars(reply)[_FAILURES] = failures
     return reply
 
 
@@ -1143,7 +1164,7 @@ def _reply_line(reply: Reply) -> str:
 
 
 def _reply_html(reply: Reply) -> str:
-    """Format a reply as HTML for a notebook: thoughts folded, parts, usage, model and notes."""
+    """Format a reply as HTML for a notebook: parts with folded thoughts, facts and notes."""
     from wire.neutral.display import html_block, html_text  # for notebooks only
 
     shown = []
@@ -1155,13 +1176,14 @@ def _reply_html(reply: Reply) -> str:
             )
         else:
             shown.append(html_block(text) if text else "")
-    stop, usage = reply.stop, reply.usage
+    stop, usage, cost = reply.stop, reply.usage, reply.cost
     facts = [
         reply.model,
         f"stop: {stop.reason}" + (f" ({stop.raw})" if stop.raw else ""),
         "" if stop.message == reply.message.refusal else stop.message,
         f"{usage.input:,} tokens in ({usage.cached:,} cached)" if usage else "",
         f"{usage.output:,} tokens out ({usage.reasoning:,} reasoning)" if usage else "",
+        str(cost) if cost.total is not None else "",
     ]
     line = " · ".join(f"<code>{html_text(fact)}</code>" for fact in facts if fact)
     titles = [html_text(each.title or each.url or each.source) for each in reply.citations]

@@ -9,10 +9,11 @@ import pytest
 
 from tests.joined import joined
 from tests.testing.emulator.asks import GEMINI_3, GEMINI_25, error, post, said, user
+from wire import Chat
 from wire.core.rate_limits import body_limits
-from wire.errors import ConfigurationError
+from wire.errors import ConfigurationError, QuotaError
 from wire.testing.cassette.faults import Fault
-from wire.testing.emulator import Cut, Emulator, Pause, Reset
+from wire.testing.emulator import Cut, Emulator, EmulatorTransport, Pause, Reset
 from wire.testing.emulator.faults import fault_of
 
 BODY = {"contents": [user("hi")]}
@@ -63,6 +64,56 @@ def test_a_scripted_status_names_no_amount_that_a_client_would_keep_to() -> None
     assert "limit" not in error(answer)[2].partition("rate-limits")[2]
     [limit] = body_limits(answer.body, 0.0)
     assert (limit.unit, limit.limit, limit.remaining) == ("requests", None, 0)
+
+
+@joined(
+    ("model", "status", "code", "message"),
+    [
+        (
+            "gemini:gemini-3.8-flash",
+            429,
+            "RESOURCE_EXHAUSTED",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "openai:gpt-5.4",
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "openai@chat:gpt-4o",
+            429,
+            "insufficient_quota",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+        (
+            "anthropic:claude-sonnet-5",
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+        ),
+        (
+            "gemini@openai:gemini-3.8-flash",
+            429,
+            "429",
+            "You exceeded your current quota, please check your plan and billing details.",
+        ),
+    ],
+)
+def test_a_used_up_quota_has_the_words_of_each_vendor(
+    model: str, status: int, code: str, message: str
+) -> None:
+    emulator = Emulator([{"fault": "quota", "times": 0}])
+    with Chat(model, api_key="fake-key", http=EmulatorTransport(emulator)) as chat:
+        with pytest.raises(QuotaError) as caught:
+            chat.ask("Hi")
+        with pytest.raises(QuotaError), chat.stream("Hi"):
+            pass
+    error = caught.value
+    assert (error.status, error.code, error.retryable) == (status, code, False)
+    assert error.message.startswith(message)
+    assert len(emulator.requests) == 2  # never retried
 
 
 def test_errors_in_the_middle() -> None:

@@ -10,8 +10,9 @@ import pytest
 from tests.joined import joined
 from tests.testing.emulator import claude_asks
 from tests.testing.emulator.claude_asks import TOOL, assistant, conversation, refused, said, user
-from wire.errors import ConfigurationError
-from wire.testing.emulator import Answer, Emulator
+from wire import Chat
+from wire.errors import ConfigurationError, NotFoundError
+from wire.testing.emulator import Answer, Emulator, serve
 
 HI = [{"role": "user", "content": "hi"}]
 KEY = {"authorization": "Bearer fake-key"}
@@ -223,6 +224,50 @@ def test_other_hosts_refuse_a_model(provider: str, status: int, message: str) ->
 @pytest.mark.parametrize("model", ["openai/gpt-oss-120b", "qwen3:0.6b", "ft:gpt-4o:org::id"])
 def test_names_of_gateways_and_fine_tunes_are_taken(model: str) -> None:
     assert chat(Emulator(), model=model).status == 200
+
+
+SCRIPT = [{"say": "Hi.", "times": 0}]
+
+
+def test_a_script_answers_for_a_model_of_an_unlisted_host() -> None:
+    with serve(Emulator(SCRIPT)) as server:
+        for name in ("house:house-7b", "house:tide"):
+            with Chat(name, base_url=f"{server.url}/v1", api_key="fake-key") as client:
+                assert client.ask("Hi").text == "Hi."
+        with Chat("house:gpt-5.44", base_url=f"{server.url}/v1", api_key="fake-key") as misspelt:
+            with pytest.raises(NotFoundError):
+                misspelt.ask("Hi")
+    loopback = "http://127.0.0.1:9/v1/chat/completions"
+    assert chat(Emulator(SCRIPT), loopback, model="house-7b").status == 200
+    official = "https://api.openai.com/v1/chat/completions"
+    assert chat(Emulator(SCRIPT), official, model="house-7b").status == 404
+    assert chat(Emulator(SCRIPT, provider="openai"), model="house-7b").status == 404
+    assert chat(Emulator(), model="house-7b").status == 404
+
+
+def test_a_script_that_comes_over_http_answers_for_it_too() -> None:
+    emulator = Emulator()
+    script = json.dumps(SCRIPT).encode()
+    emulator.answer("PUT", "/_wire/script", {"host": "localhost"}, script)
+    assert chat(emulator, model="house-7b").status == 200
+
+
+@joined(
+    ("options", "target", "fields", "name"),
+    [
+        ({}, "/v1/chat/completions", {"model": "house-7b"}, "openai"),
+        ({"provider": "qwen@us"}, "/v1/chat/completions", {"model": "m1"}, "qwen@us"),
+        ({}, "/v1/nothing", {}, "openai"),
+        ({}, "/v1beta/models/nothing:generateContent", {}, "gemini"),
+    ],
+)
+def test_a_404_names_who_is_played(options: Any, target: str, fields: Any, name: str) -> None:
+    answer = chat(Emulator(**options), target, **fields)
+    assert answer.status == 404
+    assert dict(answer.headers)["x-wire-emulator"] == (
+        f"plays {name}; provider= or --provider plays another host"
+    )
+    assert "x-wire-emulator" not in dict(chat(Emulator(), odd=1).headers)
 
 
 # --- which provider -------------------------------------------------------------------------------

@@ -33,6 +33,7 @@ from wire.neutral.messages import (
     Thought,
     ToolCall,
     own_text,
+    source_of,
 )
 from wire.neutral.pairing import NO_ANSWERS, Answers
 from wire.neutral.rendering import note_names, transcript_note
@@ -336,7 +337,7 @@ def _source(
     if origin is None or origin.wire != WIRE:
         return None
     try:
-        return origin.source(read)
+        return source_of(origin, read)
     except Unreadable:
         if origin.raw:
             notes.append(Note(path, "rebuilt: the bytes that it was received with are not valid"))

@@ -33,6 +33,7 @@ from wire.neutral.messages import (
     ToolResult,
     origin_of,
     own_text,
+    source_of,
 )
 from wire.neutral.pairing import Answers
 from wire.neutral.rendering import transcript_note
@@ -223,7 +224,7 @@ class _Writer:
         if origin is None or origin.wire != WIRE:
             return None
         try:
-            items = origin.source(_read_message).output or []
+            items = source_of(origin, _read_message).output or []
         except (Unreadable, LimitError):
             if origin.raw:
                 self._note(path, "rebuilt: the bytes that it was received with are not valid")
@@ -267,7 +268,7 @@ class _Writer:
         if part.origin is None or part.origin.wire != WIRE:
             return None
         try:
-            return part.origin.source(read)
+            return source_of(part.origin, read)
         except (Unreadable, LimitError):
             if part.origin.raw:
                 self._note(path, "rebuilt: the bytes that it was received with are not valid")

@@ -34,7 +34,7 @@ from wire.testing.emulator.control import (
     with_cors,
 )
 from wire.testing.emulator.faults import fault_of, with_fault
-from wire.testing.emulator.hosts import check_provider, wires_of
+from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
 from wire.testing.emulator.outage import Failing, Outage
@@ -123,6 +123,7 @@ class Emulator:
             provider=provider,
             date=date,
             respond=self._respond,
+            scripted=lambda: bool(self._script or self._steps),
             clock=float if clock is None else clock,
         )
         self._wires = frozenset(wires_of(provider))
@@ -306,7 +307,20 @@ class Emulator:
             answer = vendor.error_answer(replace(failed.failure, request=request, route=route))
         except StorageFull:
             answer = vendor.storage_full()
-        return vendor.finish(answer, request, route) if self._cassette is None else answer
+        if self._cassette is not None:
+            return answer
+        if answer.status == 404:
+            answer = replace(
+                answer, headers=(*answer.headers, self._played(request, vendor, route))
+            )
+        return vendor.finish(answer, request, route)
+
+    def _played(self, request: Received, vendor: Vendor, route: Route | None) -> tuple[str, str]:
+        """Return the header of a 404 that says who did not find it."""
+        wire, provider = vendor.wires[0], self._settings.provider
+        row = None if route is None else row_of(request, route, wire, provider)
+        name = provider or (wire if row is None else row.name)
+        return "x-wire-emulator", f"plays {name}; provider= or --provider plays another host"
 
     def _admitted(self, request: Received, vendor: Vendor, route: Route | None) -> Answer:
         fault = self._fault(request)

@@ -1,10 +1,11 @@
 """Faults of the emulator, requested by a script or by the header `x-wire-fault` of a request.
 
 The words and settings are those of `wire.testing.cassette.faults`, with errors in the format of the
-vendor, and four words more:
+vendor, and five words more:
 
 - `error`: an error object as an event, after `after` events; `status` is its code, 503 unless given
 - `refuse`: the connection is reset before the status line, as if no server was there
+- `quota`: the quota or the credit of the account is used up, in place of the response
 - `expire`: a request of a batch is not answered before the batch expires; any other gets 504
 - `error-bare`: the same outside the framing, on several lines, after which the body ends
 
@@ -26,7 +27,7 @@ from wire.testing.cassette.pieces import Piece, Reset
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.vendor import Failed, Failure, Vendor
 
-KINDS = ("error", "error-bare", "expire", "refuse", *common.KINDS)
+KINDS = ("error", "error-bare", "expire", "quota", "refuse", *common.KINDS)
 _PAUSE_SECONDS = 1.0
 
 
@@ -59,6 +60,8 @@ def with_fault(
         return Answer(503, (), (Reset(),))
     if fault.kind == "expire":
         return replace(vendor.error_answer(replace(failing, status=504)), expires=True)
+    if fault.kind == "quota":
+        return vendor.used_up(failing)
     failure = replace(
         failing,
         status=fault.status,

@@ -8,7 +8,7 @@ before both.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
@@ -60,10 +60,16 @@ def prefix_pattern(wire: str) -> str:
     return "(?P<prefix>" + "|".join(sorted(prefixes, key=len, reverse=True)) + ")"
 
 
-def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Provider | None:
+def row_of(
+    request: Received,
+    route: Route,
+    wire: str,
+    provider: str = "",
+    has: Callable[[str], bool] = bool,
+) -> Provider | None:
     """Return the provider that a request means, or `None` for an unknown host.
 
-    `provider` is a name that decides; the vendor of the wire is the default.
+    `provider` is a name that decides; the vendor of the wire is the default, if it `has` the model.
     """
     rows = rows_of(wire)
     if provider:
@@ -90,7 +96,8 @@ def row_of(request: Received, route: Route, wire: str, provider: str = "") -> Pr
     named = [row for row in rows if row.family in _OWN_MODELS_ONLY and serves(row, model)]
     if named:
         return named[0]
-    return vendor if common and not _GATEWAY_NAME.fullmatch(model) else None
+    elsewhere = model and (_GATEWAY_NAME.fullmatch(model) or not has(model))
+    return vendor if common and not elsewhere else None
 
 
 def wires_of(provider: str) -> set[str]:

@@ -41,6 +41,8 @@ class Settings:
     respond: Callable[[Received], Answer] = _nothing
     """Answers a request that is part of another one, such as one of a batch; the list of requests
     does not have it."""
+    scripted: Callable[[], bool] = bool
+    """Returns whether a script sets the answers."""
     storage: Storage = field(default_factory=Storage)
     """Counts what all vendors store."""
     meter: Meter | None = None
@@ -169,6 +171,10 @@ class Vendor(Protocol):
 
     def storage_full(self) -> Answer:
         """Return the quota error for a request that exceeds the storage of the emulator."""
+        ...
+
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of an account whose quota or credit is used up; no wait helps soon."""
         ...
 
     def error_event(self, failure: Failure) -> bytes:

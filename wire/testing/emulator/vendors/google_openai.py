@@ -83,6 +83,10 @@ class GoogleOpenAI(OpenAI):
         """Return the error response in Google's form; an error within a stream is OpenAI's."""
         return refusals.error_answer(failure)
 
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of a quota of a day."""
+        return refusals.used_up(failure)
+
     def finish(self, answer: Answer, request: Received, route: Route | None) -> Answer:
         """Wrap an error object in a list."""
         body = answer.body.strip()

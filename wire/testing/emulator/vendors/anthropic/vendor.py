@@ -130,6 +130,11 @@ class Anthropic:
         """Return the error of an organization whose storage is full."""
         return errors.error_answer(Failure(403, "Storage limit exceeded."))
 
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of an account without credit."""
+        message = "Your credit balance is too low to access the Anthropic API."
+        return errors.error_answer(replace(failure, status=400, message=message))
+
     def error_event(self, failure: Failure) -> bytes:
         """Encode the error as an event."""
         return frame(json.dumps(errors.error(failure)).encode(), "error")

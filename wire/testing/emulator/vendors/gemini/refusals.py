@@ -210,13 +210,23 @@ def quota(model: str, seconds: float | None, state: LimitState | None = None) ->
 
     Without a limit it names no amount: a client would keep to one that the emulator does not have.
     """
-    metric, id = _WORDS["quotas"]["requests" if state is None else state.unit]
-    limit = f", limit: {state.limit}" if state is not None else ""
+    unit, value = ("requests", None) if state is None else (state.unit, state.limit)
+    return _quota_error(model, seconds, unit, value)
+
+
+def used_up(failure: Failure) -> Answer:
+    """Return the error of a quota of a day."""
+    return whole(_quota_error(failure.model, failure.retry_after, "day", 250), 429)
+
+
+def _quota_error(model: str, seconds: float | None, unit: str, value: int | None) -> dict[str, Any]:
+    metric, id = _WORDS["quotas"][unit]
+    limit = f", limit: {value}" if value is not None else ""
     wait = f"\nPlease retry in {_seconds(seconds)}." if seconds is not None else ""
     words = {"metric": metric, "id": id, "limit": limit, "model": model, "wait": wait}
     row = filled(_WORDS["quota"], words)
-    if state is not None:
-        row["details"][-1]["violations"][0]["quotaValue"] = str(state.limit)
+    if value is not None:
+        row["details"][-1]["violations"][0]["quotaValue"] = str(value)
     details = [*row["details"], *retry_info(seconds)]
     return render_error(429, row["message"], details=details)
 

@@ -65,6 +65,7 @@ class Gemini:
     error_answer = staticmethod(refusals.error_answer)
     no_endpoint = staticmethod(refusals.no_endpoint)
     storage_full = staticmethod(refusals.storage_full)
+    used_up = staticmethod(refusals.used_up)
     frame = staticmethod(bodies.frame)
     compute_tokens = staticmethod(compute_tokens)
 

@@ -5,8 +5,13 @@ Facts and sources: recorded traffic up to November 2026, and the reference of Au
 
 from __future__ import annotations
 
+import re
+
 from wire.catalogue.catalogue import has_model
 from wire.catalogue.facts import shipped
+
+_OWN = re.compile(r"(chat)?gpt|o\d|codex|text-|davinci|babbage|dall-e|tts|whisper|sora|computer-")
+"""How names of OpenAI's models begin."""
 
 
 def listed(date: str = "") -> tuple[str, ...]:
@@ -21,3 +26,12 @@ def is_known(model: str) -> bool:
     (True, False, True)
     """
     return model.startswith("ft:") or has_model("openai", model)
+
+
+def may_be(model: str) -> bool:
+    """Return whether a name is one of OpenAI's, or one that somebody may have misspelt.
+
+    >>> may_be("gpt-5.4"), may_be("gpt-5.44"), may_be("house-7b")
+    (True, True, False)
+    """
+    return is_known(model) or bool(_OWN.match(model))

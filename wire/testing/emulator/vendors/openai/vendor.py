@@ -84,8 +84,11 @@ class OpenAI:
                 raise errors.bad_key(key)
 
     def _host(self, request: Received, route: Route) -> Provider | None:
-        wire = "openai.responses" if is_responses(route) else "openai"
-        return row_of(request, route, wire, self._settings.provider)
+        if is_responses(route):
+            return self._responses.row(request, route)
+        # A script answers for a model that OpenAI does not have: that of an unlisted host.
+        has = catalog.may_be if self._settings.scripted() else bool
+        return row_of(request, route, "openai", self._settings.provider, has)
 
     def _responses_host(self, request: Received | None, route: Route | None) -> Host:
         """Return the host of a request for Responses; OpenAI's own for any other."""
@@ -119,6 +122,10 @@ class OpenAI:
         """Return the error response."""
         host = self._responses_host(failure.request, failure.route)
         return reshaped(errors.error_answer(failure), host)
+
+    def used_up(self, failure: Failure) -> Answer:
+        """Return the error of an account without credit."""
+        return reshaped(errors.storage_full(), self._responses_host(failure.request, failure.route))
 
     def error_event(self, failure: Failure) -> bytes:
         """Encode the error as an event."""
