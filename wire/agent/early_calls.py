@@ -7,7 +7,6 @@ A call starts as soon as its arguments are whole and `Steps.early` takes it. Eac
 from __future__ import annotations
 
 import contextvars
-import functools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from queue import Empty, SimpleQueue
@@ -77,8 +76,8 @@ class EarlyThreads:
     def start(self, run: Callable[[ToolCall], Any], call: ToolCall) -> None:
         """Run a call in a thread."""
         self._left += 1
-        work = functools.partial(contextvars.copy_context().run, self._run, run, call)
-        self._threads.submit(self._left, work)
+        context = contextvars.copy_context()
+        self._threads.submit(self._left, lambda: context.run(self._run, run, call))
 
     def _run(self, run: Callable[[ToolCall], Any], call: ToolCall) -> None:
         exit: BaseException | None = None
