@@ -19,6 +19,7 @@ from wire.core.forks import at_fork, new_in_child
 ROOT = Path(wire.__file__).parent
 
 UNREACHABLE = {
+    "agent/live_run.py": "of one run, which goes on in the parent",
     "agent/tool_calls.py": "of one turn, which runs in the parent",
     "agent/tool_threads.py": "of one turn, which runs in the parent",
     "http/httpx_lane.py": "of one lane, which the child drops",

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from random import Random
-from threading import RLock
 from typing import Any, TypeAlias
 
 import msgspec
@@ -19,6 +18,7 @@ import msgspec
 from wire.agent.budgets import checked_budget, checked_count
 from wire.agent.guard import Guard
 from wire.agent.hooks import Verdict, check_verdict, refuse_coroutine, refused
+from wire.agent.live_run import LiveRun
 from wire.agent.run_state import Reason, RunResult, RunState, StepRecord, ending
 from wire.core import retry as presets
 from wire.core.arguments import checked_arguments
@@ -91,7 +91,7 @@ class Finished(msgspec.Struct, frozen=True):
 Step: TypeAlias = Ask | RunCalls | Pause | Finished
 
 
-class Steps:
+class Steps(LiveRun):
     """One run as a state machine; a driver takes its steps.
 
     >>> from wire.agent.run_state import begun
@@ -149,7 +149,7 @@ class Steps:
                 f"max_steps: expected a whole number from 1 up or None, not {quoted(max_steps)}"
             )
         checked_count("max_calls_per_turn", max_calls_per_turn)
-        self.state: RunState = state
+        super().__init__(state, on_change)
         self._toolbox = toolbox
         self._max_steps, self._max_calls_per_turn = max_steps, max_calls_per_turn
         self._max_cost = checked_budget(max_cost, max_tokens_total, max_calls)
@@ -168,29 +168,15 @@ class Steps:
         self._retry, self._dice = retry, dice or Random()
         self._attempt = 0
         self._pause: float | None = None
-        self._records: list[StepRecord] = []
-        self._resumed: tuple[ToolRun, ...] = ()
         self._guarded = False
         self._refusals: dict[str, ToolRun] = {}
         """Calls of the last turn that the guard failed on, by id, with their results."""
-        self._on_change = on_change
         self._new_runs: set[str] = set()
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
-        self._lock = RLock()
-        """Held while the state changes: the loop, threads of tools and senders change it."""
-        self._is_stopping = False
-        self._is_over = False
-        self._joined: list[Message] = []
-        """Messages that have joined the run, and that `take_joined` has not given yet."""
         self._before: tuple[Message, ...] = ()
         """The messages before a reply of which calls have begun to run."""
         self._early: set[str] = set()
         """Ids of the calls of the last turn that began to run while it was streamed."""
-        self._is_asking = False
-        self.is_cut: bool = False
-        """Whether a message that was sent at once is to end the reply that is streamed."""
-        self._wake: Callable[[], object] | None = None
-        """Ends the stream that the driver reads."""
 
     def next(self) -> Step:
         """Return the next step. Raises `HistoryError` for a conversation that cannot be sent."""
@@ -203,51 +189,6 @@ class Steps:
                 if step is not None:
                     return step
         return Finished(self.result)
-
-    @property
-    def result(self) -> RunResult:
-        """The run so far."""
-        return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
-
-    def _change(self, **fields: Any) -> None:
-        with self._lock:
-            self.state = self.state._changed(**fields)
-            if self._on_change is not None:
-                self._on_change(self.state)
-
-    # --- messages from outside
-
-    @checked_arguments(ConfigurationError)
-    def send(self, message: Message, *, at_once: bool = False) -> None:
-        """Let a message join the next request; `at_once` ends the reply that is streamed.
-
-        Raises `HistoryError` if the run has ended.
-        """
-        if message.role not in ("user", "system", "developer"):
-            problem = f"expected a message of the user, not of {message.role}"
-            raise HistoryError(violations=[Violation("message.role", problem)])
-        with self._lock:
-            if self._is_over or self.state.reason is not None:
-                problem = f"the run has ended ({self.state.reason or 'stopped'})"
-                remedy = "begin another one with run(), or continue it with resume()"
-                raise HistoryError(violations=[Violation("message", problem, remedy=remedy)])
-            self._change(inbox=(*self.state.inbox, message))
-            self.is_cut = self.is_cut or (at_once and self._is_asking)
-            wake = self._wake if self.is_cut else None
-        if wake is not None:
-            wake()
-
-    def stop(self) -> None:
-        """End the run before its next request, with the reason `stopped`."""
-        self._is_stopping = True
-
-    def reading(self, wake: Callable[[], object] | None) -> None:
-        """Report that a reply is streamed; `wake` ends its stream, from any thread."""
-        with self._lock:
-            self._wake = wake
-            is_cut = self.is_cut
-        if is_cut and wake is not None:
-            wake()
 
     def _cut(self, reply: Any) -> None:
         """Keep the part of a reply that was streamed before a message ended it.
@@ -327,11 +268,6 @@ class Steps:
         self._attempt, self._refusals = 0, {}
         usage = self.state.usage + reply.usage
         self._change(asked=self.state.asked + 1, usage=usage, tool_only=0, repeats={})
-
-    def take_joined(self) -> list[Message]:
-        """Return the messages that have joined the run since the last time, in order."""
-        joined, self._joined = self._joined, []
-        return joined
 
     # --- the model
 
@@ -446,13 +382,6 @@ class Steps:
             misfits=0,
             reason=None if calls or self._goes_on(reply) else ending(reply),
         )
-
-    def _ended_asking(self) -> bool:
-        """Note that no request is under way; return whether a message was to end its reply."""
-        with self._lock:
-            is_cut = self.is_cut
-            self._wake, self._is_asking, self.is_cut = None, False, False
-        return is_cut
 
     def _goes_on(self, reply: Reply) -> bool:
         """Return whether a message that was sent meanwhile is to be answered."""

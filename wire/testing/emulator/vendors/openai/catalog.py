@@ -5,13 +5,8 @@ Facts and sources: recorded traffic up to November 2026, and the reference of Au
 
 from __future__ import annotations
 
-import re
-
 from wire.catalogue.catalogue import has_model
-from wire.catalogue.facts import shipped
-
-_OWN = re.compile(r"(chat)?gpt|o\d|codex|text-|davinci|babbage|dall-e|tts|whisper|sora|computer-")
-"""How names of OpenAI's models begin."""
+from wire.catalogue.facts import is_in, shipped
 
 
 def listed(date: str = "") -> tuple[str, ...]:
@@ -34,4 +29,4 @@ def may_be(model: str) -> bool:
     >>> may_be("gpt-5.4"), may_be("gpt-5.44"), may_be("house-7b")
     (True, True, False)
     """
-    return is_known(model) or bool(_OWN.match(model))
+    return is_known(model) or is_in("openai.first-letters", model)
