@@ -62,7 +62,8 @@ nitpick_ignore_regex = [
     ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
     ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts|Readable|RequestOptions|T"),
     ("py:class", r"Histogram|Kind|Names|P|Path|R_co|Random|Spans|Syntax|Token|ToolKind|Tracer"),
-    ("py:class", r"AnyModel|OptionsBesideTools|Rows|RunOptions|types\.Annotated"),
+    ("py:class", r"AgentOptions|AnyModel|AnyOutput|OnDelta|OptionsBesideTools|Rows|RunOptions"),
+    ("py:class", r"Verdict|types\.Annotated"),
 ]
 
 SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(
