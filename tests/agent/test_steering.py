@@ -296,6 +296,24 @@ def test_an_agent_adds_up_what_its_runs_used(style: str) -> None:
     assert steered.agent.cost.total > 0
 
 
+@pytest.mark.parametrize("style", ["asyncio", "trio"])
+def test_texts_may_be_left(style: str) -> None:
+    """A generator that is left is warned of by trio, since nothing closes it."""
+
+    async def read() -> list[str]:
+        http = AsyncEmulatorTransport(Emulator([LONG, LONG]))
+        chat = AsyncChat(MODELS[0], api_key="fake-key", http=http)
+        first = []
+        async with LLMAgent(chat) as agent, agent.stream("Hi") as run, chat.stream("Hi") as events:
+            for each in (run, events):
+                async for text in each.texts():
+                    first.append(text)
+                    break
+        return first
+
+    assert all(LONG["say"].startswith(each) for each in on(style, read))
+
+
 def test_the_texts_of_a_run_are_those_of_its_events() -> None:
     steered = Steered("threads", MODELS[3], CALL, {"say": "At 05:12."})
     with steered.agent.stream("High tide?") as events:

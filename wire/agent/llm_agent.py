@@ -58,6 +58,7 @@ from wire.agent.state import (
 from wire.agent.steps import Ask, Finished, RunCalls, Steps
 from wire.agent.tool_calls import Approve, run_calls
 from wire.chat.chat import AsyncChat
+from wire.chat.stream import AsyncTexts
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.errors import ConfigurationError, StreamIncomplete
 from wire.core.exchange import Pause
@@ -66,7 +67,7 @@ from wire.core.secret import Headers, sealed_object, unsealed
 from wire.core.stream_block import async_stream_block
 from wire.history import HistoryManager
 from wire.neutral.events import events_of
-from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCall, ToolResult
+from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
 from wire.tools import ToolRun
 from wire.wires.providers import FACTORIES
@@ -92,11 +93,9 @@ class AsyncRunStream(Generic[AnyOutput]):
         """The messages that the run added so far, and why it stopped."""
         return self._steps.result
 
-    async def texts(self) -> AsyncIterator[str]:
-        """Yield the pieces of the replies' texts as they arrive. As `ChatStream.texts`."""
-        async for event in self._events:
-            if type(event) is TextDelta:
-                yield event.text
+    def texts(self) -> AsyncIterator[str]:
+        """Iterate over the pieces of the replies' texts. As `ChatStream.texts`."""
+        return AsyncTexts(self._events)
 
     def send(self, message: Parts | Message, *, at_once: bool = False) -> None:
         """Send a message to the run. As `LLMAgent.send`."""

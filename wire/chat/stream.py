@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 from wire.core.account import Account
 from wire.core.lazy import Foreign
@@ -80,6 +80,25 @@ class ChatStream(ForThreads, ChatStreamState["Stream[Event, Reply]", Value_co]):
         self._stream.close()
 
 
+class AsyncTexts:
+    """Iterates over the texts of events.
+
+    It is no generator, which has to be closed if it is not read to its end: trio warns then.
+    """
+
+    def __init__(self, events: AsyncIterator[object]) -> None:
+        self._events = events
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            event = await anext(self._events)
+            if type(event) is TextDelta:
+                return event.text
+
+
 class AsyncChatStream(ForTasks, ChatStreamState["AsyncStream[Event, Reply]", Value_co]):
     """Iterates over the events of one reply, once: `ChatStream` for asyncio and trio."""
 
@@ -89,11 +108,9 @@ class AsyncChatStream(ForTasks, ChatStreamState["AsyncStream[Event, Reply]", Val
     async def __anext__(self) -> Event:
         return await anext(self._stream)
 
-    async def texts(self) -> AsyncIterator[str]:
-        """Yield the pieces of the reply's text as they arrive. As `ChatStream.texts`."""
-        async for event in self:
-            if type(event) is TextDelta:
-                yield event.text
+    def texts(self) -> AsyncIterator[str]:
+        """Iterate over the pieces of the reply's text as they arrive. As `ChatStream.texts`."""
+        return AsyncTexts(self)
 
     async def reply(self) -> Reply[Value_co]:
         """Read to the end and return the complete reply. As `ChatStream.reply`."""
