@@ -52,7 +52,11 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         *((CHAT, name, _REQUEST) for name in _ASK),
         *((STATE, name, _REQUEST) for name in _CALL),
         *((CHATS, name, _REQUEST) for name in _CHATS),
-        *((FALLBACK, f"{kind}.{how}", ()) for kind in _FALLBACKS for how in ("ask", "stream")),
+        *(
+            (FALLBACK, f"{kind}.{how}", _REQUEST)
+            for kind in _FALLBACKS
+            for how in ("ask", "stream")
+        ),
     ),
     "fallback": tuple((FALLBACK, name, (*_SETTINGS, "Options")) for name in _FALLBACKS),
     "embed": (

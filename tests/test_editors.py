@@ -22,6 +22,8 @@ OPENED = {
     "AsyncChat": "AsyncChat('gemini:m')",
     "Chats": "Chats({})",
     "AsyncChats": "AsyncChats({})",
+    "FallbackChat": "FallbackChat(['gemini:m'])",
+    "AsyncFallbackChat": "AsyncFallbackChat(['gemini:m'])",
 }
 WANTED = {name: texts for _, name, texts in options.texts()}
 
@@ -42,7 +44,7 @@ def test_each_option_is_completed_and_has_its_sentence(kind: str, method: str) -
     assert [each.name for each in signature.params] == list(wanted)
 
 
-@joined("kind", ["Client", "Chat", "Agent"])
+@joined("kind", ["Client", "Chat", "FallbackChat", "Agent", "LLMAgent"])
 def test_each_option_of_a_constructor_is_completed(kind: str) -> None:
     wanted = WANTED[kind]
     script = jedi.Script(f"from wire import {kind}\n{kind}(", project=PROJECT, environment=HERE)

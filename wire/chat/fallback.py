@@ -16,9 +16,21 @@ import msgspec
 
 from wire.around.seam import stands_in
 from wire.chat.chat import AsyncChat, AsyncChatStream, Chat, ChatStream
-from wire.chat.state import OptionsBesideTools, RequestOptions, seal_settings, settings_of
+from wire.chat.state import (
+    OptionsBesideTools,
+    RequestOptions,
+    request_of,
+    seal_settings,
+    settings_of,
+)
 from wire.core.arguments import checked_names, items_of
-from wire.core.call import Call, StreamCall, Timeouts
+from wire.core.call import (
+    USE_CLIENT_DEFAULT,
+    Call,
+    ClientDefault,
+    StreamCall,
+    Timeouts,
+)
 from wire.core.circuits import Circuit, Circuits
 from wire.core.errors import (
     AuthError,
@@ -305,6 +317,20 @@ def _noting(call: StreamCall[Event, Reply], asking: Asking[Any]) -> StreamCall[E
     return msgspec.structs.replace(call, convert=converted)
 
 
+def _given(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a request among the parameters of a function, as its `locals()` has
+    them. Those that are not given leave the settings of the fallback as they are.
+    """
+    request = request_of(parameters)
+    kept = {"messages": request.pop("messages"), "output": request.pop("output")}
+    del request["prompt"]
+    for name, value in request.items():
+        own = USE_CLIENT_DEFAULT if name in ("timeouts", "retry") else None
+        if value is not own:
+            kept[name] = value
+    return kept
+
+
 class FallbackChat(FallbackState[Chat]):
     """Calls the first of several models, and the next one if it fails, for threads.
 
@@ -465,7 +491,29 @@ class FallbackChat(FallbackState[Chat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **options: Unpack[RequestOptions],
+        output_retries: int = 1,
+        system: str | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        continue_long: bool | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Return the reply of the first model that answers.
 
@@ -477,8 +525,53 @@ class FallbackChat(FallbackState[Chat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
                 The model then replies in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
-        asking = self._asking({"messages": messages, "output": output, **options})
+        asking = self._asking(_given(locals()))
         with asking:
             for chat in asking:
                 try:
@@ -520,15 +613,36 @@ class FallbackChat(FallbackState[Chat]):
         **options: Unpack[RequestOptions],
     ) -> AbstractContextManager[ChatStream]: ...
     @checked_names("setting")
-    @stream_block("with chat.stream(...) as events:")
     def stream(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **options: Unpack[RequestOptions],
-    ) -> Iterator[ChatStream]:
+        output_retries: int = 1,
+        system: str | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        continue_long: bool | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
+    ) -> AbstractContextManager[ChatStream]:
         """Stream the reply of the first model that begins to answer. Further keywords are those of
         `Chat.stream`.
 
@@ -537,8 +651,56 @@ class FallbackChat(FallbackState[Chat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
                 The model then replies in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
-        asking = self._asking({"messages": messages, "output": output, **options})
+        return self._streamed(self._asking(_given(locals())), prompt)
+
+    @stream_block("with chat.stream(...) as events:")
+    def _streamed(self, asking: Asking[Chat], prompt: Parts | None) -> Iterator[ChatStream]:
         with contextlib.ExitStack() as stack:
             yield self._begun(stack, asking, prompt)
 
@@ -705,7 +867,29 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **options: Unpack[RequestOptions],
+        output_retries: int = 1,
+        system: str | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        continue_long: bool | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
     ) -> Reply:
         """Return the reply of the first model that answers. As `FallbackChat.ask`.
 
@@ -714,8 +898,53 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
                 The model then replies in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
-        asking = self._asking({"messages": messages, "output": output, **options})
+        asking = self._asking(_given(locals()))
         with asking:
             for chat in asking:
                 try:
@@ -757,15 +986,36 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         **options: Unpack[RequestOptions],
     ) -> AbstractAsyncContextManager[AsyncChatStream]: ...
     @checked_names("setting")
-    @async_stream_block("async with chat.stream(...) as events:")
-    async def stream(
+    def stream(
         self,
         prompt: Parts | None = None,
         *,
         messages: Iterable[Message] | Message | None = None,
         output: Any = None,
-        **options: Unpack[RequestOptions],
-    ) -> AsyncIterator[AsyncChatStream]:
+        output_retries: int = 1,
+        system: str | None = None,
+        tools: Iterable[Tool | ServerTool | Callable[..., Any]] | None = None,
+        tool_choice: str | Sequence[str] | None = None,
+        max_tokens: int | None = None,
+        continue_long: bool | None = None,
+        temperature: float | None = None,
+        top_p: float | None = None,
+        stop: str | Sequence[str] | None = None,
+        effort: str | None = None,
+        thoughts: bool | str | None = None,
+        verbosity: str | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+        store: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        search_grounding: bool | None = None,
+        raw_schemas: bool | None = None,
+        caching: str | None = None,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
+        retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
+        headers: Headers | None = None,
+    ) -> AbstractAsyncContextManager[AsyncChatStream]:
         """Stream the reply of the first model that begins to answer. As `FallbackChat.stream`.
 
         Args:
@@ -773,8 +1023,58 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             messages: The conversation, oldest message first.
             output: A type that msgspec or pydantic knows, a JSON Schema, or "json" for any JSON.
                 The model then replies in JSON, and `reply.output` is its value.
+            output_retries: How often `ask` and `stream` repeat a request whose reply does not fit
+                `output`; the repetition tells the model the problem. 0 for never, 1 by default. A
+                `Call` that you send with a client is sent once.
+            system: The system prompt. It comes before the system messages among `messages`.
+            tools: Functions, structs or tools that the model may call, see `wire.tools.tool`; and
+                tools that the vendor's server runs, such as `wire.web_search()`.
+            tool_choice: `auto`, `none`, `required`, or a list of tool names of which one must be
+                called. By default, the model chooses.
+            max_tokens: Tokens. The longest reply, with its thoughts on most models. By default,
+                that of the model.
+            continue_long: False returns the first part of a long answer of Gemini 4, with the token
+                that continues it. By default, the answer is followed to its end over several
+                requests, up to `max_tokens`.
+            temperature: Randomness, from 0 up. By default, that of the model.
+            top_p: Share of the likeliest tokens to choose from, from 0 to 1. By default, that of
+                the model.
+            stop: A text, or several, before which the reply ends.
+            effort: Reasoning effort: `none`, `minimal`, `low`, `medium`, `high`, or another word of
+                the vendor. By default, that of the model.
+            thoughts: Whether the reply has the model's thoughts, or a summary of them, whatever the
+                effort: True, False, or a word of the vendor. By default, as the model and the
+                effort have it.
+            verbosity: Length of the text: `low`, `medium` or `high`. By default, that of the model.
+            seed: A number for which the reply is the same again, as far as the host can.
+            tier: Tier of the service, which has a price: `flex`, `priority`, or another word of the
+                vendor.
+            store: Whether the vendor keeps the request and the reply. False by default, wherever a
+                host has the choice.
+            metadata: Texts that the vendor shows with the request in its lists.
+            search_grounding: True adds Google Search to the tools. Only Gemini has it;
+                `wire.web_search()` among the tools is for all vendors. False by default.
+            raw_schemas: True sends JSON Schema to Gemini unchanged, without the conversion to
+                Gemini's dialect. False by default.
+            caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
+                longer) or `off` (also ignores `Message.cache`). By default, only messages with
+                `cache=True` request it.
+            options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
+                `anthropic@messages`), to further keys of the body. The provider's own take
+                precedence; a key that the host does not take is refused.
+            timeouts: Seconds; as for a client: a number limits each single wait, `None` means no
+                limit at all. By default, those of the client.
+            retry: As for a client: `None` means one attempt only. By default, the policy of the
+                client.
+            headers: Further headers of this request; they replace those of the client. Values that
+                look like keys are shown nowhere.
         """
-        asking = self._asking({"messages": messages, "output": output, **options})
+        return self._streamed(self._asking(_given(locals())), prompt)
+
+    @async_stream_block("async with chat.stream(...) as events:")
+    async def _streamed(
+        self, asking: Asking[AsyncChat], prompt: Parts | None
+    ) -> AsyncIterator[AsyncChatStream]:
         async with contextlib.AsyncExitStack() as stack:
             yield await self._begun(stack, asking, prompt)
 
