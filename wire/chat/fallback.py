@@ -38,6 +38,7 @@ from wire.core.errors import (
 from wire.core.memory import Note, with_notes
 from wire.core.secret import quoted, sealed, type_name
 from wire.core.stream_block import async_stream_block, stream_block
+from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Event, Message, Parts, Reply
 from wire.neutral.request import ServerTool, Tool
 
@@ -320,6 +321,9 @@ class FallbackChat(FallbackState[Chat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -350,6 +354,7 @@ class FallbackChat(FallbackState[Chat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(Chat, locals())
@@ -536,6 +541,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -566,6 +574,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(AsyncChat, locals())

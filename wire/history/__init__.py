@@ -6,6 +6,7 @@ grows.
 """
 
 from wire.history.hand_over import hand_over, handed, sendable
+from wire.history.hand_over import is_compaction as is_compaction
 from wire.history.hand_over import sendable_request as sendable_request
 from wire.history.order import check
 from wire.history.order import last_calls as last_calls
