@@ -34,6 +34,7 @@ from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import Note, notes, with_notes
+from wire.history import Compacted
 from wire.sessions.session_file import Session, dump_session, load_session, violation
 
 _KEY = "run"
@@ -52,6 +53,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     started: tuple[str, ...] = ()
     """Ids of open calls whose tools were started."""
     misfits: Count = 0
+    compacted: Compacted | None = None
     reason: Reason | None = None
     journal: str = ""
     """The mark of the lines of its journal; empty if it has none."""
@@ -83,6 +85,7 @@ def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = 
         calls=state.calls,
         started=state.started,
         misfits=state.misfits,
+        compacted=state.compacted,
         reason=state.reason,
         journal=journal,
     )
@@ -228,6 +231,7 @@ def _loaded(source: bytes | str | Mapping[str, Any], name: str) -> tuple[RunStat
         calls=saved.calls,
         started=saved.started,
         misfits=saved.misfits,
+        compacted=saved.compacted,
         reason=saved.reason,
     )
     return with_notes(state, session.notes), saved.journal

@@ -22,12 +22,13 @@ from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
 from wire.chat.chat import AsyncChat, Chat
 from wire.core import retry as presets
 from wire.core.arguments import check_options, checked_arguments, number, whole_number
-from wire.core.errors import ConfigurationError, ToolError, ungrouped
+from wire.core.errors import ConfigurationError, RuleError, ToolError, ungrouped
 from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
 from wire.history import HistoryManager, prune
 from wire.http.target import seal
+from wire.neutral.compaction import Compaction, compaction_of
 from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
@@ -37,6 +38,8 @@ NO_DONE = "the model's stream ended without Done"
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from wire.agent.long_session import LongSession
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
 else:
@@ -115,6 +118,10 @@ class AgentOptions(TypedDict, total=False):
     """`auto` or `long` lets the vendor cache the beginning of each request, as for a chat; on
     Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables both. By default,
     as the chat."""
+    compaction: Compaction | int | bool | None
+    """From how many tokens on a long conversation is replaced by a summary: True, a number, or a
+    `Compaction`. The server does it where it can; elsewhere the agent asks its model, or that of
+    the `Compaction`. The history then has no limits of its own, and keeps all messages."""
     tracing: Spans | None
     """The value of `wire.otel.tracing()`: makes a span of each run and of each tool that runs, the
     parents of the spans of their calls. A chat that the agent makes from a name gets it as
@@ -151,7 +158,8 @@ class AgentState(Foreign):
     @checked_arguments(ConfigurationError)
     def __init__(self, system_prompt: str, options: AgentOptions, output: Any = None) -> None:
         check_plain(options, ("stop_when", "on_change", "on_error", "view"))
-        history = _checked_history(options.get("history"))
+        self._long = _long_session(options.get("compaction"))
+        history = _checked_history(options.get("history"), unlimited=self._long is not None)
         if not isinstance(system_prompt, str):
             raise ConfigurationError(
                 f"system_prompt: expected a str, not {type(system_prompt).__name__}"
@@ -286,6 +294,8 @@ class AgentState(Foreign):
         output: Any,
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
+        if self._long is not None:
+            state = self._long.begun(state)
         self._in_history = state.messages
         self.last_run = Steps(
             state,
@@ -310,6 +320,8 @@ class AgentState(Foreign):
         return self.last_run
 
     def _pruned(self, messages: Sequence[Message]) -> Iterable[Message]:
+        if self._long is not None:
+            return messages
         return prune(
             messages,
             self.history.max_messages,
@@ -401,11 +413,28 @@ class AgentState(Foreign):
             settings["caching"] = "auto"  # the context cache has the lifetime that was chosen
         elif self._caching is not None:
             settings["caching"] = self._caching
+        if self._long is not None and (sent := self._long.sent_to(model)) is not None:
+            settings["compaction"] = sent
         return settings
 
 
-def _checked_history(given: Any) -> HistoryManager:
+def _long_session(given: Any) -> LongSession | None:
+    """Return what compacts the runs of an agent; `None` without `compaction=`."""
+    try:
+        compaction = compaction_of(given)
+    except RuleError as error:
+        raise ConfigurationError(str(error)) from None
+    if compaction is None:
+        return None
+    from wire.agent.long_session import LongSession  # few agents have one
+
+    return LongSession(compaction)
+
+
+def _checked_history(given: Any, *, unlimited: bool) -> HistoryManager:
     """Return the history that is given, or a new one. Raises `ConfigurationError`."""
+    if given is None and unlimited:
+        return HistoryManager(max_messages=None, max_tokens=None)
     if given is None:
         return HistoryManager()
     if not isinstance(given, HistoryManager):

@@ -35,7 +35,7 @@ from wire.core.exchange import Pause
 from wire.core.memory import answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
-from wire.history import check, last_calls, with_results
+from wire.history import Compacted, check, last_calls, with_results
 from wire.neutral.messages import Message, Reply, Restart, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun
 
@@ -169,6 +169,9 @@ class Steps:
         self._refusals: dict[str, ToolRun] = {}
         """Calls of the last turn that the guard failed on, by id, with their results."""
         self._on_change = on_change
+        self._compactions: list[Reply] = []
+        self._is_compacted = False
+        """Whether no reply came since the last summary."""
         self._new_runs: set[str] = set()
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
 
@@ -186,7 +189,25 @@ class Steps:
     @property
     def result(self) -> RunResult:
         """The run so far."""
-        return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
+        return RunResult(
+            state=self.state,
+            steps=tuple(self._records),
+            compactions=tuple(self._compactions),
+            resumed=self._resumed,
+        )
+
+    @property
+    def last_reply(self) -> Reply | None:
+        """The last reply of the model since the last summary, if the run has one."""
+        return self._records[-1].reply if self._records and not self._is_compacted else None
+
+    @checked_arguments(ConfigurationError)
+    def compacted(self, compacted: Compacted, reply: Reply) -> None:
+        """Report a summary of the first messages; its tokens and its cost count."""
+        self._count(reply)
+        self._compactions.append(reply)
+        self._is_compacted = True
+        self._change(compacted=compacted, usage=self.state.usage + reply.usage)
 
     def _change(self, **fields: Any) -> None:
         self.state = self.state._changed(**fields)
@@ -203,8 +224,12 @@ class Steps:
             return None
         refuse(check(self.state.messages), HistoryError)
         left = self._retry.attempts - self._attempt if self._attempt else None
-        messages = tuple(self._view(self.state.messages))
-        return Ask(messages, left, self._headers, self._output)
+        return Ask(self.to_send(), left, self._headers, self._output)
+
+    def to_send(self) -> tuple[Message, ...]:
+        """Return the messages to send: with the summary in place of those that it stands for."""
+        messages, compacted = self.state.messages, self.state.compacted
+        return tuple(self._view(messages if compacted is None else compacted.applied(messages)))
 
     def _ends(self) -> Reason | None:
         """Return the reason why the run ends after this turn; `None` if it does not.
@@ -273,7 +298,7 @@ class Steps:
                 )
             )
             return False
-        self._attempt = 0
+        self._attempt, self._is_compacted = 0, False
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls
         tool_only = self.state.tool_only + 1 if calls and not reply.text else 0

@@ -210,7 +210,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Chat:
         """Create a chat with one model: `model`, or `provider:model`, of the default provider.
@@ -330,7 +330,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -463,7 +463,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -625,7 +625,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> AsyncChat:
         """Create a chat with one model, as `Chats.chat`.
@@ -742,7 +742,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -876,7 +876,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,

@@ -354,7 +354,7 @@ class FallbackChat(FallbackState[Chat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(Chat, locals())
@@ -574,7 +574,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         super().__init__(AsyncChat, locals())

@@ -90,7 +90,7 @@ class SettingsBesideTools(TypedDict, total=False):
     caching: str | None
     """How the vendor caches the beginning of the request: `auto`, `long` (kept for longer) or `off`
     (also ignores `Message.cache`). By default, only messages with `cache=True` request it."""
-    compaction: Compaction | int | None
+    compaction: Compaction | int | bool | None
     """From how many tokens on the server replaces the beginning of the conversation by a summary:
     True for its default, a number, or a `Compaction`. Anthropic and OpenAI's Responses do."""
     options: Mapping[str, Mapping[str, Any]] | None
@@ -201,7 +201,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Request:
         """Build the neutral request without sending it.
@@ -317,7 +317,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -408,7 +408,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
-        compaction: Compaction | int | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,

@@ -5,6 +5,7 @@
 grows.
 """
 
+from wire.history.compact import Compacted, cut_for_summary, summary_request
 from wire.history.hand_over import hand_over, handed, sendable
 from wire.history.hand_over import is_compaction as is_compaction
 from wire.history.hand_over import sendable_request as sendable_request
@@ -20,12 +21,15 @@ from wire.history.tokens import estimate_tokens
 from wire.history.window import HistoryManager
 
 __all__ = [
+    "Compacted",
     "HistoryManager",
     "check",
+    "cut_for_summary",
     "estimate_tokens",
     "hand_over",
     "handed",
     "prune",
     "repair",
     "sendable",
+    "summary_request",
 ]

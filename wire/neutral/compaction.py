@@ -21,7 +21,7 @@ class Compaction(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     >>> Compaction(trigger=100_000).trigger
     100000
 
-    Raises `RuleError` for a trigger or a `keep_turns` that is not a number from 1 up, and for
+    Raises `RuleError` for a trigger or a `keep` that is not a number from 1 up, and for
     instructions that are not a text.
     """
 
@@ -33,13 +33,14 @@ class Compaction(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     model: Any = None
     """For agents: the chat, or the name of the model, that writes the summaries where the host does
     not. By default, the agent's own."""
-    keep_turns: int = 2
-    """For agents that compact themselves: the last turns that stay as they are."""
+    keep: int = 2
+    """For agents that compact themselves: the last replies of the model that stay, with what they
+    answer and the results of their calls."""
 
     def __post_init__(self) -> None:
         if self.trigger is not None:
             whole_number("compaction.trigger", self.trigger, least=1)
-        whole_number("compaction.keep_turns", self.keep_turns, least=1)
+        whole_number("compaction.keep", self.keep, least=1)
         if not isinstance(self.instructions, str):
             raise wrong_type("compaction.instructions", self.instructions, "text")
 
