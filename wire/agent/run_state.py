@@ -19,6 +19,7 @@ from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Value_co
 from wire.tools import ToolRun
 
 if TYPE_CHECKING:
+    from wire.agent.cache_health import CacheLoss
     from wire.catalogue.cost import Cost
 
 Reason: TypeAlias = Literal[
@@ -195,6 +196,15 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
 
         replies = (*(step.reply for step in self.steps), *self.compactions)
         return total_of(reply.cost for reply in replies)
+
+    @property
+    def cache_lost(self) -> CacheLoss:
+        """What requests cost that did not begin as those before them, so that the vendor could not
+        read its cache. A note of each such reply tells where it changed.
+        """
+        from wire.agent.cache_health import cache_lost  # loads the catalogue at its first use
+
+        return cache_lost(step.reply for step in self.steps)
 
     @property
     def waiting(self) -> tuple[ToolCall, ...]:

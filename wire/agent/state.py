@@ -26,10 +26,10 @@ from wire.core.errors import ConfigurationError, RuleError, ToolError, ungrouped
 from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
-from wire.history import HistoryManager, prune
+from wire.history import Beginning, HistoryManager, prune
 from wire.http.target import seal
 from wire.neutral.compaction import Compaction, compaction_of
-from wire.neutral.messages import Message, Parts, ToolCall, ToolResult
+from wire.neutral.messages import Message, Parts, Reply, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool, check_caching
 from wire.tools import Toolbox, tool
 
@@ -39,6 +39,7 @@ NO_DONE = "the model's stream ended without Done"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    from wire.agent.cache_health import CacheHealth
     from wire.agent.long_session import LongSession
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
@@ -194,6 +195,7 @@ class AgentState(Foreign):
             options.get("max_cost"), self.max_tokens_total, self.max_calls
         )
         check_options(options, AgentOptions, error=ConfigurationError)
+        self._health: CacheHealth | None = None
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
         self.last_run: Steps | None = None
@@ -315,6 +317,7 @@ class AgentState(Foreign):
             verdicts=verdicts,
             retry=self._retry,
             on_change=self._changed,
+            on_reply=self._judged,
         )
         self._changed(state)
         return self.last_run
@@ -328,6 +331,16 @@ class AgentState(Foreign):
             self.history.max_tokens,
             estimate=self.history.estimate,
         )
+
+    def _judged(self, reply: Reply, messages: tuple[Message, ...]) -> None:
+        """Note in a reply that the vendor could not read its cache of the request before."""
+        from wire.agent.cache_health import CacheHealth  # no agent needs it before its first reply
+
+        if self._health is None:
+            self._health = CacheHealth()
+        beginning = Beginning(tuple(self.tools.definitions), self.system_prompt, messages)
+        compacted = None if self.last_run is None else self.last_run.state.compacted
+        self._health.replied(reply, beginning, compacted)
 
     def _changed(self, state: RunState) -> None:
         """Report a state to the history and to the hook."""

@@ -112,6 +112,7 @@ class Steps:
     - `asks_approval`: whether the driver asks for approval of each call. If not, calls of tools
       that need approval wait.
     - `on_change`: called with each new state.
+    - `on_reply`: called with each reply that the run accepts, and the messages that were sent.
 
     `started`, `answered` and `interrupted` may be called from any thread, one at a time.
     """
@@ -138,6 +139,7 @@ class Steps:
         retry: Retry = presets.RESUME_AGENT,
         dice: Random | None = None,
         on_change: Callable[[RunState], None] | None = None,
+        on_reply: Callable[[Reply, tuple[Message, ...]], None] | None = None,
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
             raise ConfigurationError(
@@ -168,7 +170,9 @@ class Steps:
         self._guarded = False
         self._refusals: dict[str, ToolRun] = {}
         """Calls of the last turn that the guard failed on, by id, with their results."""
-        self._on_change = on_change
+        self._on_change, self._on_reply = on_change, on_reply
+        self._sent: tuple[Message, ...] = ()
+        """The messages of the last request."""
         self._compactions: list[Reply] = []
         self._is_compacted = False
         """Whether no reply came since the last summary."""
@@ -229,7 +233,9 @@ class Steps:
     def to_send(self) -> tuple[Message, ...]:
         """Return the messages to send: with the summary in place of those that it stands for."""
         messages, compacted = self.state.messages, self.state.compacted
-        return tuple(self._view(messages if compacted is None else compacted.applied(messages)))
+        shown = messages if compacted is None else compacted.applied(messages)
+        self._sent = tuple(self._view(shown))
+        return self._sent
 
     def _ends(self) -> Reason | None:
         """Return the reason why the run ends after this turn; `None` if it does not.
@@ -298,6 +304,8 @@ class Steps:
                 )
             )
             return False
+        if self._on_reply is not None:
+            self._on_reply(reply, self._sent)
         self._attempt, self._is_compacted = 0, False
         self._records.append(StepRecord(reply))
         calls = reply.tool_calls

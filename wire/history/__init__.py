@@ -5,6 +5,9 @@
 grows.
 """
 
+from wire.history.beginnings import Beginning as Beginning
+from wire.history.beginnings import change_of as change_of
+from wire.history.beginnings import first_change
 from wire.history.compact import Compacted, cut_for_summary, summary_request
 from wire.history.hand_over import hand_over, handed, sendable
 from wire.history.hand_over import is_compaction as is_compaction
@@ -26,6 +29,7 @@ __all__ = [
     "check",
     "cut_for_summary",
     "estimate_tokens",
+    "first_change",
     "hand_over",
     "handed",
     "prune",
