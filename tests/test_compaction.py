@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from wire import Chat, Compaction, Message, Request, Tool
+from wire import Agent, Chat, Compaction, HistoryManager, Message, Request, Tool
 from wire.core.memory import notes
 from wire.errors import BadRequestError, RuleError
 from wire.history import check
@@ -214,3 +214,46 @@ def test_the_emulator_refuses_what_the_server_refuses():
         edit["trigger"]["value"] = 50_000  # type: ignore[index]
         with pytest.raises(BadRequestError, match="Extra inputs are not permitted"):
             chat.ask("Hi", options=options)  # without the beta
+
+
+def test_a_threshold_that_openai_refuses_is_refused_before_it_is_sent():
+    options = {"openai": {"context_management": [{"type": "compaction", "compact_threshold": 999}]}}
+    with (
+        Chat(GPT, api_key="fake-key") as chat,
+        pytest.raises(RuleError, match=r"context_management\[0\].*Expected a value >= 1000"),
+    ):
+        chat.call("Hi", options=options)
+
+
+def test_the_tokens_of_a_request_that_compacts_are_counted():
+    with Chat(CLAUDE, api_key="fake-key", http=EmulatorTransport(Emulator())) as chat:
+        assert chat.count("Hi", compaction=60_000).total == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_agent_goes_on_after_a_server_that_paused_at_its_compaction(stream: bool):
+    edit = {
+        "type": "compact_20260112",
+        "trigger": {"type": "input_tokens", "value": 50_000},
+        "pause_after_compaction": True,
+    }
+    options = {"anthropic": {"context_management": {"edits": [edit]}}}
+    emulator = Emulator([{"say": "Fine."}] * 3)
+    with Chat(
+        CLAUDE,
+        api_key="fake-key",
+        http=EmulatorTransport(emulator),
+        max_tokens=99,
+        options=options,
+        headers={"anthropic-beta": "compact-2026-01-12"},
+    ) as chat:
+        result = Agent(chat, history=HistoryManager(max_tokens=None)).run(
+            long_text(CLAUDE), stream=stream
+        )
+    first, second = (step.reply for step in result.steps)
+    assert (first.stop.reason, first.stop.raw, first.text) == ("pause", "compaction", "")
+    assert (second.stop.reason, second.text, result.reason) == ("end", "Fine.", "end")
+    [message] = result.messages  # both replies are one message
+    assert [type(part).__name__ for part in message.parts] == ["Other", "Text"]
+    sent = emulator.requests[-1]["body"]["messages"]
+    assert [block["type"] for block in sent[0]["content"]] == ["compaction"]

@@ -10,10 +10,11 @@ import pytest
 
 from wire import Agent, Chat, HistoryManager, Message, Request, Tool, ToolCall
 from wire.agent import RunResult
+from wire.agent.cache_health import CacheHealth
 from wire.anthropic.parse import parse_reply
 from wire.anthropic.reader import parse_message
-from wire.history import first_change
-from wire.neutral.messages import Text, ToolResult
+from wire.history import Beginning, Compacted, first_change
+from wire.neutral.messages import Origin, Reply, Stop, Text, Thought, ToolResult, with_origin
 from wire.openai.responses import parse as responses
 from wire.openai.responses.reader import parse_response
 from wire.testing.emulator import Emulator, EmulatorTransport
@@ -155,6 +156,20 @@ def test_pruning_that_may_cost_thoughts_is_told(model: str, told: bool) -> None:
     if told:
         assert notes[0].startswith("messages[0].parts[0]: changed since the last request: claude-")
         assert "the thoughts of 1 message may be lost" in notes[0]
+
+
+def test_a_summary_of_the_agent_that_may_cost_thoughts_is_told() -> None:
+    """At a host that does not compact itself."""
+    origin = Origin("openrouter@anthropic", "anthropic/claude-opus-5.5", "anthropic", None)
+    said = with_origin(Message("assistant", (Thought("Hm.", signature="s"), Text("Hi."))), origin)
+    reply, health = Reply(said, Stop("end")), CacheHealth()
+    health.replied(reply, Beginning((), "", (*TALK, said)), None)
+    after = Reply(said, Stop("end"))
+    summary = Compacted(3, "They met.")
+    health.replied(after, Beginning((), "", summary.applied([*TALK, said, *TALK])), summary)
+    [note] = after.notes
+    assert str(note).startswith("messages[0].parts[0]: changed since the last request: ")
+    assert "the thoughts of 1 message may be lost" in str(note)
 
 
 def test_what_the_server_changed_in_a_request_is_noted() -> None:

@@ -53,7 +53,8 @@ class CacheHealth:
     def replied(self, reply: Reply, now: Beginning, summary: Any) -> None:
         """Note in a reply that its request began otherwise than the one before.
 
-        A new summary, of the agent or of the server, changes the beginning on purpose.
+        A new summary changes the beginning on purpose. One of the server has no notes; after one of
+        the agent, thoughts may be lost all the same.
         """
         before, cached, old_summary = self._before, self._cached, self._summary
         usage = reply.usage
@@ -61,11 +62,11 @@ class CacheHealth:
         self._cached = 0 if usage is None else usage.cached + usage.cache_written
         if is_compaction(reply.message):
             self._before = None
-        if before is None or summary is not old_summary or not (path := change_of(before, now)):
+        if before is None or not (path := change_of(before, now)):
             return
         notes = list(_bound_thoughts(reply, now, path))
         read = cached if usage is None else usage.cached
-        if lost := max(0, cached - read):
+        if (lost := max(0, cached - read)) and summary is old_summary:
             loss = CacheLoss(tokens=lost, cost=_price_of(lost, reply))
             vars(reply)[_LOSS] = loss
             words = f"changed since the last request: {lost:,} tokens of its cache were not read"

@@ -193,7 +193,8 @@ def _sendable(
             remaining[index] = handed[index]
         else:
             del remaining[index]
-    _drop_compacted(remaining, [index for index, _ in rest if index in remaining], notes)
+    if rest:
+        _drop_compacted(remaining, [index for index, _ in rest if index in remaining], notes)
     return Sendable(remaining, notes, answers_of(paired))
 
 
