@@ -665,6 +665,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "ReceivedRequest": lambda: ReceivedRequest(request=Request(messages=(Message.user("Hi"),))),
     "ResponseHead": lambda: ResponseHead(id="1", model="m", created=0),
     "Usage": lambda: wire.Usage(input=1),
+    "Compacted": lambda: wire.history.Compacted(1, "a"),
     "datetime": lambda: datetime.datetime(2026, 11, 23),
     "WireError": WireError,
     "Exception": lambda: GivenError("x"),

@@ -43,6 +43,7 @@ _NAMES = {
     "wire.http.lanes": "Lanes",
     "wire.chat.models": "cost model",
     "wire.neutral.batches": "Batch",
+    "wire.neutral.compaction": "Compaction",
     "wire.neutral.embeddings": "Embeddings",
     "wire.neutral.messages": """
         Citation Done Media MediaDelta Message ObjectDelta Origin ProviderEvent Reply Restart

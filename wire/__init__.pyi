@@ -64,6 +64,7 @@ from wire.http.async_lanes import AsyncLanes as AsyncLanes
 from wire.http.client import Client as Client
 from wire.http.lanes import Lanes as Lanes
 from wire.neutral.batches import Batch as Batch
+from wire.neutral.compaction import Compaction as Compaction
 from wire.neutral.embeddings import Embeddings as Embeddings
 from wire.neutral.messages import Citation as Citation
 from wire.neutral.messages import Done as Done

@@ -472,6 +472,21 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
     ),
     (
+        "A49",
+        body(
+            context_management={
+                "edits": [
+                    {
+                        "type": "compact_20260112",
+                        "trigger": {"type": "input_tokens", "value": 49_999},
+                    }
+                ]
+            }
+        ),
+        "context_management.edits[0].trigger.value",
+        "greater than or equal to 50000",
+    ),
+    (
         "A36",
         {"model": "claude-opus-4-8", "messages": [HI]},
         "max_tokens",
@@ -770,7 +785,7 @@ def test_every_rule_has_a_request_that_breaks_it():
         "A48",
     } | of_a_version == CHECKED
     assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
-        f"A{number}" for number in range(1, 49)
+        f"A{number}" for number in range(1, 50)
     ]
     assert len(RULES) == len(dict(RULES))
 

@@ -1,6 +1,7 @@
 # Written by `python -m tests.faces`.
 from wire.agent.agent import Agent as Agent
 from wire.agent.agent import RunStream as RunStream
+from wire.agent.cache_health import CacheLoss as CacheLoss
 from wire.agent.config import Config as Config
 from wire.agent.config import LLMConfig as LLMConfig
 from wire.agent.config import load_config as load_config

@@ -55,6 +55,7 @@ from wire.core.retry import RESUME_AGENT, Retry
 from wire.core.secret import Headers, sealed_object, type_name, unsealed
 from wire.core.stream_block import stream_block
 from wire.history import HistoryManager
+from wire.neutral.compaction import Compaction
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, TextDelta, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
@@ -170,6 +171,10 @@ class Agent(AgentState, Generic[AnyOutput]):
         caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
             chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
             both. By default, as the chat.
+        compaction: From how many tokens on a long conversation is replaced by a summary: True, a
+            number, or a `Compaction`. The server does it where it can; elsewhere the agent asks its
+            model, or that of the `Compaction`. The history then has no limits of its own, and keeps
+            all messages.
         tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.
@@ -222,6 +227,7 @@ class Agent(AgentState, Generic[AnyOutput]):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         tracing: Spans | None = None,
         name: str = "",
     ) -> None:
@@ -454,9 +460,10 @@ class Agent(AgentState, Generic[AnyOutput]):
 
         Closing twice is fine.
         """
-        close = getattr(self.model, "close", None)
-        if close is not None:
-            close()
+        for model in (self.model, self._long and self._long.own):
+            close = getattr(model, "close", None)
+            if close is not None:
+                close()
 
     def __enter__(self) -> Self:
         return self
@@ -551,6 +558,11 @@ class Agent(AgentState, Generic[AnyOutput]):
         """Yield the events of one reply, as `LLMAgent._reply`."""
         begun = False
         messages, settings = request.messages, self._settings(self.model, request)
+        due = self._long and self._long.due(steps, self.model, settings)
+        if self._long and due:
+            asked = self._long.summarizer(self.model, Chat)
+            self._long.summarized(steps, due, asked.ask(messages=due.messages, **due.settings))
+            messages = steps.to_send()
         if not stream and early is None:
             yield Done(self.model.ask(messages=messages, **settings))
             return

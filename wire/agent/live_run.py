@@ -12,7 +12,7 @@ from typing import Any
 from wire.agent.run_state import RunResult, RunState, StepRecord
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, HistoryError, Violation
-from wire.neutral.messages import Message
+from wire.neutral.messages import Message, Reply
 from wire.tools import ToolRun
 
 
@@ -23,6 +23,7 @@ class LiveRun:
         self.state: RunState = state
         self._on_change = on_change
         self._records: list[StepRecord] = []
+        self._compactions: list[Reply] = []
         self._resumed: tuple[ToolRun, ...] = ()
         self._lock = RLock()
         """Held while the state changes."""
@@ -38,7 +39,12 @@ class LiveRun:
     @property
     def result(self) -> RunResult:
         """The run so far."""
-        return RunResult(state=self.state, steps=tuple(self._records), resumed=self._resumed)
+        return RunResult(
+            state=self.state,
+            steps=tuple(self._records),
+            compactions=tuple(self._compactions),
+            resumed=self._resumed,
+        )
 
     def _change(self, **fields: Any) -> None:
         with self._lock:

@@ -66,6 +66,7 @@ from wire.core.retry import RESUME_AGENT, Retry
 from wire.core.secret import Headers, sealed_object, unsealed
 from wire.core.stream_block import async_stream_block
 from wire.history import HistoryManager
+from wire.neutral.compaction import Compaction
 from wire.neutral.events import events_of
 from wire.neutral.messages import Done, Event, Message, Parts, ToolCall, ToolResult
 from wire.neutral.request import ServerTool, Tool
@@ -179,6 +180,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
             chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables
             both. By default, as the chat.
+        compaction: From how many tokens on a long conversation is replaced by a summary: True, a
+            number, or a `Compaction`. The server does it where it can; elsewhere the agent asks its
+            model, or that of the `Compaction`. The history then has no limits of its own, and keeps
+            all messages.
         tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool that
             runs, the parents of the spans of their calls. A chat that the agent makes from a name
             gets it as `around=`; another one has its own. By default, there are no spans.
@@ -231,6 +236,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         tracing: Spans | None = None,
         name: str = "",
     ) -> None:
@@ -297,6 +303,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         view: Callable[[Sequence[Message]], Iterable[Message]] | None = None,
         cache: CachePolicy | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         tracing: Spans | None = None,
         name: str = "",
     ) -> Self:
@@ -364,6 +371,10 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
             caching: `auto` or `long` lets the vendor cache the beginning of each request, as for a
                 chat; on Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off`
                 disables both. By default, as the chat.
+            compaction: From how many tokens on a long conversation is replaced by a summary: True,
+                a number, or a `Compaction`. The server does it where it can; elsewhere the agent
+                asks its model, or that of the `Compaction`. The history then has no limits of its
+                own, and keeps all messages.
             tracing: The value of `wire.otel.tracing()`: makes a span of each run and of each tool
                 that runs, the parents of the spans of their calls. A chat that the agent makes from
                 a name gets it as `around=`; another one has its own. By default, there are no
@@ -625,6 +636,8 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         """
         cached = isinstance(self.model, AsyncCachedChat)
         await close_model(self.model if cached else self.provider)
+        if self._long is not None:
+            await close_model(self._long.own)
 
     async def __aenter__(self) -> Self:
         return self
@@ -728,6 +741,12 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         """
         begun = False
         messages, settings = request.messages, self._settings(self.model, request)
+        due = self._long and self._long.due(steps, self.model, settings)
+        if self._long and due:
+            asked = self._long.summarizer(self.model, AsyncChat)
+            summary = await asked.ask(messages=due.messages, **due.settings)
+            self._long.summarized(steps, due, summary)
+            messages = steps.to_send()
         if not stream and early is None:
             yield Done(await self.model.ask(messages=messages, **settings))
             return

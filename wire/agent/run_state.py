@@ -14,11 +14,12 @@ from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
 from wire.core.secret import quoted
-from wire.history import listed, unanswered, with_results
+from wire.history import Compacted, listed, unanswered, with_results
 from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Value_co
 from wire.tools import ToolRun
 
 if TYPE_CHECKING:
+    from wire.agent.cache_health import CacheLoss
     from wire.catalogue.cost import Cost
 
 Reason: TypeAlias = Literal[
@@ -99,6 +100,8 @@ class RunState(MetadataStruct, frozen=True, kw_only=True):
     """Messages that were sent to the run and have not joined it yet, oldest first."""
     misfits: int = 0
     """The number of replies in a row that did not fit `output=`."""
+    compacted: Compacted | None = None
+    """The summary that requests have in place of the first messages; `messages` keeps them."""
     reason: Reason | None = None
     """Why the run stopped; `None` while it runs, and if it was killed: it can be resumed."""
 
@@ -143,6 +146,8 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
     """The state at the end, from which the run can be resumed."""
     steps: tuple[StepRecord, ...] = ()
     """The steps of the run; of a resumed run, those since it was resumed."""
+    compactions: tuple[Reply, ...] = ()
+    """The replies with the summaries that the agent asked for; the newest is `state.compacted`."""
     resumed: tuple[ToolRun, ...] = ()
     """Runs of calls that were open when the run was resumed; their reply is not in `steps`."""
 
@@ -197,13 +202,23 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
 
     @property
     def cost(self) -> Cost:
-        """The cost of the replies in `steps` in USD: the sum of their `Reply.cost`.
+        """The cost of the replies in `steps` and `compactions` in USD: the sum of `Reply.cost`.
 
         If the cost of one is unknown, so is `total`; `known` has the sum of the others.
         """
         from wire.catalogue.cost import total_of  # loads a file at its first use
 
-        return total_of(step.reply.cost for step in self.steps)
+        replies = (*(step.reply for step in self.steps), *self.compactions)
+        return total_of(reply.cost for reply in replies)
+
+    @property
+    def cache_lost(self) -> CacheLoss:
+        """What requests cost that did not begin as those before them, so that the vendor could not
+        read its cache. A note of each such reply tells where it changed.
+        """
+        from wire.agent.cache_health import cache_lost  # loads the catalogue at its first use
+
+        return cache_lost(step.reply for step in self.steps)
 
     @property
     def waiting(self) -> tuple[ToolCall, ...]:

@@ -34,6 +34,7 @@ from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import Note, notes, with_notes
+from wire.history import Compacted
 from wire.sessions.session_file import (
     Session,
     deserialize_message,
@@ -61,6 +62,7 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
     inbox: list[dict[str, Any]] = []
     """Messages that have not joined the run yet."""
     misfits: Count = 0
+    compacted: Compacted | None = None
     reason: Reason | None = None
     journal: str = ""
     """The mark of the lines of its journal; empty if it has none."""
@@ -93,6 +95,7 @@ def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = 
         started=state.started,
         inbox=[serialize_message(each) for each in state.inbox],
         misfits=state.misfits,
+        compacted=state.compacted,
         reason=state.reason,
         journal=journal,
     )
@@ -239,6 +242,7 @@ def _loaded(source: bytes | str | Mapping[str, Any], name: str) -> tuple[RunStat
         started=saved.started,
         inbox=tuple(deserialize_message(each) for each in saved.inbox),
         misfits=saved.misfits,
+        compacted=saved.compacted,
         reason=saved.reason,
     )
     return with_notes(state, session.notes), saved.journal

@@ -27,6 +27,7 @@ from wire.core.arguments import check_options, checked_arguments, number, whole_
 from wire.core.errors import (
     ConfigurationError,
     HistoryError,
+    RuleError,
     StreamIncomplete,
     ToolError,
     Violation,
@@ -35,8 +36,9 @@ from wire.core.errors import (
 from wire.core.lazy import Foreign
 from wire.core.retry import Retry
 from wire.core.secret import Headers, checked_headers, type_name
-from wire.history import HistoryManager, prune
+from wire.history import Beginning, HistoryManager, prune
 from wire.http.target import seal
+from wire.neutral.compaction import Compaction, compaction_of
 from wire.neutral.messages import (
     Event,
     Message,
@@ -56,7 +58,9 @@ NO_DONE = "the model's stream ended without Done"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
+    from wire.agent.cache_health import CacheHealth
     from wire.agent.early_calls import EarlyTasks, EarlyThreads
+    from wire.agent.long_session import LongSession
     from wire.catalogue.cost import Cost
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
@@ -141,6 +145,10 @@ class AgentOptions(TypedDict, total=False):
     """`auto` or `long` lets the vendor cache the beginning of each request, as for a chat; on
     Gemini the agent keeps a context cache, for 300 s or 3,600 s. `off` disables both. By default,
     as the chat."""
+    compaction: Compaction | int | bool | None
+    """From how many tokens on a long conversation is replaced by a summary: True, a number, or a
+    `Compaction`. The server does it where it can; elsewhere the agent asks its model, or that of
+    the `Compaction`. The history then has no limits of its own, and keeps all messages."""
     tracing: Spans | None
     """The value of `wire.otel.tracing()`: makes a span of each run and of each tool that runs, the
     parents of the spans of their calls. A chat that the agent makes from a name gets it as
@@ -177,7 +185,8 @@ class AgentState(Foreign):
     @checked_arguments(ConfigurationError)
     def __init__(self, system_prompt: str, options: AgentOptions, output: Any = None) -> None:
         check_plain(options, ("stop_when", "on_change", "on_error", "view"))
-        history = _checked_history(options.get("history"))
+        self._long = _long_session(options.get("compaction"))
+        history = _checked_history(options.get("history"), unlimited=self._long is not None)
         if not isinstance(system_prompt, str):
             raise ConfigurationError(
                 f"system_prompt: expected a str, not {type(system_prompt).__name__}"
@@ -213,6 +222,7 @@ class AgentState(Foreign):
             options.get("max_cost"), self.max_tokens_total, self.max_calls
         )
         check_options(options, AgentOptions, error=ConfigurationError)
+        self._health: CacheHealth | None = None
         self._in_history: tuple[Message, ...] = ()
         """The messages of the run that are in the history already."""
         self._earlier: list[Reply] = []
@@ -356,6 +366,8 @@ class AgentState(Foreign):
         output: Any,
         verdicts: Mapping[str, Verdict] | None = None,
     ) -> Steps:
+        if self._long is not None:
+            state = self._long.begun(state)
         self._in_history = state.messages
         self._earlier = list(self._replies())
         self.last_run = Steps(
@@ -376,17 +388,30 @@ class AgentState(Foreign):
             verdicts=verdicts,
             retry=self._retry,
             on_change=self._changed,
+            on_reply=self._judged,
         )
         self._changed(state)
         return self.last_run
 
     def _pruned(self, messages: Sequence[Message]) -> Iterable[Message]:
+        if self._long is not None:
+            return messages
         return prune(
             messages,
             self.history.max_messages,
             self.history.max_tokens,
             estimate=self.history.estimate,
         )
+
+    def _judged(self, reply: Reply, messages: tuple[Message, ...]) -> None:
+        """Note in a reply that the vendor could not read its cache of the request before."""
+        from wire.agent.cache_health import CacheHealth  # no agent needs it before its first reply
+
+        if self._health is None:
+            self._health = CacheHealth()
+        beginning = Beginning(tuple(self.tools.definitions), self.system_prompt, messages)
+        compacted = None if self.last_run is None else self.last_run.state.compacted
+        self._health.replied(reply, beginning, compacted)
 
     def _changed(self, state: RunState) -> None:
         """Report a state to the history and to the hook."""
@@ -491,6 +516,8 @@ class AgentState(Foreign):
             settings["caching"] = "auto"  # the context cache has the lifetime that was chosen
         elif self._caching is not None:
             settings["caching"] = self._caching
+        if self._long is not None and (sent := self._long.sent_to(model)) is not None:
+            settings["compaction"] = sent
         return settings
 
 
@@ -499,8 +526,23 @@ def message_of(given: Parts | Message) -> Message:
     return given if isinstance(given, Message) else Message.user(given)
 
 
-def _checked_history(given: Any) -> HistoryManager:
+def _long_session(given: Any) -> LongSession | None:
+    """Return what compacts the runs of an agent; `None` without `compaction=`."""
+    try:
+        compaction = compaction_of(given)
+    except RuleError as error:
+        raise ConfigurationError(str(error)) from None
+    if compaction is None:
+        return None
+    from wire.agent.long_session import LongSession  # few agents have one
+
+    return LongSession(compaction)
+
+
+def _checked_history(given: Any, *, unlimited: bool) -> HistoryManager:
     """Return the history that is given, or a new one. Raises `ConfigurationError`."""
+    if given is None and unlimited:
+        return HistoryManager(max_messages=None, max_tokens=None)
     if given is None:
         return HistoryManager()
     if not isinstance(given, HistoryManager):

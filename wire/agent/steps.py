@@ -37,7 +37,7 @@ from wire.core.exchange import Pause
 from wire.core.memory import Note, answer_account
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted
-from wire.history import check, last_calls, with_results
+from wire.history import Compacted, check, last_calls, with_results
 from wire.neutral.messages import Message, Reply, Restart, ToolCall, ToolResult
 from wire.tools import Toolbox, ToolRun
 
@@ -117,6 +117,7 @@ class Steps(LiveRun):
     - `asks_approval`: whether the driver asks for approval of each call. If not, calls of tools
       that need approval wait.
     - `on_change`: called with each new state.
+    - `on_reply`: called with each reply that the run accepts, and the messages that were sent.
 
     `started`, `answered`, `send` and `stop` may be called from any thread.
     """
@@ -143,6 +144,7 @@ class Steps(LiveRun):
         retry: Retry = presets.RESUME_AGENT,
         dice: Random | None = None,
         on_change: Callable[[RunState], None] | None = None,
+        on_reply: Callable[[Reply, tuple[Message, ...]], None] | None = None,
     ) -> None:
         if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
             raise ConfigurationError(
@@ -171,6 +173,11 @@ class Steps(LiveRun):
         self._guarded = False
         self._refusals: dict[str, ToolRun] = {}
         """Calls of the last turn that the guard failed on, by id, with their results."""
+        self._on_reply = on_reply
+        self._sent: tuple[Message, ...] = ()
+        """The messages of the last request."""
+        self._is_compacted = False
+        """Whether no reply came since the last summary."""
         self._new_runs: set[str] = set()
         """Ids of calls of the last turn whose runs `take_runs` has not given yet."""
         self._before: tuple[Message, ...] = ()
@@ -189,6 +196,20 @@ class Steps(LiveRun):
                 if step is not None:
                     return step
         return Finished(self.result)
+
+    @property
+    def last_reply(self) -> Reply | None:
+        """The last reply of the model since the last summary, if the run has one."""
+        return self._records[-1].reply if self._records and not self._is_compacted else None
+
+    @checked_arguments(ConfigurationError)
+    def compacted(self, compacted: Compacted, reply: Reply) -> None:
+        """Report a summary of the first messages; its tokens and its cost count."""
+        with self._lock:
+            self._count(reply)
+            self._compactions.append(reply)
+            self._is_compacted = True
+            self._change(compacted=compacted, usage=self.state.usage + reply.usage)
 
     def _cut(self, reply: Any) -> None:
         """Keep the part of a reply that was streamed before a message ended it.
@@ -282,10 +303,16 @@ class Steps(LiveRun):
             self._change(messages=(*self.state.messages, *inbox), inbox=())
         refuse(check(self.state.messages), HistoryError)
         left = self._retry.attempts - self._attempt if self._attempt else None
-        messages = tuple(self._view(self.state.messages))
         self._is_asking = True
         self._early.clear()
-        return Ask(messages, left, self._headers, self._output)
+        return Ask(self.to_send(), left, self._headers, self._output)
+
+    def to_send(self) -> tuple[Message, ...]:
+        """Return the messages to send: with the summary in place of those that it stands for."""
+        messages, compacted = self.state.messages, self.state.compacted
+        shown = messages if compacted is None else compacted.applied(messages)
+        self._sent = tuple(self._view(shown))
+        return self._sent
 
     def _ends(self) -> Reason | None:
         """Return the reason why the run ends after this turn; `None` if it does not.
@@ -361,7 +388,9 @@ class Steps(LiveRun):
         return True
 
     def _accept(self, reply: Reply) -> None:
-        self._attempt = 0
+        if self._on_reply is not None:
+            self._on_reply(reply, self._sent)
+        self._attempt, self._is_compacted = 0, False
         self._ended_asking()
         calls = reply.tool_calls
         if self._early:

@@ -104,11 +104,20 @@ def parse_reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
         usage=usage_of(response.usage) if response.usage is not None else None,
-        notes=(*notes(response), *of_stop),
+        notes=(*notes(response), *of_stop, *_transformed(response)),
         id=well_formed(response.id or ""),
         model=well_formed(response.model or ""),
     )
     return with_answer(reply, response)
+
+
+def _transformed(response: MessageResponse) -> Iterator[Note]:
+    """Yield a note for each block that the server changed in the request, such as a thought that
+    it dropped. It says so under the beta thinking-binding-controls-2026-08-01 only.
+    """
+    for each in response.input_transformations or ():
+        kind, reason = well_formed(str(each.get("type"))), well_formed(str(each.get("reason")))
+        yield Note(well_formed(str(each.get("path"))), f"changed by the server: {kind}, {reason}")
 
 
 # --- parts ----------------------------------------------------------------------------------------

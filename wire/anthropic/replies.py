@@ -106,8 +106,15 @@ def events_of(body: Mapping[str, Any], split: Split = in_one_piece) -> Iterator[
             yield _PING
         yield from events
     delta = {key: body[key] for key in _ENDS if key in body}
+    edited = body.get("context_management")
+    edits = {"context_management": edited} if edited else {}
     counts = {k: v for k, v in usage.items() if k not in ("cache_creation", "service_tier")}
-    yield {"type": "message_delta", "delta": delta, **({"usage": counts} if counts else {})}
+    yield {
+        "type": "message_delta",
+        "delta": delta,
+        **({"usage": counts} if counts else {}),
+        **edits,
+    }
     yield {"type": "message_stop"}
 
 
@@ -127,6 +134,9 @@ def block_events(
             deltas = _text_deltas("thinking", block, split)
             if "signature" in block:
                 deltas.append({"type": "signature_delta", "signature": block["signature"]})
+        case "compaction":
+            begun["content"] = None
+            deltas = [{"type": "compaction_delta", "content": block.get("content")}]
         case "tool_use":
             begun["input"] = {}
             given = block.get("input")

@@ -28,6 +28,7 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, Secret, sealed
 from wire.core.stream_block import ForTasks, ForThreads
 from wire.http.target import Token
+from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Event, Media, Message, Parts, Reply
 from wire.neutral.request import ServerTool, TokenCount, Tool
 
@@ -96,6 +97,9 @@ class Chat(ForThreads, ChatState["Client"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -155,6 +159,7 @@ class Chat(ForThreads, ChatState["Client"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         api_key: str | Secret | None = None,
         base_url: str | None = None,
@@ -231,6 +236,7 @@ class Chat(ForThreads, ChatState["Client"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -287,6 +293,9 @@ class Chat(ForThreads, ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -360,6 +369,7 @@ class Chat(ForThreads, ChatState["Client"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -410,6 +420,9 @@ class Chat(ForThreads, ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -458,6 +471,7 @@ class Chat(ForThreads, ChatState["Client"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -515,6 +529,9 @@ class Chat(ForThreads, ChatState["Client"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -642,6 +659,9 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -701,6 +721,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         api_key: str | Secret | None = None,
         base_url: str | None = None,
@@ -777,6 +798,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -827,6 +849,9 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -900,6 +925,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -948,6 +974,9 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -996,6 +1025,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -1044,6 +1074,9 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.

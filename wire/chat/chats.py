@@ -30,6 +30,7 @@ from wire.http.target import (
     set_base_url_variable,
     set_key_variable,
 )
+from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Message, Parts, Reply
 from wire.neutral.request import ServerTool, Tool
 from wire.wires.providers import PROVIDERS, Provider, model_of, unknown_provider
@@ -209,6 +210,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Chat:
         """Create a chat with one model: `model`, or `provider:model`, of the default provider.
@@ -253,6 +255,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -325,6 +330,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -376,6 +382,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -454,6 +463,7 @@ class Chats(ChatsState[Client]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -505,6 +515,9 @@ class Chats(ChatsState[Client]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -612,6 +625,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> AsyncChat:
         """Create a chat with one model, as `Chats.chat`.
@@ -653,6 +667,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -725,6 +742,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -776,6 +794,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -855,6 +876,7 @@ class AsyncChats(ChatsState[AsyncClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -906,6 +928,9 @@ class AsyncChats(ChatsState[AsyncClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.

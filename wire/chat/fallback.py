@@ -53,6 +53,7 @@ from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, type_name
 from wire.core.stream_block import async_stream_block, stream_block
 from wire.http.target import Options
+from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Event, Message, Parts, Reply, with_failures
 from wire.neutral.request import ServerTool, Tool
 
@@ -398,6 +399,9 @@ class FallbackChat(FallbackState[Chat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -444,6 +448,7 @@ class FallbackChat(FallbackState[Chat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         http: Any = "auto",
         timeouts: Timeouts | float | None = Timeouts(),
@@ -510,6 +515,7 @@ class FallbackChat(FallbackState[Chat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -561,6 +567,9 @@ class FallbackChat(FallbackState[Chat]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -638,6 +647,7 @@ class FallbackChat(FallbackState[Chat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -687,6 +697,9 @@ class FallbackChat(FallbackState[Chat]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -774,6 +787,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
             longer) or `off` (also ignores `Message.cache`). By default, only messages with
             `cache=True` request it.
+        compaction: From how many tokens on the server replaces the beginning of the conversation by
+            a summary: True for its default, a number, or a `Compaction`. Anthropic and OpenAI's
+            Responses do.
         options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
             `anthropic@messages`), to further keys of the body. The provider's own take precedence;
             a key that the host does not take is refused.
@@ -820,6 +836,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         http: Any = "auto",
         timeouts: Timeouts | float | None = Timeouts(),
@@ -886,6 +903,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -934,6 +952,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -1011,6 +1032,7 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -1059,6 +1081,9 @@ class AsyncFallbackChat(FallbackState[AsyncChat]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.

@@ -26,6 +26,7 @@ from wire.core.retry import NONE as NO_RETRY
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, type_name, unsealed
 from wire.http.target import Options, options_of, seal
+from wire.neutral.compaction import Compaction
 from wire.neutral.messages import Event, Message, Parts, Reply
 from wire.neutral.request import Request, ServerTool, TokenCount, Tool, check_caching
 from wire.wires.contract import WIRES
@@ -89,6 +90,9 @@ class SettingsBesideTools(TypedDict, total=False):
     caching: str | None
     """How the vendor caches the beginning of the request: `auto`, `long` (kept for longer) or `off`
     (also ignores `Message.cache`). By default, only messages with `cache=True` request it."""
+    compaction: Compaction | int | bool | None
+    """From how many tokens on the server replaces the beginning of the conversation by a summary:
+    True for its default, a number, or a `Compaction`. Anthropic and OpenAI's Responses do."""
     options: Mapping[str, Mapping[str, Any]] | None
     """Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
     `anthropic@messages`), to further keys of the body. The provider's own take precedence; a key
@@ -197,6 +201,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Request:
         """Build the neutral request without sending it.
@@ -239,6 +244,9 @@ class ChatState(Foreign, Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -309,6 +317,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -357,6 +366,9 @@ class ChatState(Foreign, Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.
@@ -396,6 +408,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         search_grounding: bool | None = None,
         raw_schemas: bool | None = None,
         caching: str | None = None,
+        compaction: Compaction | int | bool | None = None,
         options: Mapping[str, Mapping[str, Any]] | None = None,
         timeouts: Timeouts | float | ClientDefault | None = USE_CLIENT_DEFAULT,
         retry: Retry | ClientDefault | None = USE_CLIENT_DEFAULT,
@@ -444,6 +457,9 @@ class ChatState(Foreign, Generic[AnyClient]):
             caching: How the vendor caches the beginning of the request: `auto`, `long` (kept for
                 longer) or `off` (also ignores `Message.cache`). By default, only messages with
                 `cache=True` request it.
+            compaction: From how many tokens on the server replaces the beginning of the
+                conversation by a summary: True for its default, a number, or a `Compaction`.
+                Anthropic and OpenAI's Responses do.
             options: Name of a provider, or of a wire (`gemini`, `openai@chat`, `openai@responses`,
                 `anthropic@messages`), to further keys of the body. The provider's own take
                 precedence; a key that the host does not take is refused.

@@ -42,6 +42,7 @@ from wire.gemini.types import (
     ToolConfig,
 )
 from wire.history import sendable_request
+from wire.neutral.compaction import not_sent
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import (
     ReplyReader,
@@ -128,6 +129,8 @@ def render_request(
     empty = Message("assistant")
     rest = {index: sendable.get(index, empty) for index in others}
     note_names(((f"messages[{index}]", each) for index, each in rest.items()), report)
+    if request.compaction is not None:
+        report.append(not_sent(row))
     if request.caching == "long":
         words = "sent as auto: implicit caching has no lifetime; an agent keeps a context cache"
         report.append(Note("caching", words))

@@ -5,7 +5,12 @@
 grows.
 """
 
+from wire.history.beginnings import Beginning as Beginning
+from wire.history.beginnings import change_of as change_of
+from wire.history.beginnings import first_change
+from wire.history.compact import Compacted, cut_for_summary, summary_request
 from wire.history.hand_over import hand_over, handed, sendable
+from wire.history.hand_over import is_compaction as is_compaction
 from wire.history.hand_over import sendable_request as sendable_request
 from wire.history.order import check
 from wire.history.order import last_calls as last_calls
@@ -19,12 +24,16 @@ from wire.history.tokens import estimate_tokens
 from wire.history.window import HistoryManager
 
 __all__ = [
+    "Compacted",
     "HistoryManager",
     "check",
+    "cut_for_summary",
     "estimate_tokens",
+    "first_change",
     "hand_over",
     "handed",
     "prune",
     "repair",
     "sendable",
+    "summary_request",
 ]

@@ -193,6 +193,8 @@ def _sendable(
             remaining[index] = handed[index]
         else:
             del remaining[index]
+    if rest:
+        _drop_compacted(remaining, [index for index, _ in rest if index in remaining], notes)
     return Sendable(remaining, notes, answers_of(paired))
 
 
@@ -251,3 +253,41 @@ def _kept_media(media: Media, path: str, notes: list[Note]) -> Iterator[Part]:
         notes.append(Note(path, "withheld: only its own vendor knows the id"))
     else:
         yield msgspec.structs.replace(media, extra=None)
+
+
+# --- what a compaction of the server stands for --------------------------------------------------
+
+_COMPACTION = "compaction"
+"""The kind of the `Other` part in which a server hands out its summary."""
+
+
+def is_compaction(message: Message) -> bool:
+    """Return whether a message that came from a model has a compaction of its server."""
+    if message.role != "assistant":
+        return False
+    return any(
+        type(part) is Other
+        and part.kind == _COMPACTION
+        and (origin_of(message) or origin_of(part)) is not None
+        for part in message.parts
+    )
+
+
+def _drop_compacted(
+    messages: dict[int, Message], candidates: Iterable[int], notes: list[Note]
+) -> None:
+    """Remove the messages before the newest compaction, in place; a note tells their number.
+
+    Its server ignores them. `candidates` are the indexes of messages that may have one, in order.
+    System messages stay.
+    """
+    newest = max((each for each in candidates if is_compaction(messages[each])), default=None)
+    if newest is None:
+        return
+    left = [index for index in messages if index < newest and not messages[index].instructs]
+    if left:
+        counted = "1 message" if len(left) == 1 else f"{len(left)} messages"
+        words = f"not sent: {counted} before the compaction, which stands for them"
+        notes.append(Note(f"messages[{left[0]}]", words))
+    for index in left:
+        del messages[index]

@@ -19,6 +19,7 @@ from wire.core.fields import Fields
 from wire.core.json_values import are_sound, checked
 from wire.core.memory import MetadataStruct, Note
 from wire.core.secret import quoted
+from wire.neutral.compaction import Compaction, of_request
 from wire.neutral.messages import (
     Message,
     OwnTexts,
@@ -394,6 +395,9 @@ class Request(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
     """Sends JSON Schema to Gemini unchanged instead of converting it to Gemini's dialect (D-06)."""
     caching: str | None = None
     """How the vendor is asked to keep the beginning of the request: `auto`, `long` or `off`."""
+    compaction: Compaction | None = None
+    """When the server replaces the conversation by a summary of it. True stands for its default,
+    a number for a trigger in tokens."""
     options: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
     """Name of a provider or a wire (`wire.core.provider.wire_option`) -> further keys of the body,
     which are sent there only."""
@@ -434,6 +438,8 @@ class Request(MetadataStruct, frozen=True, kw_only=True, metaclass=Fields):
                 raise _wrong_type(field, getattr(self, field), kinds)
         if self.caching is not None:
             check_caching(self.caching)
+        if self.compaction is not None:
+            msgspec.structs.force_setattr(self, "compaction", of_request(self.compaction))
         names = [tool.name for tool in self.tools if isinstance(tool, Tool)]
         for name in names:
             if names.count(name) > 1:

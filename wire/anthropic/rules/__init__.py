@@ -62,7 +62,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A32", settings.thinking_budget_valid),
     ("A33", settings.thinking_type_supported),
     ("A34", settings.effort_supported),
-    ("A35", settings.context_edits_valid),
+    ("A35 A49", settings.context_edits_valid),
     ("A36", settings.max_tokens_given),
     ("A37 A38 A39 A42", settings.sampling_supported),
     ("A40", settings.tools_given_with_calls),

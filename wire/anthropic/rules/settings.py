@@ -25,6 +25,7 @@ from wire.core.errors import Violation
 
 MIN_THINKING_BUDGET_TOKENS = 1024
 """Of `thinking.budget_tokens` (A32)."""
+_MIN_COMPACTED = 50_000
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MAX_STRICT_TOOLS, _MAX_OPTIONAL_PARAMETERS, _MAX_UNION_PARAMETERS = 20, 24, 16
 
@@ -374,7 +375,7 @@ def effort_supported(request: RuleInput) -> Violations:
 
 
 def context_edits_valid(request: RuleInput) -> Violations:
-    """A35: clearing thinking from the context requires thinking."""
+    """A35, A49: clearing thinking from the context requires thinking; a compaction is valid."""
     edits = as_object(request.plain.get("context_management")).get("edits")
     is_thinking = request.thinking.get("type") in ("enabled", "adaptive", "between_tools") or (
         not request.thinking and thinks_unasked(request.family)
@@ -385,6 +386,20 @@ def context_edits_valid(request: RuleInput) -> Violations:
                 "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
             )
             yield violation(f"context_management.edits[{index}]", message, "A35")
+        elif as_object(edit).get("type") == "compact_20260112":
+            yield from _compaction_valid(as_object(edit), index)
+
+
+def _compaction_valid(edit: Mapping[str, Any], index: int) -> Violations:
+    """A49: a compaction begins at 50,000 tokens at the earliest."""
+    path, trigger = f"context_management.edits[{index}].trigger", as_object(edit.get("trigger"))
+    value = trigger.get("value")
+    if trigger and trigger.get("type") != "input_tokens":
+        message = f"{path}.type: expected input_tokens"
+        yield violation(f"{path}.type", message, "A49", "the server counts input tokens only")
+    elif isinstance(value, int) and value < _MIN_COMPACTED:
+        message = f"{path}.value: Input should be greater than or equal to {_MIN_COMPACTED}"
+        yield violation(f"{path}.value", message, "A49", "a larger trigger")
 
 
 def model_is_served(request: RuleInput) -> Violations:

@@ -520,8 +520,8 @@ def prefill_supported(request: RuleInput) -> Violations:
         # The server paused within its own tool call. This message goes back unchanged, and the
         # server continues it, so it is not a prefill.
         return
-    if request.plain.get("compaction"):
-        return  # nothing is generated after the last message
+    if request.plain.get("compaction") or (last.blocks and last.blocks[-1].type == "compaction"):
+        return  # nothing is generated after the last message, or the server paused there
     # The token of a refused request allows the prefill with which it is repeated.
     if not takes_prefill(request.family) and not request.plain.get("fallback_credit_token"):
         message = (

@@ -21,6 +21,7 @@ from wire.core.errors import StreamInvalid, Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history import sendable_request
+from wire.neutral.compaction import not_sent
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -124,6 +125,8 @@ def render_request(
         return with_further(request, row, model, render_request, check, refuses)
     dialect: Dialect = row.dialect
     sendable, notes, answers = sendable_request(request, row, model, render_request, check)
+    if request.compaction is not None:
+        notes.append(not_sent(row))
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request, model, row, notes)

@@ -21,7 +21,7 @@ from wire.core.arguments import check_inside, checked_arguments
 from wire.core.decoders import from_base64
 from wire.core.errors import RuleError, WireError
 from wire.core.lenient import Halves, portable_fields, well_formed
-from wire.core.memory import PARTIAL, notes
+from wire.core.memory import PARTIAL, Note, notes
 from wire.neutral.events import provider_events
 from wire.neutral.ids import ReplyIds
 from wire.neutral.media_types import HEAD_BYTES, media_type_of
@@ -106,11 +106,18 @@ def parse_reply(
         message=message,
         stop=partial_stop(stop, error) if partial else stop,
         usage=usage_of(response.usage) if response.usage is not None else None,
-        notes=(*notes(response), *of_stop),
+        notes=(*notes(response), *of_stop, *_transformed(response)),
         id=well_formed(response.id or ""),
         model=well_formed(response.model or ""),
     )
     return with_answer(reply, response)
+
+
+def _transformed(response: Response) -> Iterator[Note]:
+    """Yield a note for each item that the server left out of the input."""
+    for each in response.input_transformations or ():
+        kind, reason = well_formed(str(each.type)), well_formed(str(each.reason))
+        yield Note(well_formed(each.id or "input"), f"left out by the server: {kind}, {reason}")
 
 
 def _citations(items: list[Item], parts: Sequence[Part]) -> tuple[Citation, ...]:

@@ -190,6 +190,10 @@ def render_request(
 
         refused = not _takes(row, model, prompt_cache_key="key")
         built = cached(built, request.caching, dialect, key_refused=refused, notes=notes)
+    if request.compaction is not None:
+        from wire.openai.responses.compaction import with_compaction
+
+        built = with_compaction(built, request.compaction, row, notes)
     return with_notes(built, notes)
 
 

@@ -44,6 +44,7 @@ _VALUES = {
     "prompt_cache_retention": ("in_memory", "24h"),
 }
 """Fields and their values, in the order in which the server lists them."""
+_MIN_THRESHOLD = 1000
 _DECIMALS = ("temperature", "top_p")
 
 Violations = Iterator[Violation]
@@ -119,6 +120,15 @@ def values_in_range(request: RuleInput) -> Violations:
         ):
             remedy = "write it as text" if code == "invalid_type" else ""
             yield violation(path, message, "P17", remedy, code=code)
+        for index, entry in enumerate(as_list(request.plain.get("context_management"))):
+            threshold = as_object(entry).get("compact_threshold")
+            if isinstance(threshold, int) and threshold < _MIN_THRESHOLD:
+                path = f"context_management[{index}].compact_threshold"
+                message = (
+                    f"Invalid '{path}': integer below minimum value. Expected a value >= "
+                    f"{_MIN_THRESHOLD}, but got {threshold} instead."
+                )
+                yield violation(path, message, "P17", code="integer_below_min_value")
     tokens = request.plain.get("max_output_tokens")
     if request.enforces_facts and isinstance(tokens, int):
         most = longest_output(request.dialect.models_of, request.model, tokens)

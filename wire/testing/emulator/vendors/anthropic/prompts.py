@@ -14,6 +14,7 @@ from typing import Any
 
 from wire.testing.emulator.prefixes import Piece, Prefixes, prefixes_of
 from wire.testing.emulator.tokens import count, media_cost
+from wire.testing.emulator.vendors.anthropic.compaction import uncompacted
 
 MIN_CACHED_TOKENS = 1024
 """Minimum tokens of a prefix that is cached."""
@@ -69,7 +70,7 @@ def prompt_tokens(request: Mapping[str, Any]) -> int:
 def _pieces(request: Mapping[str, Any]) -> list[Piece]:
     """Return the pieces of a prompt; `cache_control` of the request counts for the last piece."""
     pieces = [*_marked(request.get("tools"), "tool"), *_marked(request.get("system"))]
-    for message in request.get("messages") or ():
+    for message in uncompacted(request.get("messages")):
         pieces += _marked(message.get("content"), role=message.get("role"))
     if pieces and not pieces[-1].mark:
         pieces[-1] = replace(pieces[-1], mark=_mark(request))
@@ -112,6 +113,8 @@ def _tokens(block: Any) -> int:
             if source.get("type") in ("text", "content")
             else media_cost("application/pdf")[1]
         )
+    if kind == "compaction":
+        return count(block.get("content") or "")
     if kind == "tool_result":
         return _all(block.get("content"))
     return count(

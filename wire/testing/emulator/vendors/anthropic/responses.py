@@ -28,7 +28,13 @@ from wire.testing.emulator.answer import Answer, json_bytes
 from wire.testing.emulator.model import answer, numbered, thinking, written
 from wire.testing.emulator.signing import digest
 from wire.testing.emulator.sources import segments, sources_of
-from wire.testing.emulator.vendors.anthropic.prompts import PromptCache
+from wire.testing.emulator.vendors.anthropic.compaction import (
+    compacted,
+    paused,
+    pauses,
+    summary_of,
+)
+from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
 _UNTOLD = "The script tells no thoughts."
@@ -77,7 +83,12 @@ class MessageWriter:
             usage["server_tool_use"] = {"web_search_requests": 1, "web_fetch_requests": 0}
         if self.thinks:
             usage["output_tokens_details"] = {"thinking_tokens": spent}
-        return {"stop_details": None, **body_of(made, head=head), "usage": usage}
+        message = {"stop_details": None, **body_of(made, head=head), "usage": usage}
+        block = summary_of(self.prompt, prompt_tokens(self.prompt))
+        if block is None:
+            return message
+        message = compacted(message, block, prompt_tokens({**self.prompt, "messages": []}))
+        return paused(message) if pauses(self.prompt) else message
 
     def with_ids(self, message: Mapping[str, Any], id: str) -> dict[str, Any]:
         """Add the fields that every message has to a message of a script.

@@ -23,6 +23,7 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.anthropic import catalog, errors, messages
 from wire.testing.emulator.vendors.anthropic.batches import Batches
+from wire.testing.emulator.vendors.anthropic.compaction import check_beta
 from wire.testing.emulator.vendors.anthropic.files import Files
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 from wire.testing.emulator.vendors.anthropic.responses import MessageWriter, frame
@@ -98,6 +99,8 @@ class Anthropic:
             messages.check_thoughts(body, signatures)
         thinks, family = messages.thinks(body), messages.family_name(body.model)
         plain = json.loads(request.body)
+        if signatures is not None:
+            check_beta(plain, request.headers.get("anthropic-beta") or "")
         writer = MessageWriter(body, thinks, family, plain, self._cache, signatures)
         return messages.Generation(messages.prompt_of(body, request.body), writer)
 

@@ -23,6 +23,7 @@ from wire.testing.emulator.vendors.openai.errors import refusal
 from wire.testing.emulator.vendors.openai.lists import items_page, not_an_integer
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
 from wire.testing.emulator.vendors.openai.responses import requests
+from wire.testing.emulator.vendors.openai.responses.compaction import COMPACTION_TOKENS
 from wire.testing.emulator.vendors.openai.responses.conversations import (
     Conversations,
     Items,
@@ -39,9 +40,6 @@ from wire.testing.emulator.vendors.openai.responses.hosts import Host, host_of, 
 from wire.testing.emulator.vendors.openai.responses.models import PROMPT_MODEL
 from wire.testing.emulator.vendors.openai.responses.stored import Stored, StoredResponses
 from wire.testing.emulator.vendors.openai.responses.writer import ENCRYPTED, ResponseWriter
-
-_COMPACTION_TOKENS = 120
-"""Tokens of a compaction, however long what it stands for is."""
 
 
 class Responses:
@@ -187,7 +185,7 @@ class Responses:
         kept = [item for item in messages if item.get("role") == "user"]
         id = new_id(host.item_id, "cmp", request.digest)
         content = self._contents.of(_owner(request, host), id)
-        tokens, written = requests.prompt_tokens(asked), _COMPACTION_TOKENS
+        tokens, written = requests.prompt_tokens(asked), COMPACTION_TOKENS
         response = {
             "id": new_id(host.response_id, "resp", request.digest),
             "object": "response.compaction",

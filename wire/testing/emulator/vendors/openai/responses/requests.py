@@ -25,6 +25,10 @@ from wire.testing.emulator.vendor import Refusal
 from wire.testing.emulator.vendors.openai.errors import refusal, undecodable
 from wire.testing.emulator.vendors.openai.prompt_cache import prompt_piece
 from wire.testing.emulator.vendors.openai.refusals import unknown_model
+from wire.testing.emulator.vendors.openai.responses.compaction import (
+    COMPACTION_TOKENS,
+    uncompacted,
+)
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents, shown
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import answers_responses
@@ -267,10 +271,12 @@ def prompt_pieces(asked: Conversed) -> list[Piece]:
     pieces = [prompt_piece(tools, count(json.dumps(tools, ensure_ascii=False)))] if tools else []
     if isinstance(instructions, str):
         pieces.append(prompt_piece(instructions, count(instructions)))
-    return [*pieces, *(prompt_piece(item, _tokens(item)) for item in asked.items)]
+    return [*pieces, *(prompt_piece(item, _tokens(item)) for item in uncompacted(asked.items))]
 
 
 def _tokens(item: Item) -> int:
+    if item.get("type") == "compaction":
+        return COMPACTION_TOKENS
     if item.get("type") == "message":
         return count(_text_of(item))
     # Encrypted content is not text, and would count too much.

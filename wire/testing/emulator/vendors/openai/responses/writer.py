@@ -21,6 +21,7 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.tokens import count
 from wire.testing.emulator.vendors.openai.chat import token_entries
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptTokens
+from wire.testing.emulator.vendors.openai.responses.compaction import is_over
 from wire.testing.emulator.vendors.openai.responses.encrypted import EncryptedContents
 from wire.testing.emulator.vendors.openai.responses.hosts import Host, new_id
 from wire.testing.emulator.vendors.openai.responses.models import default_effort, encrypts_unasked
@@ -102,6 +103,11 @@ class ResponseWriter:
             "output": body["output"],
             "usage": None if failed else self._usage(reply),
         }
+        if not failed and is_over(self.request, self.prompt().total):
+            item_id = self._item_id("cmp", id, 0)
+            content = self.contents.of(self.owner, item_id)
+            item = {"id": item_id, "type": "compaction", "encrypted_content": content}
+            fields["output"] = [item, *fields["output"]]
         return self.with_echo(fields, id)
 
     def with_echo(self, fields: Mapping[str, Any], id: str) -> dict[str, Any]:
