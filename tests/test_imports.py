@@ -110,7 +110,7 @@ ENTRIES = {
     "Agent('gemini:...')": (
         "import os; os.environ['GEMINI_API_KEY'] = 'fake-key'\n"
         "import wire; wire.Agent('gemini:gemini-3.8-flash')",
-        123,
+        124,
         (*AROUND, "wire.cli", "wire.pipeline", "wire.sessions", "wire.testing"),
     ),
     "a first call": (

@@ -48,7 +48,7 @@ from wire.core.call import Call, StreamCall
 from wire.core.errors import Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
-from wire.history import is_compaction, sendable_request
+from wire.history import has_compaction, sendable_request
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -171,7 +171,7 @@ def render_request(
         from wire.anthropic.caching import with_auto_breakpoints
 
         built = with_auto_breakpoints(built, request.caching, notes)
-    if request.compaction is not None or any(map(is_compaction, messages.values())):
+    if request.compaction is not None or has_compaction(messages.values()):
         from wire.anthropic.compaction import with_compaction  # few requests have it
 
         built = with_compaction(built, request.compaction, model_family, row, notes)

@@ -10,6 +10,7 @@ from wire.history.beginnings import change_of as change_of
 from wire.history.beginnings import first_change
 from wire.history.compact import Compacted, cut_for_summary, summary_request
 from wire.history.hand_over import hand_over, handed, sendable
+from wire.history.hand_over import has_compaction as has_compaction
 from wire.history.hand_over import is_compaction as is_compaction
 from wire.history.hand_over import sendable_request as sendable_request
 from wire.history.order import check

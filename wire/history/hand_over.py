@@ -194,7 +194,9 @@ def _sendable(
         else:
             del remaining[index]
     if rest:
-        _drop_compacted(remaining, [index for index, _ in rest if index in remaining], notes)
+        candidates = [index for index, _ in rest if index in remaining]
+        if has_compaction([remaining[index] for index in candidates]):
+            _drop_compacted(remaining, candidates, notes)
     return Sendable(remaining, notes, answers_of(paired))
 
 
@@ -271,6 +273,15 @@ def is_compaction(message: Message) -> bool:
         and (origin_of(message) or origin_of(part)) is not None
         for part in message.parts
     )
+
+
+def has_compaction(messages: Iterable[Message]) -> bool:
+    """Return whether one of the messages has a compaction; few conversations have."""
+    for message in messages:
+        for part in message.parts:
+            if type(part) is Other and part.kind == _COMPACTION and is_compaction(message):
+                return True
+    return False
 
 
 def _drop_compacted(
