@@ -31,7 +31,7 @@ from wire.catalogue.usage import Usage
 from wire.core.appended import AppendedFile
 from wire.core.arguments import checked_arguments
 from wire.core.decoders import convert
-from wire.core.errors import ConfigurationError
+from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.files import read_whole, write_whole
 from wire.core.memory import Note, notes, with_notes
 from wire.history import Compacted
@@ -99,9 +99,11 @@ def _dumped(state: RunState, metadata: Mapping[str, Any] | None, journal: str = 
         reason=state.reason,
         journal=journal,
     )
-    return dump_session(
-        Session(state.messages, {**(metadata or {}), _KEY: msgspec.to_builtins(saved)})
-    )
+    try:
+        fields = msgspec.to_builtins(saved)
+    except TypeError as cause:
+        raise RuleError(violations=[Violation("state", str(cause))]) from None
+    return dump_session(Session(state.messages, {**(metadata or {}), _KEY: fields}))
 
 
 @checked_arguments(ConfigurationError)

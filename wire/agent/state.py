@@ -550,6 +550,7 @@ def _checked_history(given: Any, *, unlimited: bool) -> HistoryManager:
     return given
 
 
+@checked_arguments(ConfigurationError)
 def check_output(output: Any, model: Any) -> None:
     """Raise what `OutputType` raises for a type without a JSON form; `None` is text.
 

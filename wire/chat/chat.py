@@ -16,7 +16,7 @@ from wire.chat.state import ChatState, OptionsBesideTools, RequestOptions, seal_
 from wire.chat.stream import AsyncChatStream as AsyncChatStream
 from wire.chat.stream import ChatStream as ChatStream
 from wire.chat.stream import async_stream_events, stream_events
-from wire.core.arguments import checked_names
+from wire.core.arguments import checked_arguments, checked_names
 from wire.core.call import (
     USE_CLIENT_DEFAULT,
     ClientDefault,
@@ -557,6 +557,7 @@ class Chat(ForThreads, ChatState["Client"]):
 
         return Batches(self)
 
+    @checked_arguments()
     @checked_names()
     def upload(
         self,
@@ -1096,6 +1097,7 @@ class AsyncChat(ForTasks, ChatState["AsyncClient"]):
 
         return AsyncBatches(self)
 
+    @checked_arguments()
     @checked_names()
     async def upload(
         self,

@@ -50,6 +50,10 @@ Chunk = TypeVar("Chunk")
 Chunk_co = TypeVar("Chunk_co", covariant=True)
 
 
+_LONGEST = float(1 << 53)
+"""Seconds: a longer time is no time limit, and `inf` is written None."""
+
+
 class Timeouts(msgspec.Struct, frozen=True, metaclass=Fields):
     """Four time limits in seconds; `None` switches one off.
 
@@ -82,7 +86,7 @@ class Timeouts(msgspec.Struct, frozen=True, metaclass=Fields):
             if seconds is not None and not (
                 isinstance(seconds, (int, float))
                 and not isinstance(seconds, bool)
-                and 0 < seconds < math.inf
+                and 0 < seconds < _LONGEST
             ):
                 raise ConfigurationError(
                     f"timeouts.{name}: expected a positive number of seconds or None, "
@@ -306,7 +310,7 @@ class _Request(_Message, frozen=True, kw_only=True):
 
     def secrets(self) -> list[Secret]:
         """Return the headers and parameters of this call that may be credentials."""
-        values = (*self.headers.values(), *self.query.values())
+        values = (*(self.headers or {}).values(), *(self.query or {}).values())
         return [each for each in values if isinstance(each, Secret)]
 
     @checked_arguments(ConfigurationError)

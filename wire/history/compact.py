@@ -37,6 +37,7 @@ class Compacted(MetadataStruct, frozen=True):
     summary: str
     """The text of the model."""
 
+    @checked_arguments()
     def applied(self, messages: Iterable[Message]) -> tuple[Message, ...]:
         """Return the messages to send: the summary, and the messages after those it stands for.
 

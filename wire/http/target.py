@@ -699,6 +699,8 @@ def _url_problem(
 
 def _without_scheme(text: Any) -> str:
     """Return what to do with a text that only lacks the scheme of a URL."""
+    if not isinstance(text, str):
+        return ""
     try:
         near = origin_of(f"http://{text}").is_private
     except ValueError:

@@ -91,6 +91,8 @@ class Origin:
 
     def is_of(self, provider: str, model: str) -> bool:
         """Return whether this model of this provider sent it, so that its JSON can be sent back."""
+        if not (isinstance(provider, str) and isinstance(model, str)):
+            return False
         return (self.provider, self.model) == (provider, model)
 
     def __eq__(self, other: object) -> bool:
@@ -311,6 +313,7 @@ class Media(TextlessPart, frozen=True, kw_only=True, tag="media", metaclass=Fiel
             raise _no_media("media_type", "data needs a media type, such as image/png")
 
     @classmethod
+    @checked_arguments()
     def file(
         cls,
         path: str | os.PathLike[str],

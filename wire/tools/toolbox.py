@@ -17,6 +17,7 @@ from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import RuleError, ToolError, Violation, leaves, one_line
 from wire.core.logs import log_failure, logger
 from wire.core.printable import printable_line
+from wire.core.secret import type_name
 from wire.neutral.messages import ToolCall, ToolResult, with_origin
 from wire.neutral.request import ServerTool, Tool
 from wire.neutral.validation import Mismatch, plain
@@ -134,9 +135,9 @@ class Toolbox:
         keeps its position. Raises `RuleError` for a name that another tool has (G29); nothing is
         changed then.
         """
-        gone = {each.name for each in items_of("old", old)}
+        gone = {each.name for each in _tools_of("old", old)}
         tools = {name: each for name, each in self._tools.items() if name not in gone}
-        added = {each.name: each for each in items_of("new", new)}
+        added = {each.name: each for each in _tools_of("new", new)}
         for each in added:
             if each in tools:
                 raise _taken(each)
@@ -301,3 +302,12 @@ def _unshared(context: ToolContext) -> ToolContext:
         return context
     copy = with_origin(msgspec.structs.replace(call, arguments=plain(call.arguments)), call.origin)
     return msgspec.structs.replace(context, call=copy)
+
+
+def _tools_of(name: str, given: Iterable[Tool]) -> tuple[Tool, ...]:
+    """Return the tools of a list. Raises `ToolError` for anything else."""
+    tools = items_of(name, given, error=ToolError)
+    for index, each in enumerate(tools):
+        if not isinstance(each, Tool):
+            raise ToolError(f"{name}[{index}]: expected a Tool, not {type_name(each)}")
+    return tools
