@@ -42,6 +42,7 @@ from wire.gemini.types import (
     ToolConfig,
 )
 from wire.history import sendable_request
+from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import (
     ReplyReader,
@@ -263,10 +264,8 @@ def _reader(
 def _tools(request: Request, model: str, row: Provider, report: list[Note]) -> list[Tool]:
     raw = request.raw_schemas
     declarations: list[FunctionDeclaration] = []
-    for index, tool in enumerate(request.tools):
-        if not isinstance(tool, Function):
-            continue
-        path = f"tools[{index}]"
+    functions, _ = sent_functions(request, model, report)
+    for path, tool in functions:
         declaration, changes = tool.lowered(
             (WIRE, raw), functools.partial(_lower, tool, path, raw=raw)
         )

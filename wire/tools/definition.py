@@ -79,6 +79,7 @@ def tool(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlapping
     description: str | None = None,
     response: Any = None,
     strict: bool = False,
+    deferred: bool = False,
 ) -> Tool: ...
 @overload
 def tool(
@@ -96,6 +97,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> FunctionTool[P, R_co]: ...
 @overload
 def tool(
@@ -113,6 +115,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> Callable[[Callable[P, R_co]], FunctionTool[P, R_co]]: ...
 @checked_names()
 def tool(
@@ -130,6 +133,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> Any:
     """Make a tool of a function, plain or async. Also a decorator, with or without options.
 
@@ -148,7 +152,7 @@ def tool(
       the function gets the properties as keywords if it names all of them, else the object as a
       dict.
     - `response`: a type or a JSON Schema that results must match.
-    - `strict`: see `Tool`.
+    - `strict`, `deferred`: see `Tool`.
     - `kind`, `grammar`, `syntax`: see `Tool`. The function of a custom tool gets the text of the
       model as its only argument.
     - `timeout`, in seconds, `final`, `needs_approval`, `read_only`: see `FunctionTool`.
@@ -168,6 +172,7 @@ def tool(
         "read_only": read_only,
     }
     form: dict[str, Any] = {"kind": kind, "grammar": grammar, "syntax": syntax}
+    form["deferred"] = deferred
     if function is None:
         return functools.partial(
             tool,
@@ -180,18 +185,9 @@ def tool(
             **options,
         )
     if isinstance(function, type) or get_origin(function) is not None:
-        return _of_type(
-            function,
-            name,
-            description,
-            response,
-            strict,
-            [
-                *filter(options.get, options),
-                *(["parameters"] if parameters else []),
-                *(["kind"] if kind != "function" else ["grammar"] if grammar else []),
-            ],
-        )
+        given = {**options, "parameters": parameters, "kind": kind != "function"}
+        refused = [*filter(given.get, given), *(["grammar"] if grammar else [])]
+        return _of_type(function, name, description, response, strict, deferred, refused)
     if not callable(function) or isinstance(function, Tool):
         raise ToolError(f"expected a function, not {type(function).__name__}")
     name = name_of(function) if name is None else name
@@ -241,6 +237,7 @@ def _of_type(
     description: str | None,
     response: Any,
     strict: bool,
+    deferred: bool,
     refused: list[str],
 ) -> Tool:
     name = name_of(kind) if name is None else name
@@ -261,6 +258,7 @@ def _of_type(
         shape.schema,
         None if returns is None else returns.schema,
         strict,
+        deferred=deferred,
     )
 
 

@@ -21,6 +21,7 @@ from wire.core.errors import StreamInvalid, Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history import sendable_request
+from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -128,11 +129,7 @@ def render_request(
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
-    functions = [
-        (f"tools[{index}]", tool)
-        for index, tool in enumerate(request.tools)
-        if isinstance(tool, Tool)
-    ]
+    functions, _ = sent_functions(request, model, notes)
     custom = [tool.name for _, tool in functions if tool.kind == "custom" and dialect.custom_tools]
     breakpoints = None
     if any(map(wants_cache, request.messages)):
