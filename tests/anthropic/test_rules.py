@@ -582,6 +582,7 @@ def test_a_body_is_judged_for_one_host_after_another(request_: dict[str, Any]):
 
 KEPT = [
     body(FOUND, tools=[{**TOOL, "defer_loading": True}, TOOL_SEARCH]),
+    body(FOUND, tools=[{"type": "mcp_toolset", "mcp_server_name": "tides"}, TOOL_SEARCH]),
     body(ANSWERED, tools=[TOOL]),
     body([*CALLED, said(tool_result(), text("So?"))]),
     body([*CALLED, said(tool_result()), said(text("So?"))]),

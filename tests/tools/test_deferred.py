@@ -303,6 +303,18 @@ def test_tools_found_later_follow_those_found_before() -> None:
     assert "tide_low" in names[2][len(names[1]) :]
 
 
+@joined("model", FALLBACK)
+def test_a_called_tool_keeps_its_place_before_those_found_later(model: str) -> None:
+    called = ToolCall(id="0", name="wind")  # at a host whose own search had found it
+    before = [Message("assistant", (called,)), Message.tool_result(called, "calm")]
+    hi, *search = conversation()
+    tools = [*FEW, Tool("find_tools")]
+    body, _ = sent(model, tools, prompt=None, messages=[hi, *before])
+    assert declared(body) == ["now", "find_tools", "wind"]
+    body, _ = sent(model, tools, prompt=None, messages=[hi, *before, *search])
+    assert declared(body) == ["now", "find_tools", "wind", "tide"]
+
+
 # --- the search -----------------------------------------------------------------------------------
 
 

@@ -49,7 +49,6 @@ from wire.core.errors import Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history import sendable_request
-from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Message, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -57,6 +56,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )

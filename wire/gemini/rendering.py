@@ -42,13 +42,13 @@ from wire.gemini.types import (
     ToolConfig,
 )
 from wire.history import sendable_request
-from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Message, Reply
 from wire.neutral.rendering import (
     ReplyReader,
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )

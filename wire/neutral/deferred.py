@@ -11,58 +11,48 @@ from collections.abc import Iterable, Iterator, Mapping
 from wire.core.memory import Note
 from wire.neutral.messages import Message, ToolCall, ToolResult
 from wire.neutral.request import Request, Tool
-from wire.neutral.server_tools import takes
 
 FIND_TOOLS = "find_tools"
 """Name of the tool with which a model finds deferred tools, where the host has no search."""
 
 
-def found_tools(messages: Iterable[Message]) -> Iterator[str]:
+def found_tools(messages: Iterable[Message], *, called: bool = False) -> Iterator[str]:
     """Yield the names of the tools that `find_tools` found in a conversation, in that order.
 
     >>> result = ToolResult("1", "find_tools", {"tools": [{"name": "tide"}]})
     >>> list(found_tools([Message("tool", (result,))]))
     ['tide']
+
+    With `called`, those of calls are among them: another vendor's search may have found these.
     """
-    for message in messages:
-        for part in message.parts:
-            if isinstance(part, ToolResult) and part.name == FIND_TOOLS and not part.error:
-                tools = part.content.get("tools") if isinstance(part.content, Mapping) else None
-                for each in tools if isinstance(tools, list | tuple) else ():
-                    if isinstance(each, Mapping):
-                        yield str(each.get("name"))
+    for part in (part for message in messages for part in message.parts):
+        if called and isinstance(part, ToolCall):
+            yield part.name
+        elif isinstance(part, ToolResult) and part.name == FIND_TOOLS and not part.error:
+            tools = part.content.get("tools") if isinstance(part.content, Mapping) else None
+            for each in tools if isinstance(tools, list | tuple) else ():
+                if isinstance(each, Mapping):
+                    yield str(each.get("name"))
 
 
-def _called(messages: Iterable[Message]) -> Iterator[str]:
-    for message in messages:
-        yield from (part.name for part in message.parts if isinstance(part, ToolCall))
-
-
-def sent_functions(
+def searched(
     request: Request,
-    model: str,
+    functions: list[tuple[str, Tool]],
     notes: list[Note],
-    search: str | None = None,
-    models: str | None = None,
+    search: str | None,
 ) -> tuple[list[tuple[str, Tool]], frozenset[str]]:
-    """Return the functions that are sent, with their paths, and the names of those to mark.
+    """Return what `wire.neutral.rendering.sent_functions` does, for functions of which some are
+    deferred.
 
-    `search` is the name of the host's own tool search, and `models` those that have it. For others,
-    found tools follow the rest in the order in which they were found, so that each request begins
-    as the one before. A tool that was called, or that `tool_choice` names, counts as found. A note
-    says what became of the deferred tools.
+    `search` is the name of the host's own tool search. Without one, found tools follow the others
+    in the order in which they were found, so that each request begins as the one before. A tool
+    that was called, or that `tool_choice` names, counts as found. A note says what became of the
+    deferred tools.
     """
-    functions = [
-        (f"tools[{index}]", tool)
-        for index, tool in enumerate(request.tools)
-        if isinstance(tool, Tool)
-    ]
     deferred = {tool.name: (path, tool) for path, tool in functions if tool.deferred}
-    if not deferred:
-        return functions, frozenset()
     chosen = request.tool_choice if isinstance(request.tool_choice, tuple) else ()
     finds = any(tool.name == FIND_TOOLS for _, tool in functions)
-    if models is not None and takes(models, model):
+    if search is not None:
         marked = deferred.keys() - {*found_tools(request.messages), *chosen}
         functions = [each for each in functions if each[1].name != FIND_TOOLS]
         words = f"{len(marked)} of {len(functions)} deferred: the host's {search} finds them"
@@ -72,7 +62,7 @@ def sent_functions(
         words = f"{len(deferred)} deferred ones sent in full: the host has no tool search"
         notes.append(Note("tools", f"{words}, and the request no {FIND_TOOLS}"))
         return functions, frozenset()
-    named = [*found_tools(request.messages), *_called(request.messages), *chosen]
+    named = [*found_tools(request.messages, called=True), *chosen]
     found = dict.fromkeys(name for name in named if name in deferred)
     left = len(deferred) - len(found)
     if left:

@@ -3,8 +3,7 @@
 This package runs no call; `wire.agent` does.
 """
 
-from wire.tools.definition import FunctionTool, tool
-from wire.tools.finding import deferred
+from wire.tools.definition import FunctionTool, deferred, tool
 from wire.tools.results import format_call
 from wire.tools.signature import ToolContext
 from wire.tools.signature import is_async as is_async

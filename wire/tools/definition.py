@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_origin, overload
 
-from wire.core.arguments import checked_names, flag
+import msgspec
+
+from wire.core.arguments import checked_arguments, checked_names, flag, items_of
 from wire.core.errors import ToolError
 from wire.core.secret import quoted
 from wire.neutral.request import Syntax, Tool, ToolKind, text_parameters
@@ -229,6 +231,21 @@ def tool(
         returns=returns,
         **options,
     )
+
+
+@checked_arguments(ToolError, before=True)
+def deferred(tools: Iterable[Tool | Callable[..., Any]]) -> list[Tool]:
+    """Return tools as deferred ones, such as those of an MCP server.
+
+    >>> def high_tide(port: str) -> str:
+    ...     return "05:12"
+    >>> deferred([high_tide])[0].deferred
+    True
+
+    `Tool.deferred` says what that means. Raises what `tool` raises.
+    """
+    made = (each if isinstance(each, Tool) else tool(each) for each in items_of("tools", tools))
+    return [msgspec.structs.replace(each, deferred=True) for each in made]
 
 
 def _of_type(

@@ -8,10 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import msgspec
-
-from wire.core.arguments import checked_arguments, items_of
-from wire.core.errors import ToolError
 from wire.neutral.deferred import FIND_TOOLS
 from wire.neutral.request import Tool
 from wire.tools.definition import FunctionTool, tool
@@ -27,21 +23,6 @@ _LEAST = 0.25
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-
-
-@checked_arguments(ToolError, before=True)
-def deferred(tools: Iterable[Tool | Callable[..., Any]]) -> list[Tool]:
-    """Return tools as deferred ones, such as those of an MCP server.
-
-    >>> def high_tide(port: str) -> str:
-    ...     return "05:12"
-    >>> deferred([high_tide])[0].deferred
-    True
-
-    `Tool.deferred` says what that means. Raises what `tool` raises.
-    """
-    made = (each if isinstance(each, Tool) else tool(each) for each in items_of("tools", tools))
-    return [msgspec.structs.replace(each, deferred=True) for each in made]
 
 
 def find_tool(tools: Callable[[], Iterable[Tool]]) -> FunctionTool:

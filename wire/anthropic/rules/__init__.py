@@ -100,7 +100,7 @@ _NEEDS: dict[Rule, frozenset[str]] = {
     settings.sampling_supported: frozenset({"temperature", "top_p", "top_k"}),
     settings.tools_given_with_calls: frozenset({BLOCKS}),
     settings.server_state_valid: frozenset({"thread", "compaction"}),
-    tool_search.deferred_tools_findable: frozenset({BLOCKS, "tools"}),
+    tool_search.deferred_tools_findable: frozenset({"tools"}),
 }
 """Rules that find nothing in a request that has none of these keys."""
 

@@ -14,10 +14,13 @@ def deferred_tools_findable(request: RuleInput) -> Iterator[Violation]:
     From the vendor's page of the tool search, read on 2026-02-22.
     """
     tools = request.body.tools
-    if tools and all(tool.plain.get("defer_loading") for tool in tools):
+    if not tools or not request.at_anthropic:
+        return
+    if all(tool.plain.get("defer_loading") for tool in tools):
         message = "All tools have defer_loading set. At least one tool must be non-deferred."
         yield violation("tools", message, "A49", "add a tool search")
-    if request.continues_thread:
+    # The request names the tools of a toolset nowhere.
+    if request.continues_thread or any(tool.type.endswith("toolset") for tool in tools):
         return
     names = {tool.plain.get("name") for tool in tools}
     for turn in request.turns_with("tool_search_tool_result"):

@@ -21,7 +21,6 @@ from wire.core.errors import StreamInvalid, Violation
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history import sendable_request
-from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Reply, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -30,6 +29,7 @@ from wire.neutral.rendering import (
     note_custom,
     says_json,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )

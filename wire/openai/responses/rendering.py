@@ -21,7 +21,6 @@ from wire.core.errors import Violation, WireError
 from wire.core.memory import Note, with_notes
 from wire.core.provider import Provider
 from wire.history import sendable_request
-from wire.neutral.deferred import sent_functions
 from wire.neutral.messages import Event, Reply, Text, ToolCall, wants_cache
 from wire.neutral.rendering import (
     ReplyReader,
@@ -29,6 +28,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )
