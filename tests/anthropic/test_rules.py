@@ -45,6 +45,26 @@ def said(*blocks: Any, role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": list(blocks)}
 
 
+TOOL_SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+REFERENCE = {"type": "tool_reference", "tool_name": TOOL["name"]}
+FOUND = [
+    HI,
+    said(
+        {"type": "server_tool_use", "id": "s_1", "name": TOOL_SEARCH["name"], "input": {}},
+        {
+            "type": "tool_search_tool_result",
+            "tool_use_id": "s_1",
+            "content": {
+                "type": "tool_search_tool_search_result",
+                "tool_references": [REFERENCE],
+            },
+        },
+        role="assistant",
+    ),
+    HI,
+]
+
+
 def body(messages: Any = (HI,), model: str = "claude-opus-4-6", **fields: Any) -> dict[str, Any]:
     return {"model": model, "max_tokens": 4096, "messages": list(messages), **fields}
 
@@ -521,6 +541,18 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "previous_message_id: Field required",
     ),
     (
+        "A50",
+        body(tools=[{**TOOL, "defer_loading": True}]),
+        "tools",
+        "All tools have defer_loading set. At least one tool must be non-deferred.",
+    ),
+    (
+        "A50",
+        body(FOUND, tools=[{**TOOL, "name": "other"}]),
+        "messages[1].content[1].content.tool_references[0]",
+        f"Tool reference '{TOOL['name']}' has no corresponding tool definition",
+    ),
+    (
         "A47",
         body(compaction={"type": "summarize"}, context_management={"edits": []}),
         "compaction",
@@ -564,6 +596,8 @@ def test_a_body_is_judged_for_one_host_after_another(request_: dict[str, Any]):
 
 
 KEPT = [
+    body(FOUND, tools=[{**TOOL, "defer_loading": True}, TOOL_SEARCH]),
+    body(FOUND, tools=[{"type": "mcp_toolset", "mcp_server_name": "tides"}, TOOL_SEARCH]),
     body(ANSWERED, tools=[TOOL]),
     body([*CALLED, said(tool_result(), text("So?"))]),
     body([*CALLED, said(tool_result()), said(text("So?"))]),
@@ -785,7 +819,7 @@ def test_every_rule_has_a_request_that_breaks_it():
         "A48",
     } | of_a_version == CHECKED
     assert sorted(CHECKED, key=lambda rule: int(rule[1:])) == [
-        f"A{number}" for number in range(1, 50)
+        f"A{number}" for number in range(1, 51)
     ]
     assert len(RULES) == len(dict(RULES))
 

@@ -70,6 +70,7 @@ TIDE = Tool("get_tide", "When the tide is high", PORT)
 NEUTRAL = {
     "system": asked(Message.system("A"), HI, Message.system("B"), Message.developer("C"), HI),
     "continued": asked(HI, Message.assistant("At")),
+    "deferred": asked(HI, tools=(Tool("get_tide", deferred=True),)),
     "odd call": asked(
         HI,
         Message("assistant", (ODD_CALL,)),

@@ -198,7 +198,8 @@ class AgentState(Foreign):
         if self.temperature is not None:
             number("temperature", self.temperature, least=0, error=ConfigurationError)
         self.history: HistoryManager = history
-        self.tools: Toolbox = Toolbox(options.get("tools", ()), on_error=options.get("on_error"))
+        tools, on_error = options.get("tools", ()), options.get("on_error")
+        self.tools: Toolbox = Toolbox(tools, on_error=on_error, finds=True)
         self._approve, self._guard = options.get("approve"), options.get("guard")
         self._stop_when, self._view = options.get("stop_when"), options.get("view")
         self._on_change = options.get("on_change")

@@ -30,6 +30,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     server_tools: tuple[tuple[str, str], ...] = ()
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all."""
+    tool_search: str | None = None
+    """The models for which the host searches deferred tools, as in `server_tools`; `None` if it has
+    no such search."""
 
 
 PLAIN = Dialect()

@@ -56,6 +56,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )
@@ -126,11 +127,9 @@ def render_request(
     note_names(conversation, notes)
     if request.search_grounding:
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
-    functions = [
-        (f"tools[{index}]", tool)
-        for index, tool in enumerate(request.tools)
-        if isinstance(tool, Tool)
-    ]
+    functions, deferred = sent_functions(
+        request, model, notes, _TOOL_SEARCH.name, row.dialect.tool_search
+    )
     hosted: list[WireTool] = []
     if len(functions) < len(request.tools):
         from wire.anthropic.server_tools import server_tools  # few requests have one
@@ -157,8 +156,12 @@ def render_request(
         if len(system) == 1 and system[0].cache_control is None
         else system or None,
         tools=[
-            *[_tool(tool, path, model_family, row.dialect, notes) for path, tool in functions],
+            *[
+                _tool(tool, path, model_family, row.dialect, notes, tool.name in deferred)
+                for path, tool in functions
+            ],
             *hosted,
+            *([_TOOL_SEARCH] if deferred else []),  # last: a breakpoint may be set on it
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, notes),
@@ -374,8 +377,17 @@ def _sampling(
     return None, None
 
 
+_TOOL_SEARCH = WireTool(type="tool_search_tool_bm25_20251119", name="tool_search_tool_bm25")
+"""The search for words; that of the other type is for regular expressions."""
+
+
 def _tool(
-    tool: Tool, path: str, model_family: Family, dialect: Dialect, notes: list[Note]
+    tool: Tool,
+    path: str,
+    model_family: Family,
+    dialect: Dialect,
+    notes: list[Note],
+    deferred: bool,
 ) -> WireTool:
     if tool.kind == "custom":
         note_custom(tool, path, notes)
@@ -400,6 +412,7 @@ def _tool(
         description=tool.description or None,
         input_schema=schema,
         strict=strict or None,
+        defer_loading=deferred or None,
     )
 
 

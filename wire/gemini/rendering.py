@@ -49,6 +49,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )
@@ -266,10 +267,8 @@ def _reader(
 def _tools(request: Request, model: str, row: Provider, report: list[Note]) -> list[Tool]:
     raw = request.raw_schemas
     declarations: list[FunctionDeclaration] = []
-    for index, tool in enumerate(request.tools):
-        if not isinstance(tool, Function):
-            continue
-        path = f"tools[{index}]"
+    functions, _ = sent_functions(request, model, report)
+    for path, tool in functions:
         declaration, changes = tool.lowered(
             (WIRE, raw), functools.partial(_lower, tool, path, raw=raw)
         )

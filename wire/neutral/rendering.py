@@ -88,6 +88,31 @@ def _closed_inner(schema: Any, path: str, notes: list[Note]) -> Any:
     return closed_objects(schema, path, notes) if isinstance(schema, Mapping) else schema
 
 
+def sent_functions(
+    request: Request,
+    model: str,
+    notes: list[Note],
+    search: str | None = None,
+    models: str | None = None,
+) -> tuple[list[tuple[str, Tool]], frozenset[str]]:
+    """Return the functions to send, with their paths, and the names of those to mark as deferred.
+
+    `search` is the name of the host's own tool search, and `models` those that have it.
+    """
+    functions = [
+        (f"tools[{index}]", tool)
+        for index, tool in enumerate(request.tools)
+        if isinstance(tool, Tool)
+    ]
+    if not any(tool.deferred for _, tool in functions):
+        return functions, frozenset()
+    from wire.neutral.deferred import searched  # few requests have deferred tools
+    from wire.neutral.server_tools import takes
+
+    has_search = models is not None and takes(models, model)
+    return searched(request, functions, notes, search if has_search else None)
+
+
 def note_custom(tool: Tool, path: str, notes: list[Note]) -> None:
     """Append a note that a custom tool is sent as a function."""
     grammar = "; its grammar is in the description of the parameter, and not enforced"

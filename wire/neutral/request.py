@@ -100,8 +100,8 @@ class Tool(MetadataStruct, frozen=True, metaclass=Fields):
 
     `parameters` and `response` are JSON Schemas; they are never changed. Raises `RuleError` for a
     name that some vendor rejects, for parameters that are not the schema of an object, for a
-    `strict` that is not a bool, for a grammar of a function or of an unknown syntax, and for a
-    custom tool with parameters of its own or `strict`.
+    `strict` or a `deferred` that is not a bool, for a grammar of a function or of an unknown
+    syntax, and for a custom tool with parameters of its own or `strict`.
     """
 
     name: str
@@ -126,6 +126,9 @@ class Tool(MetadataStruct, frozen=True, metaclass=Fields):
     description of the parameter."""
     syntax: Syntax = "lark"
     """The language of `grammar`: `lark`, or `regex` for a regular expression."""
+    deferred: bool = False
+    """The model gets the tool only after a search has found it: one of the vendor, or in agents
+    `find_tools`. A chat sends it at once where the vendor has none, and a note says so."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not TOOL_NAME.fullmatch(self.name):
@@ -147,8 +150,9 @@ class Tool(MetadataStruct, frozen=True, metaclass=Fields):
             # Before `repr` or an encoder, which would write a shared schema at each place.
             if schema and schema != _NO_PARAMETERS:
                 _check_schema(schema, f"tool {self.name}: {path}")
-        if not isinstance(self.strict, bool):
-            raise _wrong_type(f"tool {self.name}: strict", self.strict, (bool,))
+        for name in ("strict", "deferred"):
+            if not isinstance(getattr(self, name), bool):
+                raise _wrong_type(f"tool {self.name}: {name}", getattr(self, name), (bool,))
         self._check_kind()
         kind = self.parameters.get("type", "object")
         if kind != "object":

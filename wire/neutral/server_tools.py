@@ -171,7 +171,7 @@ def hosted(
         if tool.kind in kinds:
             raise _bad(path, f"a second {tool.kind}")
         kinds.add(tool.kind)
-        own = [forms[name] for name, models in offers if _takes(models, model)]
+        own = [forms[name] for name, models in offers if takes(models, model)]
         form = next((each for each in own if each.kind == tool.kind), None)
         extra = _extra_of(tool, provider)
         if form is None and not extra:
@@ -183,7 +183,7 @@ def hosted(
     return made
 
 
-def _takes(models: str, model: str) -> bool:
+def takes(models: str, model: str) -> bool:
     """Return whether a model is one of a form's, which are none (all models), `@` and a group of
     the facts, or a regular expression.
     """

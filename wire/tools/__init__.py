@@ -3,7 +3,7 @@
 This package runs no call; `wire.agent` does.
 """
 
-from wire.tools.definition import FunctionTool, tool
+from wire.tools.definition import FunctionTool, deferred, tool
 from wire.tools.results import format_call
 from wire.tools.signature import ToolContext
 from wire.tools.signature import is_async as is_async
@@ -15,6 +15,7 @@ __all__ = [
     "ToolContext",
     "ToolRun",
     "Toolbox",
+    "deferred",
     "format_call",
     "tool",
 ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, get_origin, overload
 
-from wire.core.arguments import checked_names, flag
+import msgspec
+
+from wire.core.arguments import checked_arguments, checked_names, flag, items_of
 from wire.core.errors import ToolError
 from wire.core.secret import quoted
 from wire.neutral.request import Syntax, Tool, ToolKind, text_parameters
@@ -79,6 +81,7 @@ def tool(  # type: ignore[overload-overlap]  # pyright: ignore[reportOverlapping
     description: str | None = None,
     response: Any = None,
     strict: bool = False,
+    deferred: bool = False,
 ) -> Tool: ...
 @overload
 def tool(
@@ -96,6 +99,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> FunctionTool[P, R_co]: ...
 @overload
 def tool(
@@ -113,6 +117,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> Callable[[Callable[P, R_co]], FunctionTool[P, R_co]]: ...
 @checked_names()
 def tool(
@@ -130,6 +135,7 @@ def tool(
     final: bool | Callable[[Any], bool] = False,
     needs_approval: bool = False,
     read_only: bool = False,
+    deferred: bool = False,
 ) -> Any:
     """Make a tool of a function, plain or async. Also a decorator, with or without options.
 
@@ -148,7 +154,7 @@ def tool(
       the function gets the properties as keywords if it names all of them, else the object as a
       dict.
     - `response`: a type or a JSON Schema that results must match.
-    - `strict`: see `Tool`.
+    - `strict`, `deferred`: see `Tool`.
     - `kind`, `grammar`, `syntax`: see `Tool`. The function of a custom tool gets the text of the
       model as its only argument.
     - `timeout`, in seconds, `final`, `needs_approval`, `read_only`: see `FunctionTool`.
@@ -168,6 +174,7 @@ def tool(
         "read_only": read_only,
     }
     form: dict[str, Any] = {"kind": kind, "grammar": grammar, "syntax": syntax}
+    form["deferred"] = deferred
     if function is None:
         return functools.partial(
             tool,
@@ -180,18 +187,9 @@ def tool(
             **options,
         )
     if isinstance(function, type) or get_origin(function) is not None:
-        return _of_type(
-            function,
-            name,
-            description,
-            response,
-            strict,
-            [
-                *filter(options.get, options),
-                *(["parameters"] if parameters else []),
-                *(["kind"] if kind != "function" else ["grammar"] if grammar else []),
-            ],
-        )
+        given = {**options, "parameters": parameters, "kind": kind != "function"}
+        refused = [*filter(given.get, given), *(["grammar"] if grammar else [])]
+        return _of_type(function, name, description, response, strict, deferred, refused)
     if not callable(function) or isinstance(function, Tool):
         raise ToolError(f"expected a function, not {type(function).__name__}")
     name = name_of(function) if name is None else name
@@ -235,12 +233,28 @@ def tool(
     )
 
 
+@checked_arguments(ToolError, before=True)
+def deferred(tools: Iterable[Tool | Callable[..., Any]]) -> list[Tool]:
+    """Return tools as deferred ones, such as those of an MCP server.
+
+    >>> def high_tide(port: str) -> str:
+    ...     return "05:12"
+    >>> deferred([high_tide])[0].deferred
+    True
+
+    `Tool.deferred` says what that means. Raises what `tool` raises.
+    """
+    made = (each if isinstance(each, Tool) else tool(each) for each in items_of("tools", tools))
+    return [msgspec.structs.replace(each, deferred=True) for each in made]
+
+
 def _of_type(
     kind: Any,
     name: str | None,
     description: str | None,
     response: Any,
     strict: bool,
+    deferred: bool,
     refused: list[str],
 ) -> Tool:
     name = name_of(kind) if name is None else name
@@ -261,6 +275,7 @@ def _of_type(
         shape.schema,
         None if returns is None else returns.schema,
         strict,
+        deferred=deferred,
     )
 
 

@@ -78,8 +78,9 @@ class Toolbox:
     `wire.web_search()`, are in `definitions` only: the server answers their calls.
     `on_error(error, call)` returns the message that the model gets for an exception or an invalid
     result, in place of the exception's own message. If `on_error` itself raises, the model gets the
-    class of that exception only. Raises `RuleError` for two tools with the same name (G29), and
-    what `tool` raises.
+    class of that exception only. With `finds`, the tool `find_tools` joins before the first
+    deferred tool; hosts with a tool search of their own do not get it. Raises `RuleError` for two
+    tools with the same name (G29), and what `tool` raises.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Toolbox:
         tools: Iterable[Tool | ServerTool | Callable[..., Any]] = (),
         *,
         on_error: Callable[[Exception, ToolCall], str] | None = None,
+        finds: bool = False,
     ) -> None:
         if isinstance(tools, (str, Mapping)) or not isinstance(tools, Iterable):
             problem = f"expected a list of tools, not {type(tools).__name__}"
@@ -94,6 +96,7 @@ class Toolbox:
             raise RuleError(violations=[Violation("tools", problem, remedy=remedy)])
         self._tools: dict[str, Tool] = {}
         self._on_error = on_error
+        self._finds = finds
         # All tools in their order; of a function only the name, since another one may replace it.
         self._order: list[str | ServerTool] = []
         for index, each in enumerate(items_of("tools", tools)):
@@ -117,10 +120,20 @@ class Toolbox:
         made = added if isinstance(added, Tool) else tool(added)
         if made.name in self._tools and not replace:
             raise _taken(made.name)
+        if made.deferred:
+            self._add_search()
         if made.name not in self._tools:
             self._order.append(made.name)
         self._tools[made.name] = made
         return made
+
+    def _add_search(self) -> None:
+        """Add `find_tools`, once. Raises `RuleError` if another tool has the name (G29)."""
+        if self._finds:
+            from wire.tools.finding import find_tool  # few toolboxes have deferred tools
+
+            self.register(find_tool(self.__iter__))
+            self._finds = False
 
     @checked_arguments(ToolError, before=True)
     def replace(self, old: Iterable[Tool], new: Iterable[Tool]) -> None:
@@ -141,6 +154,9 @@ class Toolbox:
         for each in added:
             if each in tools:
                 raise _taken(each)
+        if any(each.deferred for each in added.values()):
+            self._add_search()
+            tools = {name: each for name, each in self._tools.items() if name not in gone}
         tools |= added
         kept = [each for each in self._order if not isinstance(each, str) or each in tools]
         self._order = [*kept, *(name for name in added if name not in kept)]

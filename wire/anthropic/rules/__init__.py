@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from wire.anthropic.rows import provider_row
-from wire.anthropic.rules import media, settings, turns
+from wire.anthropic.rules import media, settings, tool_search, turns
 from wire.anthropic.rules.rule_input import BLOCKS, RuleInput, violation
 from wire.anthropic.rules.rule_input import Body as Body
 from wire.anthropic.rules.rule_input import as_object as as_object
@@ -71,6 +71,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("A45", turns.system_messages_placed),
     ("A46 A47", settings.server_state_valid),
     ("A48", media.images_are_read),
+    ("A50", tool_search.deferred_tools_findable),
 )
 """Ids of rules, and the function that checks them."""
 
@@ -99,6 +100,7 @@ _NEEDS: dict[Rule, frozenset[str]] = {
     settings.sampling_supported: frozenset({"temperature", "top_p", "top_k"}),
     settings.tools_given_with_calls: frozenset({BLOCKS}),
     settings.server_state_valid: frozenset({"thread", "compaction"}),
+    tool_search.deferred_tools_findable: frozenset({"tools"}),
 }
 """Rules that find nothing in a request that has none of these keys."""
 

@@ -30,6 +30,7 @@ from wire.neutral.rendering import (
     note_custom,
     says_json,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )
@@ -131,11 +132,7 @@ def render_request(
         notes.append(Note("search_grounding", "not sent: only Gemini searches with Google"))
     response_format, instruction = _response_format(request, model, row, notes)
     conversation = [(f"messages[{index}]", message) for index, message in sendable.items()]
-    functions = [
-        (f"tools[{index}]", tool)
-        for index, tool in enumerate(request.tools)
-        if isinstance(tool, Tool)
-    ]
+    functions, _ = sent_functions(request, model, notes)
     custom = [tool.name for _, tool in functions if tool.kind == "custom" and dialect.custom_tools]
     breakpoints = None
     if any(map(wants_cache, request.messages)):

@@ -44,6 +44,9 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     # --- tools that the host runs
     server_tools: tuple[tuple[str, str], ...] = ()
     """As in the dialect of chat completions."""
+    tool_search: str | None = None
+    """The models for which the host searches deferred tools, as in `server_tools`; `None` if it has
+    no such search."""
 
     # --- caching
     caching: Caching = Caching()

@@ -28,6 +28,7 @@ from wire.neutral.rendering import (
     note_custom,
     note_names,
     schema_words,
+    sent_functions,
     wire_call,
     within_longest,
 )
@@ -142,11 +143,9 @@ def render_request(
         from wire.openai.responses.caching import breakpoints_of
 
         breakpoints = breakpoints_of(request, conversation, model, dialect, notes)
-    functions = [
-        (f"tools[{index}]", tool)
-        for index, tool in enumerate(request.tools)
-        if isinstance(tool, Tool)
-    ]
+    functions, deferred = sent_functions(
+        request, model, notes, _TOOL_SEARCH.type, dialect.tool_search
+    )
     include = [ENCRYPTED_REASONING] if _reasons(request, model, dialect) else []
     hosted: list[WireTool] = []
     if len(functions) < len(request.tools):
@@ -173,10 +172,13 @@ def render_request(
         reasoning=_reasoning(request, model, row, notes),
         tools=[
             *[
-                _custom_tool(tool) if tool.name in custom else _function(tool, path, notes)
+                _custom_tool(tool, tool.name in deferred)
+                if tool.name in custom
+                else _function(tool, path, notes, tool.name in deferred)
                 for path, tool in functions
             ],
             *hosted,
+            *([_TOOL_SEARCH] if deferred else []),
         ]
         or None,
         tool_choice=_tool_choice(request.tool_choice, custom),
@@ -351,17 +353,21 @@ def _refuses(row: Provider, model: str, path: str, value: Any) -> bool:
     return any(each.rule in ("P16", "P18") for each in violations)
 
 
-def _custom_tool(tool: Tool) -> WireTool:
+_TOOL_SEARCH = WireTool(type="tool_search")
+
+
+def _custom_tool(tool: Tool, deferred: bool) -> WireTool:
     grammar = CustomFormat(type="grammar", syntax=tool.syntax, definition=tool.grammar)
     return WireTool(
         type="custom",
         name=tool.name,
         description=tool.description or None,
         format=grammar if tool.grammar else None,
+        defer_loading=deferred or None,
     )
 
 
-def _function(tool: Tool, path: str, notes: list[Note]) -> WireTool:
+def _function(tool: Tool, path: str, notes: list[Note], deferred: bool) -> WireTool:
     if tool.kind == "custom":
         note_custom(tool, path, notes)
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}}
@@ -375,6 +381,7 @@ def _function(tool: Tool, path: str, notes: list[Note]) -> WireTool:
         parameters=parameters,
         strict=tool.strict,
         output_schema=tool.response,
+        defer_loading=deferred or None,
     )
 
 

@@ -37,6 +37,7 @@ from wire.testing.emulator.vendors.anthropic.compaction import (
 from wire.testing.emulator.vendors.anthropic.prompts import PromptCache, prompt_tokens
 from wire.testing.emulator.vendors.anthropic.thoughts import ThoughtSignatures
 
+_SEARCH = "tool_search_tool"
 _UNTOLD = "The script tells no thoughts."
 """The thought of an answer whose script says none."""
 
@@ -68,6 +69,7 @@ class MessageWriter:
             parts += searched
         elif reply.text:
             parts.append(Text(reply.text))
+        parts += self._tool_search(reply, id)
         parts += numbered(reply, lambda at, name: f"toolu_01{_hex(f'{id} {at} {name}')}")
         if reply.stop.raw == "pause_turn":
             parts += self._paused_calls(id)
@@ -102,6 +104,24 @@ class MessageWriter:
         head = ResponseHead(id=f"msg_01{id}", model=self.request.model, created=0)
         usage = {**self.cache.usage(self.prompt), "output_tokens": 1}
         return {**body_of(answer(), head=head), "usage": usage, **message}
+
+    def _tool_search(self, reply: Reply, id: str) -> list[Part]:
+        """Search the deferred tools that a reply calls, unless the conversation has found them."""
+        tools = self.prompt.get("tools") or ()
+        search = next((each for each in tools if str(each.get("type")).startswith(_SEARCH)), None)
+        deferred = {each.get("name") for each in tools if each.get("defer_loading")}
+        new = deferred.difference(_found(self.prompt))
+        wanted = list(dict.fromkeys(call.name for call in reply.tool_calls if call.name in new))
+        if search is None or not wanted:
+            return []
+        call_id = f"srvtoolu_01{_hex(f'{id} tools')}"
+        found = [{"type": "tool_reference", "tool_name": name} for name in wanted]
+        key = "query" if search["name"].endswith("bm25") else "pattern"
+        content = {"type": f"{_SEARCH}_search_result", "tool_references": found}
+        return [
+            ServerToolCall(id=call_id, name=search["name"], arguments={key: "|".join(wanted)}),
+            ServerToolResult(id=call_id, name="tool_search", content=content),
+        ]
 
     def _citations(self, text: str) -> Iterator[Citation]:
         """Cite the beginning of each text document of the request that may be cited."""
@@ -145,6 +165,16 @@ class MessageWriter:
         if self.signatures is None:
             return Thought(thoughts)
         return Thought(thoughts, signature=self.signatures.of(self.family, thoughts, id))
+
+
+def _found(request: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the names of the tools that searches in a conversation found."""
+    for message in request.get("messages") or ():
+        content = message.get("content")
+        for block in content if isinstance(content, list) else ():
+            if block.get("type") == f"{_SEARCH}_result":
+                for each in (block.get("content") or {}).get("tool_references") or ():
+                    yield each.get("tool_name")
 
 
 def _cited_documents(request: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

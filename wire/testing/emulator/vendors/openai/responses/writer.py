@@ -175,11 +175,32 @@ class ResponseWriter:
         tools = tools_of(self.request)
         custom = {str(tool.get("name")) for tool in tools if tool.get("type") == "custom"}
         form = self.host.call_id
+        found = [_declared(tool) for tool in self._found_tools(reply)]
+        search = {"call_id": None, "execution": "server", "status": "completed"}
+        if found:
+            paths = {"paths": [tool["name"] for tool in found]}
+            for kind, more in (("call", {"arguments": paths}), ("output", {"tools": found})):
+                item = {"type": f"tool_search_{kind}", **search, **more}
+                yield Other(f"tool_search_{kind}", item)
+        deferred = {tool.get("name") for tool in tools_of(self.request) if _is_deferred(tool)}
         for call in numbered(
             reply, lambda at, name: new_id(form, "call", f"{id} call {at} {name}")
         ):
             kind = "custom" if call.name in custom else "function"
-            yield msgspec.structs.replace(call, kind=kind)
+            # Recorded: a deferred tool outside of a namespace is one of its own.
+            extra = {"namespace": call.name} if call.name in deferred else None
+            yield msgspec.structs.replace(call, kind=kind, extra=extra)
+
+    def _found_tools(self, reply: Reply) -> Iterator[Mapping[str, Any]]:
+        """Yield the deferred tools that a reply calls, and that no search of the input found."""
+        sent = self.request.get("input")
+        items = sent if isinstance(sent, list) else ()
+        searches = [each for each in items if each.get("type") == "tool_search_output"]
+        known = {tool.get("name") for each in searches for tool in each.get("tools") or ()}
+        called = {call.name for call in reply.tool_calls} - known
+        for tool in self.request.get("tools") or ():
+            if _is_deferred(tool) and tool.get("name") in called:
+                yield tool
 
     def _thought(self, thoughts: str, item_id: str) -> dict[str, Any]:
         host, include = self.host, self.request.get("include") or ()
@@ -269,6 +290,10 @@ def _declared(tool: Mapping[str, Any]) -> dict[str, Any]:
         return dict(tool)
     defaults = {"type": "function", "description": None, "parameters": None, "strict": True}
     return {**defaults, **_without_nulls(tool)}
+
+
+def _is_deferred(tool: Mapping[str, Any]) -> bool:
+    return bool(tool.get("defer_loading"))
 
 
 def _listed(output: Any) -> Sequence[Any]:
