@@ -9,6 +9,7 @@ import base64
 import threading
 from typing import Annotated, Any
 
+import anyio.lowlevel
 import mcp_types as types
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
@@ -105,6 +106,7 @@ class Tasks(Extension):
         return {}
 
     async def cancel(self, ctx: Any, params: TaskParams) -> dict[str, Any]:
+        await anyio.lowlevel.checkpoint()  # a client that does not wait for it ends it here
         self.cancelled.append(params.task_id)
         self.is_cancelled.set()
         return {}

@@ -296,6 +296,7 @@ def test_who_answers(style: str, options: dict[str, Any], content: str) -> None:
     assert run.result.content == content
     assert run.result.error == ("input_required" in content)
     assert getattr(run.error, "code", None) == ("input_required" if run.result.error else None)
+    assert isinstance(run.error and run.error.__cause__, KeyError) == ("failed" in content)
 
 
 @joined("style", STYLES)

@@ -101,6 +101,8 @@ class ServerFunction:
             if kind_of(result) == "task":
                 result = yield from polled(what, session, result, self._on_input)
             return result_of(result)
+        except ToolError:  # it keeps its own cause
+            raise
         except Exception as cause:
             raise failure(what, cause) from cause
 

@@ -268,6 +268,8 @@ async def _asked(session: Any, method: str, what: str, on_input: OnInput | None,
     call, _ = method_of(session, method, on_input)
     try:
         return await run(rounds(what, functools.partial(call, *args), on_input))
+    except ToolError:  # it keeps its own cause
+        raise
     except Exception as cause:
         raise failure(what, cause) from cause
 

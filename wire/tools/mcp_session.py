@@ -73,8 +73,6 @@ OnInput = Callable[[InputRequest], Any]
 
 def failure(what: str, cause: Exception) -> ToolError:
     """Build the `ToolError` for an exception of a session."""
-    if isinstance(cause, ToolError):
-        return cause
     code = getattr(getattr(cause, "error", None), "code", None)
     words = str(cause) or type(cause).__name__
     lost = (
@@ -245,6 +243,8 @@ def listing(session: Any, method: str, field: str, *needed: str) -> Steps:
         further = {} if cursor is None else _page_argument(method, call, cursor)
         try:
             page = yield Call(functools.partial(call, **further))
+        except ToolError:  # it keeps its own cause
+            raise
         except Exception as cause:
             raise failure(method, cause) from cause
         items = page if isinstance(page, (list, tuple)) else field_of(page, field)
