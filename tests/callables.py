@@ -22,7 +22,7 @@ import typing
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import msgspec
@@ -363,14 +363,48 @@ DOT = 'digraph g { start; say [type=set, key=a, value="Hi"]; exit; start -> say 
 SCHEMA = {"type": "object", "properties": {"value": {"type": "integer"}}}
 
 
+class McpEvents:
+    """A subscription that ends at once."""
+
+    honored: ClassVar[dict[str, bool]] = {"toolsListChanged": True}
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *problem: object) -> None:
+        pass
+
+    async def __anext__(self) -> Any:
+        raise StopAsyncIteration
+
+
 class McpSession:
     """A session with one tool."""
+
+    def list_resources(self) -> Any:
+        return []
+
+    def read_resource(self, uri: str) -> Any:
+        return {"contents": []}
+
+    def list_prompts(self) -> Any:
+        return []
+
+    def get_prompt(self, name: str, arguments: Any) -> Any:
+        return {"messages": []}
+
+    def listen(self, **filter: Any) -> Any:
+        return McpEvents()
 
     def list_tools(self) -> Any:
         return [{"name": "now"}]
 
     def call_tool(self, name: str, arguments: Any) -> Any:
         return {"content": []}
+
+
+async def no_tools() -> list[Any]:
+    return []
 
 
 BY_NAME: dict[str, Callable[[], Any]] = {
@@ -629,6 +663,15 @@ SOUND: dict[str, Callable[[], Any]] = {
     "tools.mcp.tools.session": McpSession,
     "tools.mcp.tools_in_threads.session": McpSession,
     "tools.mcp.ServerFunction.session": McpSession,
+    "tools.mcp.resources.session": McpSession,
+    "tools.mcp.read_resource.session": McpSession,
+    "tools.mcp.prompts.session": McpSession,
+    "tools.mcp.get_prompt.session": McpSession,
+    "tools.mcp.follow.session": McpSession,
+    "tools.mcp.follow.toolbox": lambda: modules()["tools"].Toolbox(),
+    "tools.mcp.follow.list_tools": lambda: no_tools,
+    "tools.mcp.InputRequest.params": dict,
+    "tools.mcp.ToolChange.tools": tuple,
     "tools.mcp.ServerFunction.definition": lambda: {"name": "now"},
     "testing.AsyncCache.folder": lambda: "cache",
     "testing.Cache.folder": lambda: "cache",

@@ -47,6 +47,16 @@ class Bounds(msgspec.Struct, frozen=True):
     """Bytes of the tools of one MCP server as JSON. The largest known servers list 200 kB."""
     pages: int = 1_000
     """Pages of one MCP listing, which may have no end."""
+    input_rounds: int = 10
+    """Rounds in which one call of an MCP server asks for input, as in the official SDK."""
+    inputs: int = 100
+    """Requests for input in one of these rounds. A person answers each."""
+    input_bytes: int = 1024 * 1024
+    """Bytes of one of these requests as JSON. A question of a model holds a conversation."""
+    content_parts: int = 2_000
+    """Parts of one resource, and messages of one prompt, of an MCP server."""
+    content_bytes: int = 64 * 1024 * 1024
+    """Bytes of them, base64 as it was sent. No vendor accepts a larger request inline."""
     open_brackets: int = 10_000
     """Brackets of a text that are open at the same time and remembered in a search for credentials,
     150 bytes each. No reader of JSON takes so many."""

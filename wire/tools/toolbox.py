@@ -165,7 +165,10 @@ class Toolbox:
     @property
     def definitions(self) -> tuple[Tool | ServerTool, ...]:
         """The tools in the order of registration, with those of servers, for `Request.tools`."""
-        return tuple([self._tools[each] if isinstance(each, str) else each for each in self._order])
+        # Read once, tools first: another thread may replace some, and sets the order before them.
+        tools, order = self._tools, self._order
+        found = [tools.get(each) if isinstance(each, str) else each for each in order]
+        return tuple([each for each in found if each is not None])
 
     @checked_arguments(ToolError, before=True)
     def get(self, name: str) -> Tool | None:
