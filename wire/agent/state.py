@@ -270,7 +270,7 @@ class AgentState(Foreign):
         """End the run that is under way before its next request, with the reason `stopped`.
 
         Calls that run get their results first. `resume` continues the run. Any thread may call it.
-        Raises `HistoryError` if no run is under way.
+        A run that has ended stays as it is. Raises `HistoryError` if none has begun.
         """
         self._running().stop()
 
