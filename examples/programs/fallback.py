@@ -2,12 +2,12 @@
 
 import sys
 
-from wire import FallbackChat, errors
+from wire import FallbackChat, Timeouts, errors
 
 MODELS = ("gemini:gemini-3.8-flash", "openai:gpt-5.4", "anthropic:claude-sonnet-5")
 
 try:
-    with FallbackChat(MODELS, timeouts=20) as chat:
+    with FallbackChat(MODELS, timeouts=Timeouts(total=20)) as chat:
         reply = chat.ask(sys.argv[1])
 except errors.FallbackError as error:
     sys.exit("\n".join(f"{model}: {failure}" for model, failure in error.failures.items()))
