@@ -116,7 +116,7 @@ def run(site: Path, files: dict[str, str], *options: str, module: bool = True) -
 
 
 def test_the_fixtures(site: Path) -> None:
-    assert "5 passed" in run(site, {"test_it.py": FIXTURES})
+    assert "6 passed" in run(site, {"test_it.py": FIXTURES})
 
 
 def test_it_costs_nothing_when_unused(site: Path) -> None:
