@@ -40,9 +40,8 @@ class EarlyTasks:
                 await run(call)
         except anyio.get_cancelled_exc_class():
             raise
-        except (
-            BaseException
-        ) as error:  # in a task, SystemExit would end the loop of asyncio at once
+        except BaseException as error:
+            # Raised by `wait`: in a task, SystemExit would end the loop of asyncio at once.
             self._exits.append(error)
         finally:
             self._running -= 1

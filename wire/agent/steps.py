@@ -226,12 +226,7 @@ class Steps(LiveRun):
             for part in reply.message.parts
             if not isinstance(part, ToolCall) or part.id in self._early
         ]
-        if self._early:
-            messages = self._with_results_so_far(Message("assistant", tuple(kept)))
-            self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
-        else:
-            messages = self._continued(Message("assistant", tuple(kept)))
-            self._records.append(StepRecord(reply))
+        messages = self._recorded(reply, Message("assistant", tuple(kept)))
         self._count(reply)
         self._change(
             messages=messages,
@@ -272,6 +267,14 @@ class Steps(LiveRun):
     def has_early(self) -> bool:
         """Whether calls of the reply that is streamed have begun to run."""
         return bool(self._early)
+
+    def _recorded(self, reply: Reply, message: Message) -> tuple[Message, ...]:
+        """Record a reply as a step; return the conversation with its message."""
+        if not self._early:
+            self._records.append(StepRecord(reply))
+            return self._continued(message)
+        self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
+        return self._with_results_so_far(message)
 
     def _with_results_so_far(self, message: Message) -> tuple[Message, ...]:
         """Return the conversation with a reply in place of its beginning, before its results."""
@@ -393,12 +396,7 @@ class Steps(LiveRun):
         self._attempt, self._is_compacted = 0, False
         self._ended_asking()
         calls = reply.tool_calls
-        if self._early:
-            messages = self._with_results_so_far(reply.message)
-            self._records[-1] = msgspec.structs.replace(self._records[-1], reply=reply)
-        else:
-            messages = self._continued(reply.message)
-            self._records.append(StepRecord(reply))
+        messages = self._recorded(reply, reply.message)
         tool_only = self.state.tool_only + 1 if calls and not reply.text else 0
         repeats = self._counted(calls)
         self._guarded = self._stops(calls, repeats, tool_only)
