@@ -15,6 +15,7 @@ import ast
 import functools
 import itertools
 import re
+import subprocess
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -574,11 +575,27 @@ def plan(root: Path = ROOT) -> Plan:
     return Plan(tomllib.loads((root / "house.toml").read_text("utf-8")))
 
 
+def strangers(names: Iterable[str], declared: Plan) -> list[str]:
+    """A sentence for each entry at the top of the repository that `house.toml` does not list."""
+    return [
+        f"{name!r}: no entry of the top level; remove it, or add it to top_level of house.toml"
+        for name in sorted({*names} - {*declared.table["top_level"]})
+    ]
+
+
+def tracked(root: Path = ROOT) -> set[str]:
+    """The entries at the top of the repository; none where the files are not in git."""
+    if not (root / ".git").exists():
+        return set()
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, check=True, capture_output=True)
+    return {name.partition("/")[0] for name in listed.stdout.decode().split("\0") if name}
+
+
 def main() -> int:
     """Print the figures and the broken walls; return the exit status."""
     walls = Walls(House(read()), plan())
     print("house:", ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in walls.figures.items()))
-    broken = walls.broken()
+    broken = walls.broken() + strangers(tracked(), walls.plan)
     for sentence in broken:
         print(sentence)
     return 1 if broken else 0

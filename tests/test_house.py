@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import File, House, Walls, circles, equal_runs, main, plan, read
+from tests.house import (
+    File,
+    House,
+    Walls,
+    circles,
+    equal_runs,
+    main,
+    plan,
+    read,
+    strangers,
+    tracked,
+)
 
 
 def broken() -> str:
@@ -224,3 +235,8 @@ def test_the_walls_are_part_of_make_check():
     makefile = (Path(__file__).parents[1] / "Makefile").read_text("utf-8")
     check = makefile.partition("\ncheck:")[2].partition("\n\n")[0]
     assert "-m tests.house" in check
+
+
+def test_a_file_left_at_the_top_is_seen() -> None:
+    [sentence] = strangers([*tracked(), "wire", "recorded.json"], plan())
+    assert sentence.startswith("'recorded.json': no entry of the top level")

@@ -287,20 +287,31 @@ async def receive_async(
 
 # --- using ----------------------------------------------------------------------------------------
 
+after_each: list[Callable[[], None]] = []
+"""Called after each operation below: a fuzz run measures what every one of them costs."""
+
+
+def _done(_: object = None) -> None:
+    for each in after_each:
+        each()
+
 
 def use(name: str, got: Any) -> None:
     """Do what a program may do with a result, a chunk, an event or an error."""
-    repr(got)
-    str(got)
-    copy.copy(got)
-    copy.deepcopy(got)
-    again = pickle.loads(pickle.dumps(got))
+    _done(repr(got))
+    _done(str(got))
+    _done(copy.copy(got))
+    _done(copy.deepcopy(got))
+    pickled = pickle.dumps(got)
+    _done()
+    again = pickle.loads(pickled)
+    _done()
     if isinstance(got, WireError):
         again.partial  # noqa: B018
         if got.partial is not None:
             use(name, got.partial)
         return
-    wire.notes(got)
+    _done(wire.notes(got))
     if isinstance(got, WireStruct):
         use_struct(name, got)
     elif isinstance(got, Reply):
@@ -318,12 +329,14 @@ _PARSE_REPLY: dict[str, Callable[[Any], Reply]] = {
 
 def use_struct(name: str, got: WireStruct) -> None:
     """Read a struct of a wire, and convert a response to a reply."""
-    wire.unknown(got)
-    got.raw  # noqa: B018
-    hash(id(got))
-    msgspec.to_builtins(got)
+    _done(wire.unknown(got))
+    _done(got.raw)
+    _done(hash(id(got)))
+    _done(msgspec.to_builtins(got))
     if parse := _PARSE_REPLY.get(type(got).__name__):
-        use_reply(name, parse(got))
+        reply = parse(got)
+        _done()
+        use_reply(name, reply)
 
 
 def use_reply(name: str, reply: Reply, *, continues: bool = False) -> None:
@@ -333,26 +346,30 @@ def use_reply(name: str, reply: Reply, *, continues: bool = False) -> None:
     """
     for part in reply.message.parts:
         repr(part.origin)
-    str((reply.text, reply.thought, reply.usage, reply.stop, reply.id, reply.model))
+    _done(str((reply.text, reply.thought, reply.usage, reply.stop, reply.id, reply.model)))
     for call in reply.tool_calls:
         if call.arguments is not None:
             msgspec.json.encode(call.arguments)
     turn: list[Message] = [Message.user("Hi"), reply.message]
     results = [ToolResult(call.id, call.name, "done") for call in reply.tool_calls]
     turn.append(Message.tool_response(*results) if results else Message.user("And now?"))
-    loaded = sessions.load_session(sessions.dump_session(turn))
+    dumped = sessions.dump_session(turn)
+    _done()
+    loaded = sessions.load_session(dumped)
+    _done()
     assert list(loaded.messages) == turn
     for kind in ("text", "markdown", "json"):
-        sessions.export(turn, kind)
-    history.estimate_tokens(reply.message)
-    history.check(turn)
+        _done(sessions.export(turn, kind))
+    _done(history.estimate_tokens(reply.message))
+    _done(history.check(turn))
     repaired = history.repair(turn)
-    history.prune(turn, max_messages=2)
+    _done()
+    _done(history.prune(turn, max_messages=2))
     for each in MODELS:
-        history.hand_over(turn, each, MODELS[each])
+        _done(history.hand_over(turn, each, MODELS[each]))
         for messages in (repaired, loaded.messages) if each == name else (repaired,):
             try:
-                chat_of(each).call(messages=list(messages))
+                _done(chat_of(each).call(messages=list(messages)))
             except RuleError:  # such as a turn without parts
                 if continues:
                     raise

@@ -57,7 +57,7 @@ class Reader(NamedTuple):
     seeds: Callable[[], Mapping[str, bytes]]
     """Valid inputs, by name."""
     seconds: float = 1.0
-    """Seconds of the processor that a megabyte may take."""
+    """Seconds of the processor that a megabyte may take, in one operation of several."""
 
 
 @tool
@@ -83,6 +83,8 @@ def _of_wire(name: str) -> Reader:
         status = of.status if dice.random() < 0.8 else dice.choice((200, 400, 429, 500, 529))
         cut = dice.randrange(len(data) + 1)
         got, error = received.receive(name, dice.choice(of.calls), status, [data[:cut], data[cut:]])
+        for each in received.after_each:
+            each()
         if error is not None:
             assert "cannot be decoded" not in error.message, "the net under the decoders"
             received.use(name, error)
