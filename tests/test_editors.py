@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +27,15 @@ OPENED = {
     "AsyncFallbackChat": "AsyncFallbackChat(['gemini:m'])",
 }
 WANTED = {name: texts for _, name, texts in options.texts()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Else processes share a folder, where one reads a file that another has not written yet."""
+    before = jedi.settings.cache_directory
+    jedi.settings.cache_directory = str(tmp_path_factory.mktemp("jedi"))
+    yield
+    jedi.settings.cache_directory = before
 
 
 @joined("method", ["ask", "stream"])

@@ -10,7 +10,7 @@ import pytest
 import wire
 from tests.history.test_work import Work
 from tests.joined import joined
-from wire.core.lenient import Unreadable, decoded, plain, well_formed
+from wire.core.lenient import Unreadable, decoded, plain, portable_fields, well_formed
 from wire.core.memory import WireStruct
 from wire.errors import LimitError
 
@@ -41,6 +41,12 @@ class Tides(WireStruct, frozen=True, kw_only=True):
 def test_one_odd_value_does_not_cost_the_rest(body: bytes, expected: Any, unknown: Any):
     struct = decoded(body, Tide)
     assert (struct, struct.raw, wire.unknown(struct)) == (expected, body, unknown)
+
+
+def test_an_object_that_is_too_deep_stays_an_object():
+    deep = "[" * 300 + "]" * 300
+    tide = decoded(b'{"port":"Brest","deep":' + deep.encode() + b',"odd\\ud83c":1}', Tide)
+    assert portable_fields(tide) == {"port": "Brest", "deep": deep, "odd\ufffd": 1}
 
 
 @pytest.mark.row("R-11")

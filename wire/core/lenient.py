@@ -223,8 +223,15 @@ def portable(value: Any) -> Any:
 
 
 def portable_fields(received: Any) -> Any:
-    """Return received structs as portable JSON values; see `portable`."""
-    return portable(plain_fields(received))
+    """Return received structs as portable JSON values; see `portable`.
+
+    An object stays an object: of one that is too deep, each field becomes portable by itself.
+    """
+    fields = plain_fields(received)
+    made = portable(fields)
+    if isinstance(fields, dict) and isinstance(made, str):
+        return {well_formed(key): portable(value) for key, value in fields.items()}
+    return made
 
 
 def plain_fields(received: Any) -> Any:
