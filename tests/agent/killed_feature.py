@@ -154,9 +154,7 @@ def options_of(folder: Folder) -> dict[str, Any]:
     """What the feature gives to the agent."""
     work = tool(folder.work)
     if folder.feature == "deferred":
-        rest = [
-            Tool(f"crane_{at}", "Moves a crane.", deferred=True) for at in range(OTHERS)
-        ]
+        rest = [Tool(f"crane_{at}", "Moves a crane.", deferred=True) for at in range(OTHERS)]
         return {"tools": [tool(folder.work, deferred=True), *rest]}
     return {
         "tools": [] if folder.feature == "mcp" else [work],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import time
 from pathlib import Path
 from random import Random
@@ -80,7 +79,9 @@ class Judge:
                 for line in self.run.log("requests")[requests:]:
                     assert before <= set(json.loads(line))
         getattr(self, f"judge_{self.feature}", lambda *_: None)(state, searches)
-        sent = state.messages if state.compacted is None else state.compacted.applied(state.messages)
+        sent = state.messages
+        if state.compacted is not None:
+            sent = state.compacted.applied(sent)
         errors = [each.rule for each in check(sent) if each.severity == "error"]
         assert errors == ["H3"] * len(state.open_calls)  # a call that was killed has no result yet
         self.open_calls += len(state.open_calls)
@@ -92,9 +93,7 @@ class Judge:
         calls = {call.id: call for message in state.messages for call in message.tool_calls}
         found = [each for message in state.messages for each in message.tool_results]
         assert len(found) == len({each.id for each in found})
-        return {
-            calls[each.id].arguments["id"]: each for each in found if each.name == "work"
-        }
+        return {calls[each.id].arguments["id"]: each for each in found if each.name == "work"}
 
     def judge_results(self, results: dict[str, ToolResult]) -> None:
         for id, ended in (line.split() for line in self.run.log("ended")):
@@ -136,7 +135,8 @@ class Judge:
             assert (old.count if old else 0) <= self.found <= len(state.messages)
         else:
             parts = [part for message in state.messages for part in message.parts]
-            self.found = sum(isinstance(each, Other) and each.kind == "compaction" for each in parts)
+            others = [each for each in parts if isinstance(each, Other)]
+            self.found = [each.kind for each in others].count("compaction")
 
     def judge_deferred(self, state: RunState, searches: int) -> None:
         """A search whose result was saved is never made again."""
