@@ -64,6 +64,10 @@ class Judge:
         assert (self.before.reason, self.before.open_calls) == ("end", ())
 
     def judge(self, requests: int, searches: int) -> None:
+        if not self.path.exists():  # killed before the run was saved, before anything was done
+            assert self.before is None
+            assert self.run.log("asked") == self.run.log("began") == self.run.log("sent") == []
+            return
         state = read_run(self.path)
         began = self.run.log("began")
         assert len(began) == len(set(began))  # no tool ran twice

@@ -78,7 +78,9 @@ def prompt_of(body: Any) -> list[Any]:
         (CLAUDE, "ocean", 50_000, 60),
         (GPT, "sea", 8_000, 60),
         *(
-            pytest.param(model, place, trigger, 400, marks=pytest.mark.slow)
+            pytest.param(
+                model, place, trigger, 400, marks=[pytest.mark.slow, pytest.mark.timeout(600)]
+            )
             for model, place, trigger in [
                 (GEMINI, "sea", 8_000),
                 (CHAT, "sea", 8_000),
