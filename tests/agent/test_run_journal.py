@@ -346,6 +346,30 @@ def test_a_result_does_not_wait_until_the_start_of_another_call_is_on_disk(
     assert seen == ["seen"]
 
 
+def test_a_result_does_not_wait_until_a_message_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = drive(lambda state: save_run(tmp_path / "run.json", state), end=False)
+    fsync, seen = os.fsync, list[bool]()
+    is_syncing, has_ended = threading.Event(), threading.Event()
+
+    def slow(descriptor: int) -> None:
+        if threading.current_thread() is sender:
+            is_syncing.set()
+            seen.append(has_ended.wait(10))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    sender = threading.Thread(target=steps.send, args=(Message.user("Look."),))
+    sender.start()
+    assert is_syncing.wait(10)
+    steps.answered([result(steps.state.open_calls[0])])
+    has_ended.set()
+    sender.join()
+    assert seen == [True]
+    assert read_run(tmp_path / "run.json") == steps.state
+
+
 @pytest.mark.parametrize("style", ["asyncio", "trio"])
 def test_a_result_does_not_wait_for_the_event_loop(tmp_path: Path, style: str) -> None:
     path = tmp_path / "run.json"
