@@ -1,4 +1,6 @@
-"""The ten programs of `examples/programs`, each as its user runs it, against the emulator."""
+"""The programs of `examples/programs` and `examples/features`, each as its user runs it, against
+the emulator.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import tokenize
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ from wire import bulk
 from wire.testing.emulator import Emulator, serve
 
 ROOT = Path(__file__).parent.parent
-PROGRAMS = ROOT / "examples" / "programs"
+PROGRAMS, FEATURES = ROOT / "examples" / "programs", ROOT / "examples" / "features"
 TIDE = {"say": "At 05:12."}
 PDF, PNG = b"%PDF-1.4\n%%EOF\n", b"\x89PNG\r\n\x1a\n"
 
@@ -41,6 +44,12 @@ class Bench:
     def command(
         self, arguments: list[str], stdin: str, variables: dict[str, str]
     ) -> subprocess.CompletedProcess[str]:
+        with self.started(*arguments, **variables) as process:
+            out, err = process.communicate(stdin, timeout=60)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    @contextmanager
+    def started(self, *arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
         with serve(self.emulator) as server:
             environment = {
                 **os.environ,
@@ -52,16 +61,24 @@ class Bench:
                 "HOUSE_KEY": "fake-key",
                 **variables,
             }
-            return subprocess.run(
+            with subprocess.Popen(
                 [sys.executable, *arguments],
-                check=False,
                 cwd=self.folder,
                 env=environment,
-                input=stdin,
-                capture_output=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 text=True,
-                timeout=60,
-            )
+            ) as process:
+                try:
+                    yield process
+                finally:
+                    process.kill()
+
+    @property
+    def bodies(self) -> list[str]:
+        """The requests that were received."""
+        return [str(each["body"]) for each in self.emulator.requests]
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -219,6 +236,76 @@ async def test_web(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "event: error" in failed
 
 
+# --- features of agents ---------------------------------------------------------------------------
+
+
+@pytest.mark.processes
+def test_typed(tmp_path: Path) -> None:
+    script = [call("people", city="Brest"), {"say": "Brest."}]
+    bench = Bench(tmp_path, *script, {"say": '{"name":"Brest","people":139926}'})
+    said = bench.run(f"{FEATURES}/typed.py", "Which city?")
+    assert said == "City(name='Brest', people=139926)\n"
+
+
+@pytest.mark.processes
+def test_steering(tmp_path: Path) -> None:
+    """The first reply would take a minute."""
+    slow = {"say": "It is high at 05:12 in Brest.", "fault": "stall; after=1; seconds=60"}
+    bench = Bench(tmp_path, slow, TIDE)
+    with bench.started(str(FEATURES / "steering.py"), "High tide?") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "It is high \n"
+        process.stdin.write("!And in Oslo?\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "At 05:12.\n"
+        assert process.wait(60) == 0
+    assert "And in Oslo?" in bench.bodies[1]
+
+
+@pytest.mark.processes
+def test_early(tmp_path: Path) -> None:
+    """The tool begins though the reply would take another minute."""
+    reply = {"calls": [{"name": "tide", "args": {"port": each}} for each in ("Brest", "Oslo")]}
+    bench = Bench(tmp_path, {"say": reply, "fault": "stall; after=1; seconds=60"})
+    with bench.started(str(FEATURES / "early.py"), "High tide?") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "looking up Brest\n"
+    said = Bench(tmp_path, {"say": reply}, TIDE).run(f"{FEATURES}/early.py", "High tide?")
+    assert said.splitlines() == ["looking up Brest", "looking up Oslo", "At 05:12."]
+
+
+@pytest.mark.processes
+def test_session(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("wave " * 40_000)
+    summary = {"match": {"text": "Summarise"}, "times": 0, "say": "All seas were blue."}
+    bench = Bench(tmp_path, summary, *[call("read", path="log"), {"say": "Blue."}] * 4)
+    said = bench.run(f"{FEATURES}/session.py", "openai@chat:gpt-4.1", stdin="Look.\n" * 4)
+    assert said.splitlines() == ["Blue."] * 4
+    assert "All seas were blue." in bench.bodies[-1]
+    assert len(bench.bodies[-1]) < 100_000 * len("wave ")
+
+
+@pytest.mark.processes
+def test_deferred(tmp_path: Path) -> None:
+    script = [call("find_tools", query="high tide"), call("tide", port="Brest"), TIDE]
+    bench = Bench(tmp_path, *script)
+    said = bench.run(f"{FEATURES}/deferred.py", "gemini:gemini-3.8-flash", "High tide?")
+    assert said == "At 05:12.\n"
+    assert ["crane_299" in each for each in bench.bodies] == [False] * 3
+    assert "05:12 in Brest" in bench.bodies[-1]
+
+
+@pytest.mark.processes
+def test_server_input(tmp_path: Path) -> None:
+    pytest.importorskip("mcp_types", reason="the server is one of the official SDK 2")
+    (tmp_path / "berths.py").write_text((FEATURES / "berths.py").read_text())
+    bench = Bench(tmp_path, call("moor", ship="Ada"), {"say": "Moored."})
+    said = bench.run(f"{FEATURES}/server_input.py", "Moor Ada.", stdin="7\n")
+    assert said == "Which berth for Ada? berth: Moored.\n"
+    assert "Ada is moored at 7" in bench.bodies[-1]
+
+
 # --- how long they are ----------------------------------------------------------------------------
 
 
@@ -251,3 +338,20 @@ def test_the_table_has_the_lines_of_the_programs() -> None:
     for name, ours, others in table:
         assert ours == lines_of_code((PROGRAMS / name).read_text("utf-8")), name
         assert ours <= others, name
+
+
+def test_the_table_has_the_lines_of_the_features() -> None:
+    """Of both sides, in files of the same name."""
+    text = (ROOT / "docs/project/compared.md").read_text("utf-8")
+    row = (
+        r"^\| \[[^]]*\]\(.*/(\w+\.py)\) \| (\d+) \| \[(\d+)\]\(.*/with_pydantic_ai/(\w+\.py)\) \|$"
+    )
+    table = re.findall(row, text, re.MULTILINE)
+    names = {each.name for each in FEATURES.glob("*.py")} - {"berths.py"}
+    assert sorted(name for name, *_ in table) == sorted(names)
+    for name, ours, theirs, same in table:
+        assert name == same
+        assert int(ours) == lines_of_code((FEATURES / name).read_text("utf-8")), name
+        other = (FEATURES / "with_pydantic_ai" / name).read_text("utf-8")
+        assert int(theirs) == lines_of_code(other), name
+        assert int(ours) <= int(theirs), name

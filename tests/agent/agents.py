@@ -55,7 +55,7 @@ def talk(
 
     `chat` is given to the chat, `run` to each run, the rest to the agent.
     """
-    emulator = Emulator(script, lenient=not model.startswith("gemini"))  # type: ignore[arg-type]
+    emulator = Emulator(script)  # type: ignore[arg-type]
     said = Talk()
     of_chat = {"api_key": "fake-key", "retry": NONE, **(chat or {})}
     of_run = dict(run or {})

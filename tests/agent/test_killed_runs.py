@@ -26,15 +26,17 @@ written. It takes 0.3 ms, unless the machine is busy."""
 
 
 class Killed:
-    """A run in a folder, process by process."""
+    """A run in a folder, process by process, by a program that gets the folder and arguments."""
 
-    def __init__(self, folder: Path, style: str, turns: int) -> None:
+    def __init__(self, folder: Path, *arguments: object, program: str = "") -> None:
         self._folder = folder
-        self._command = [sys.executable, killed_agent.__file__, str(folder), style, str(turns)]
+        self._program = program or killed_agent.__file__
+        self.arguments = arguments
 
     def start(self) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(self._command, env=environment, stdout=subprocess.PIPE)
+        command = [sys.executable, self._program, str(self._folder), *map(str, self.arguments)]
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         return process
@@ -55,10 +57,10 @@ class Killed:
             process.kill()
         return moment
 
-    def end(self) -> None:
+    def end(self, said: bytes = b"Done.\n") -> None:
         with self.start() as process:
             assert process.stdout is not None
-            assert (process.wait(60), process.stdout.read()) == (0, b"Done.\n")
+            assert (process.wait(60), process.stdout.read()) == (0, said)
 
     def log(self, name: str) -> list[str]:
         file = self._folder / name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
 import pytest
 
+import wire
 from wire import Agent, AsyncChat, Chat, Compaction, LLMAgent, Message, ToolCall
 from wire.agent import RunResult, dump_run, load_run
 from wire.errors import ConfigurationError, StreamIncomplete
@@ -18,12 +19,13 @@ from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTran
 
 GEMINI, CHAT = "gemini:gemini-3.8-flash", "openai@chat:gpt-4.1"
 CLAUDE, GPT = "anthropic:claude-opus-5", "openai@responses:gpt-5.6"
-WIRES = [GEMINI, CHAT, CLAUDE, GPT]
+HAIKU, GROK = "anthropic:claude-haiku-4-5", "xai@responses:grok-4.5"
+"""On the wires of the two before, without a compaction by the server."""
 STYLES = ["threads", "asyncio", "trio"]
 SUMMARY = {"match": {"text": "Summarise this"}, "times": 10**6, "say": "All seas were blue."}
 
 
-WAVES = {"sea": 300, "ocean": 3_000}
+WAVES = {"sea": 300, "ocean": 3_000, "deep": 30_000}
 """Place to the words of what is seen there, a token each."""
 
 
@@ -76,12 +78,16 @@ def prompt_of(body: Any) -> list[Any]:
         (CLAUDE, "ocean", 50_000, 60),
         (GPT, "sea", 8_000, 60),
         *(
-            pytest.param(model, place, trigger, 400, marks=pytest.mark.slow)
+            pytest.param(
+                model, place, trigger, 400, marks=[pytest.mark.slow, pytest.mark.timeout(600)]
+            )
             for model, place, trigger in [
                 (GEMINI, "sea", 8_000),
                 (CHAT, "sea", 8_000),
                 (CLAUDE, "sea", 50_000),
+                (HAIKU, "sea", 8_000),
                 (GPT, "sea", 8_000),
+                (GROK, "sea", 8_000),
             ]
         ),
     ],
@@ -89,8 +95,16 @@ def prompt_of(body: Any) -> list[Any]:
 def test_a_long_session_stays_below_the_trigger(
     model: str, place: str, trigger: int, turns: int
 ) -> None:
+    """The server compacts, or the agent does; the emulator refuses what the vendor does."""
     emulator = emulated(turns, place)
-    results, history = session("threads", model, emulator, turns, compaction=trigger)
+    wrong: list[Any] = []
+
+    def checked(messages: Sequence[Message]) -> Sequence[Message]:
+        wrong.extend(check(messages))
+        return messages
+
+    results, history = session("threads", model, emulator, turns, compaction=trigger, view=checked)
+    assert wrong == []
     assert {result.reason for result in results} == {"end"}
     assert {result.text for result in results} == {"Blue."}
     assert check([*history, Message.user("And now?")]) == []
@@ -101,6 +115,9 @@ def test_a_long_session_stays_below_the_trigger(
     ]
     assert len(used) == 2 * turns
     assert max(used) < trigger * 1.2
+    window = wire.model(model.replace("@chat", "").replace("@responses", "")).context_window
+    assert window is None or max(used) < window
+    print(model, {"turns": turns, "largest request": max(used), "window": window})
     by_server = [
         part
         for message in history
@@ -111,6 +128,26 @@ def test_a_long_session_stays_below_the_trigger(
     assert (len(by_server) > 1, len(by_agent) > 1) == (
         (True, False) if model in (CLAUDE, GPT) else (False, True)
     )
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(
+    ("model", "place", "trigger"), [(CLAUDE, "deep", 50_000), (GPT, "sea", 1_000)]
+)
+def test_the_compaction_of_the_server_stands_for_the_messages_before_it(
+    style: str, model: str, place: str, trigger: int
+) -> None:
+    emulator = emulated(5, place)
+    results, history = session(style, model, emulator, 5, compaction=trigger)
+    assert {result.text for result in results} == {"Blue."}
+    assert [result.compactions for result in results] == [()] * 5  # none by the agent
+    assert [each.text for each in history if each.role == "user"] == [
+        f"Look, {turn}." for turn in range(5)
+    ]
+    sent = json.dumps(prompt_of(emulator.requests[-1]["body"]))
+    assert '"compaction' in sent
+    assert "Look, 0." not in sent
+    assert "Look, 4." in sent
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from tests.agent.agents import on, talk
+from tests.joined import joined
 from wire.agent import Agent, LLMAgent, RunResult, dump_run, load_run
 from wire.chat.chat import AsyncChat, Chat
 from wire.chat.fallback import FallbackChat
@@ -58,12 +59,15 @@ def test_a_run_has_a_typed_answer_after_its_tools(model: str, style: str) -> Non
     assert len(talked.requests) == 2
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("stream", [False, True])
-def test_an_answer_that_does_not_fit_is_asked_for_again(model: str, stream: bool) -> None:
+@pytest.mark.parametrize("style", STYLES)
+@joined("model", MODELS)
+@joined("stream", [False, True])
+def test_an_answer_that_does_not_fit_is_asked_for_again(
+    style: str, model: str, stream: bool
+) -> None:
     """The conversation has the answer and its problem, as the request that asks again."""
     script = [{"say": CALL}, {"say": "Brest."}, {"say": RIGHT}]
-    talked = said("asyncio", script, model=model, run={"stream": stream})
+    talked = said(style, script, model=model, run={"stream": stream})
     result = talked.result
     assert (result.output, result.reason, result.complete) == (BREST, "end", True)
     roles = ["assistant", "tool", "assistant", "user", "assistant"]

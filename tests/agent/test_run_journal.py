@@ -41,7 +41,10 @@ def reply(turn: int, calls: int) -> Reply:
 
 
 def drive(save: Callable[[RunState], None], *, end: bool = True) -> Steps:
-    """Take a run of two turns with three calls each through all that a turn can have."""
+    """Take a run of two turns with three calls each through all that a turn can have.
+
+    Two messages are sent to the run in the second one.
+    """
     picture = Media(media_type="image/png", data=b"\x89PNG")
     steps = Steps(begun([Message.user("Hi")]), Toolbox([look]), on_change=save, max_calls=9)
     save(steps.state)
@@ -52,7 +55,11 @@ def drive(save: Callable[[RunState], None], *, end: bool = True) -> Steps:
         first, second, third = answer.tool_calls
         for call in (second, first):
             steps.started(call)
+        if turn:
+            steps.send(Message.user("Look é.", picture))
         steps.answered([result(first)])
+        if turn:
+            steps.send(Message.user("And there."))
         steps.started(third)
         if turn and not end:
             return steps
@@ -101,7 +108,7 @@ def test_a_process_that_is_killed_after_any_call_of_the_system_leaves_a_state_th
 
         drive(save)
         copies = list(disk.copies)
-    assert len(states) == 1 + 2 * (1 + 3 + 2) + 1
+    assert len(states) == 1 + 2 * (1 + 3 + 2) + 2 + 1 + 1
     assert {name for name, _ in copies} == {"open", "write", "ftruncate", "replace", "unlink"}
     left_out = 0
     for number, (_, files) in enumerate(copies):
@@ -129,10 +136,10 @@ def test_a_journal_that_is_cut_at_any_byte_has_the_lines_before(tmp_path: Path) 
     drive(save, end=False)
     journal = tmp_path / "run.json.journal"
     data = journal.read_bytes()
-    assert data.count(b"\n") == 4
+    assert data.count(b"\n") == 6
     for size in range(len(data) + 1):
         journal.write_bytes(data[:size])
-        assert read_run(path) == states[-5 + data[:size].count(b"\n")]
+        assert read_run(path) == states[-7 + data[:size].count(b"\n")]
 
 
 def under_way(path: Path) -> RunState:
@@ -148,7 +155,7 @@ def test_a_turn_writes_the_run_once_and_short_lines_after_that(tmp_path: Path) -
         wrote.append(path.read_bytes())
 
     drive(save)
-    assert len(set(wrote)) == 1 + 2 + 1
+    assert len(set(wrote)) == 1 + 2 + 1 + 1  # the second turn ends with messages that join
 
 
 def test_the_journal_is_private_and_beside_the_file_that_a_symlink_leads_to(tmp_path: Path) -> None:
@@ -198,7 +205,7 @@ def test_a_result_that_is_no_message_is_told_with_its_line(tmp_path: Path) -> No
     journal = tmp_path / "run.json.journal"
     data = journal.read_bytes()
     journal.write_bytes(data.replace(b'"role":"tool"', b'"role":"fool"'))
-    with pytest.raises(ConfigurationError, match=r"run\.json\.journal: line 3: message"):
+    with pytest.raises(ConfigurationError, match=r"run\.json\.journal: line 4: message"):
         read_run(tmp_path / "run.json")
 
 
@@ -222,7 +229,7 @@ def test_lines_of_another_run_are_left_out_with_a_note(tmp_path: Path) -> None:
     read = read_run(path)
     assert read == state
     assert [each.message for each in notes(read)] == [
-        f"left out: 4 lines of an earlier turn in {path}.journal"
+        f"left out: 6 lines of an earlier turn in {path}.journal"
     ]
 
 
@@ -337,6 +344,30 @@ def test_a_result_does_not_wait_until_the_start_of_another_call_is_on_disk(
     options: dict[str, Any] = {"tools": [work], "on_change": lambda state: save_run(path, state)}
     assert Agent(Model(tmp_path, 1), **options).run("Go").text == "Done."
     assert seen == ["seen"]
+
+
+def test_a_result_does_not_wait_until_a_message_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = drive(lambda state: save_run(tmp_path / "run.json", state), end=False)
+    fsync, seen = os.fsync, list[bool]()
+    is_syncing, has_ended = threading.Event(), threading.Event()
+
+    def slow(descriptor: int) -> None:
+        if threading.current_thread() is sender:
+            is_syncing.set()
+            seen.append(has_ended.wait(10))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    sender = threading.Thread(target=steps.send, args=(Message.user("Look."),))
+    sender.start()
+    assert is_syncing.wait(10)
+    steps.answered([result(steps.state.open_calls[0])])
+    has_ended.set()
+    sender.join()
+    assert seen == [True]
+    assert read_run(tmp_path / "run.json") == steps.state
 
 
 @pytest.mark.parametrize("style", ["asyncio", "trio"])

@@ -15,6 +15,7 @@ import anyio
 import pytest
 
 from tests.agent.agents import kills, on
+from tests.joined import joined
 from wire.agent import (
     Agent,
     LLMAgent,
@@ -237,8 +238,9 @@ def test_what_is_sent_is_saved_until_it_joins(style: str) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_a_run_is_stopped_inspected_changed_and_resumed(style: str) -> None:
-    steered = Steered(style, MODELS[3], CALL, {"say": "At 05:12."})
+@joined("model", MODELS)
+def test_a_run_is_stopped_inspected_changed_and_resumed(style: str, model: str) -> None:
+    steered = Steered(style, model, CALL, {"say": "At 05:12."})
     steered.during = lambda agent: elsewhere(agent.stop)
     stopped = steered.run()
     assert (stopped.reason, len(steered.sent)) == ("stopped", 1)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
+from wire.agent.on_disk import saved_later
 from wire.agent.run_state import RunResult, RunState, StepRecord
 from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError, HistoryError, Violation
@@ -61,16 +62,17 @@ class LiveRun:
         if message.role not in ("user", "system", "developer"):
             problem = f"expected a message of the user, not of {message.role}"
             raise HistoryError(violations=[Violation("message.role", problem)])
-        with self._lock:
+        with saved_later() as save, self._lock:
             if self._is_over or self.state.reason is not None:
                 problem = f"the run has ended ({self.state.reason or 'stopped'})"
                 remedy = "begin another one with run(), or continue it with resume()"
                 raise HistoryError(violations=[Violation("message", problem, remedy=remedy)])
-            self._change(inbox=(*self.state.inbox, message))
+            self._change(same_turn=True, inbox=(*self.state.inbox, message))
             self.is_cut = self.is_cut or (at_once and self._is_asking)
             wake = self._wake if self.is_cut else None
         if wake is not None:
             wake()
+        save()  # without the lock: results of calls must not wait for a disk
 
     def stop(self) -> None:
         """End the run before its next request, with the reason `stopped`."""

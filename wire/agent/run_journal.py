@@ -1,8 +1,8 @@
 """The journal of a saved run: what became of the calls of its last turn since it was saved.
 
-`run.json` has the whole run, and `run.json.journal` a line for each start and each result. So a
-result is on its way to the disk for the time of one short write, and a kill loses at most the line
-that is being written.
+`run.json` has the whole run, and `run.json.journal` a line for each start, each result, and each
+message that was sent to the run meanwhile. So a result is on its way to the disk for the time of
+one short write, and a kill loses at most the line that is being written.
 
 The saved run names its journal by a random mark, and so does each line. Lines with another mark are
 those of an earlier turn: the run is saved first, and its journal is emptied after that.
@@ -41,7 +41,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A line: calls that were started, or results."""
+    """A line: calls that were started, results, or messages that were sent to the run."""
 
     of: str
     """The mark of the run that was saved before."""
@@ -49,8 +49,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """Ids of calls whose tools were started."""
     calls: Count = 0
     """The number of calls whose tools were started in the run, if it is counted."""
-    message: dict[str, Any] | None = None
-    """A message of the tools, with the results."""
+    messages: tuple[dict[str, Any], ...] = ()
+    """A message of the tools, with the results; others have not joined the run yet."""
 
 
 class Saved(NamedTuple):
@@ -67,12 +67,15 @@ class Saved(NamedTuple):
     started: frozenset[str]
     answered: frozenset[str]
     calls: int
+    inbox: int
+    """The number of messages that have not joined the run yet."""
 
     @classmethod
     def whole(cls, target: str, state: RunState, metadata: bytes, mark: str) -> Saved:
         """Describe a run that was just saved, with an empty journal."""
         started, answered = frozenset(state.started), frozenset(_results(state))
-        return cls(target, identity(target), metadata, mark, 0, started, answered, state.calls)
+        counts = (state.calls, len(state.inbox))
+        return cls(target, identity(target), metadata, mark, 0, started, answered, *counts)
 
     def appended(self, state: RunState) -> Saved | None:
         """Append what is new in a state of the turn; `None` if it has to be saved whole.
@@ -81,15 +84,18 @@ class Saved(NamedTuple):
         """
         results = _results(state)
         started = frozenset(state.started)
-        if not (self.answered <= results.keys() and self.started <= started | results.keys()):
-            return None  # an earlier state of the turn
+        is_later = self.answered <= results.keys() and self.inbox <= len(state.inbox)
+        if not (is_later and self.started <= started | results.keys()):
+            return None
         new = [id for id in state.started if id not in self.started]
         answers = tuple(result for id, result in results.items() if id not in self.answered)
-        if not (new or answers or state.calls != self.calls):
+        sent = state.inbox[self.inbox :]
+        messages = (Message("tool", answers), *sent) if answers else sent
+        if not (new or messages or state.calls != self.calls):
             return self
         try:
-            message = serialize_message(Message("tool", answers)) if answers else None
-            line = msgspec.json.encode(Entry(self.mark, tuple(new), state.calls, message)) + b"\n"
+            saved = tuple(serialize_message(each) for each in messages)
+            line = msgspec.json.encode(Entry(self.mark, tuple(new), state.calls, saved)) + b"\n"
             with closing(_file(self.target)) as journal:
                 if journal.size != self.size or self.size + len(line) > MAX_FILE_BYTES:
                     return None
@@ -97,13 +103,14 @@ class Saved(NamedTuple):
         except (ConfigurationError, RuleError):
             return None
         # A result waits for the disk only if no tool runs whose result would wait, too.
-        if new or not started:
+        if new or sent or not started:
             put_on_disk(self.target + JOURNAL)
         return self._replace(
             size=journal.size,
             started=self.started | started,
             answered=frozenset(results),
             calls=state.calls,
+            inbox=len(state.inbox),
         )
 
 
@@ -160,7 +167,7 @@ def merged(state: RunState, mark: str, lines: Iterable[Line], name: str) -> tupl
     damaged or of a call that the run does not have.
     """
     calls = {call.id for call in state.open_calls}
-    messages, started, count = state.messages, list(state.started), state.calls
+    messages, inbox, started, count = state.messages, state.inbox, list(state.started), state.calls
     answered: set[str] = set()
     others = 0
     for line in lines:
@@ -171,23 +178,24 @@ def merged(state: RunState, mark: str, lines: Iterable[Line], name: str) -> tupl
         if entry.of != mark:
             others += 1
             continue
-        answers = _answers(entry, where)
+        said = _messages(entry, where)
+        answers = [result for message in said for result in message.tool_results]
         for id in (*entry.started, *(result.id for result in answers)):
             if id not in calls:
                 raise ConfigurationError(f"{where}: no call {quoted(id)} is open in the run")
         messages = with_results(messages, [each for each in answers if each.id not in answered])
         answered.update(result.id for result in answers)
         started += (id for id in entry.started if id not in started)
+        inbox += tuple(message for message in said if message.role != "tool")
         count = max(count, entry.calls)
     left = tuple(id for id in started if id not in answered)
-    return msgspec.structs.replace(state, messages=messages, started=left, calls=count), others
+    fields = {"messages": messages, "inbox": inbox, "started": left, "calls": count}
+    return msgspec.structs.replace(state, **fields), others
 
 
-def _answers(entry: Entry, where: str) -> tuple[ToolResult, ...]:
-    if entry.message is None:
-        return ()
+def _messages(entry: Entry, where: str) -> list[Message]:
     try:
-        return deserialize_message(entry.message).tool_results
+        return [deserialize_message(each) for each in entry.messages]
     except ConfigurationError as cause:
         raise ConfigurationError(f"{where}: {cause.message}") from None
 
