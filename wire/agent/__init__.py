@@ -10,7 +10,7 @@ from wire.core.lazy import lazy_names
 _NAMES = {
     "wire.agent.agent": "Agent RunStream",
     "wire.agent.llm_agent": "AsyncRunStream GeminiAgent LLMAgent",
-    "wire.agent.cache_health": "CacheLoss",
+    "wire.chat.cache_health": "CacheLoss",
     "wire.agent.context_cache": "AsyncCachedChat CachedChat CacheKeeper CachePolicy keep",
     "wire.agent.guard": "ATTRACTOR Guard",
     "wire.agent.model": "AgentEvent AsyncModel MessageJoined Model",

@@ -19,8 +19,8 @@ from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Value_co
 from wire.tools import ToolRun
 
 if TYPE_CHECKING:
-    from wire.agent.cache_health import CacheLoss
     from wire.catalogue.cost import Cost
+    from wire.chat.cache_health import CacheLoss
 
 Reason: TypeAlias = Literal[
     "end",
@@ -216,7 +216,7 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
         """What requests cost that did not begin as those before them, so that the vendor could not
         read its cache. A note of each such reply tells where it changed.
         """
-        from wire.agent.cache_health import cache_lost  # loads the catalogue at its first use
+        from wire.chat.cache_health import cache_lost  # loads the catalogue at its first use
 
         return cache_lost(step.reply for step in self.steps)
 

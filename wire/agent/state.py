@@ -58,10 +58,10 @@ NO_DONE = "the model's stream ended without Done"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from wire.agent.cache_health import CacheHealth
     from wire.agent.early_calls import EarlyTasks, EarlyThreads
     from wire.agent.long_session import LongSession
     from wire.catalogue.cost import Cost
+    from wire.chat.cache_health import CacheHealth
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
 else:
@@ -406,7 +406,7 @@ class AgentState(Foreign):
 
     def _judged(self, reply: Reply, messages: tuple[Message, ...]) -> None:
         """Note in a reply that the vendor could not read its cache of the request before."""
-        from wire.agent.cache_health import CacheHealth  # no agent needs it before its first reply
+        from wire.chat.cache_health import CacheHealth  # no agent needs it before its first reply
 
         if self._health is None:
             self._health = CacheHealth()
