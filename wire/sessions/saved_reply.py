@@ -63,8 +63,8 @@ def dump_reply(reply: Reply) -> bytes:
 
     The bytes have all that the reply was received with: the response of the vendor, the bytes of
     its parts, their origins, counts, notes, and why the model stopped. So the loaded reply costs
-    the same, and goes back to the model unchanged. They have neither the account of the call nor
-    the errors in `failures`, whose notes stay.
+    the same, and goes back to the model unchanged. They have neither the account of the call, nor
+    the errors in `failures` and the tokens of `RunResult.cache_lost`, whose notes stay.
 
     >>> from wire.neutral.messages import Message
     >>> reply = Reply(Message.assistant("Hello."), Stop("end"))
