@@ -82,7 +82,8 @@ class Run:
 
     def __call__(self, method: str, *arguments: Any, **options: Any) -> RunResult:
         run = functools.partial(getattr(self.agent, method), *arguments, stream=True, **options)
-        return run() if self.style == "threads" else on(self.style, run)
+        result: RunResult = run() if self.style == "threads" else on(self.style, run)
+        return result
 
 
 @pytest.mark.parametrize("style", STYLES)
