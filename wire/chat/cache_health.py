@@ -12,19 +12,17 @@ import msgspec
 
 from wire.catalogue.catalogue import current
 from wire.catalogue.cost import Cost, cost_of_usage
-from wire.catalogue.facts import is_in
 from wire.catalogue.usage import Usage
 from wire.core.flow import Flow
 from wire.core.memory import PARTIAL, MetadataStruct, Note, with_notes
-from wire.history import Beginning, change_of, is_compaction
-from wire.neutral.messages import Message, Reply, Thought
+from wire.history import Beginning, change_of, is_compaction, lost_thoughts
+from wire.neutral.messages import Message, Reply
 
 _LOSS = "_cache_lost"
 _TOLD = "_cache_notes"
 """Notes of a chat, which an agent replaces by its own."""
 _CONVERSATIONS = 16
 """How many conversations of a chat are compared at the same time."""
-_BOUND = "anthropic.bound_thoughts"
 
 
 class CacheLoss(MetadataStruct, frozen=True, kw_only=True):
@@ -168,22 +166,12 @@ def _compare(reply: Reply, before: Beginning, now: Beginning, cached: int) -> tu
 def _bound_thoughts(reply: Reply, now: Beginning, path: str) -> Iterable[Note]:
     """Yield the note for a model that reads a thought only behind what it was made after."""
     origin = reply.message.origin
-    if origin is None or not is_in(_BOUND, origin.model):
+    if origin is None:
         return
     begin = int(path.partition("[")[2].partition("]")[0]) if path.startswith("messages[") else 0
-    thoughts = sum(_has_thoughts(message) for message in now.messages[begin:])
-    if thoughts:
-        counted = "1 message" if thoughts == 1 else f"{thoughts} messages"
-        words = (
-            f"changed since the last request: {origin.model} reads a thought only behind the "
-            f"messages that it was made after, so the thoughts of {counted} may be lost; "
-            "compaction= of the server keeps them"
-        )
-        yield Note(path, words)
-
-
-def _has_thoughts(message: Message) -> bool:
-    return any(isinstance(part, Thought) and bool(part.signature) for part in message.parts)
+    if told := lost_thoughts(now.messages[begin:], origin.model):
+        remedy = "compaction= of the server keeps them"
+        yield Note(path, f"changed since the last request: {told}; {remedy}")
 
 
 def _price_of(tokens: int, reply: Reply) -> Decimal | None:
