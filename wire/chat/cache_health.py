@@ -15,8 +15,7 @@ from wire.catalogue.cost import Cost, cost_of_usage
 from wire.catalogue.usage import Usage
 from wire.core.flow import Flow
 from wire.core.memory import PARTIAL, MetadataStruct, Note, with_notes
-from wire.history import Beginning, change_of, is_compaction
-from wire.history.bound_thoughts import lost_thoughts
+from wire.history import Beginning, change_of, is_compaction, lost_thoughts
 from wire.neutral.messages import Message, Reply
 
 _LOSS = "_cache_lost"

@@ -12,6 +12,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
+from wire.history.beginnings import lost_thoughts
 from wire.history.order import listed
 from wire.history.tokens import Estimate, estimate_tokens
 from wire.neutral.messages import Message
@@ -96,8 +97,6 @@ def prune(
 
 def _told(history: list[Message], dropped: list[int], report: str) -> Iterable[Note]:
     """Yield the notes on dropped messages: that they are, and what it may cost those that stay."""
-    from wire.history.bound_thoughts import lost_thoughts  # few conversations are pruned
-
     path, excluded = f"messages[{dropped[0]}]", set(dropped)
     yield Note(path, report)
     behind = enumerate(history[dropped[0] :], dropped[0])
