@@ -23,7 +23,7 @@ from wire import (
     Reply,
     answer_account,
 )
-from wire.agent.run_state import RunResult, begun
+from wire.agent.run_state import RunResult, begin_run
 from wire.errors import ConfigurationError, WireError
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
 
@@ -156,7 +156,7 @@ def test_a_quota_in_a_body_is_a_limit_of_its_attempt_only() -> None:
 CHAT = Chat(MODEL, api_key=KEY)
 ASYNC_CHAT = AsyncChat(MODEL, api_key=KEY)
 CHATS, ASYNC_CHATS = Chats({"openai": CHAT.client}), AsyncChats({"openai": ASYNC_CHAT.client})
-STOPPED = begun([Message.user("Hi")])
+STOPPED = begin_run([Message.user("Hi")])
 DOORS = {
     "ask": lambda given: CHAT.ask("Hi", headers=given),
     "stream": lambda given: CHAT.stream("Hi", headers=given),

@@ -19,13 +19,11 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
-import msgspec
 from dbos import DBOS
 
-from wire import AsyncChat, Message, Reply, Stop, Tool, ToolCall, Usage
-from wire.agent import RunState, Steps, dump_run, run_calls
-from wire.agent.steps import Ask, Finished, RunCalls
-from wire.sessions import Session, dump_session, load_session
+from wire import AsyncChat, Message, Tool, ToolCall
+from wire.agent import Ask, Finished, RunCalls, Steps, begin_run, dump_run, run_calls
+from wire.sessions import dump_reply, dump_session, load_reply, load_session
 from wire.tools import Toolbox, ToolRun
 
 
@@ -39,15 +37,13 @@ def durable_agent(
     """Return a workflow from the bytes of a conversation to those of its run, for `load_run`.
 
     These are a conversation too, which `load_session` reads and a next run can go on with.
-    `limits` are those of `Steps`, such as `max_steps` and `max_tokens_total`; not `max_cost`, since
-    a reply is kept without the response that tells its cost.
+    `limits` are those of `Steps`, such as `max_steps` and `max_cost`.
     """
     toolbox = Toolbox(tools)
 
     async def ask(messages: tuple[Message, ...]) -> bytes:
-        reply = await chat.ask(messages=messages, system=system, tools=toolbox.definitions)
-        kept = msgspec.to_builtins({"stop": reply.stop, "usage": reply.usage})
-        return dump_session(Session((reply.message,), kept, reply.notes))
+        tools = toolbox.definitions
+        return dump_reply(await chat.ask(messages=messages, system=system, tools=tools))
 
     async def run_tool(call: ToolCall, messages: tuple[Message, ...]) -> bytes:
         [run] = await run_calls(toolbox, [call], model=str(chat.model), messages=messages)
@@ -62,14 +58,11 @@ def durable_agent(
 
     @DBOS.workflow(name=name)
     async def workflow(conversation: bytes) -> bytes:
-        messages = load_session(conversation).messages
-        steps = Steps(RunState(messages=messages, begun=len(messages)), toolbox, **limits)
+        steps = Steps(begin_run(load_session(conversation).messages), toolbox, **limits)
         while not isinstance(step := steps.next(), Finished):
             if isinstance(step, Ask):
-                kept = load_session(await DBOS.run_step_async({"name": "ask"}, ask, step.messages))
-                stop = msgspec.convert(kept.metadata["stop"], Stop)
-                usage = msgspec.convert(kept.metadata["usage"], Usage | None)
-                steps.replied(Reply(kept.messages[0], stop, usage, kept.notes))
+                kept = await DBOS.run_step_async({"name": "ask"}, ask, step.messages)
+                steps.replied(load_reply(kept))
             elif isinstance(step, RunCalls):
                 # At the same time. DBOS numbers steps as they begin: in the order of the calls.
                 runs = await asyncio.gather(*(kept_run(steps, call) for call in step.calls))

@@ -53,7 +53,14 @@ POINTS = (
 # --- the processes that are killed ----------------------------------------------------------------
 
 
-def work(model: str, url: str, folder: Path, ports: tuple[str, ...], point: str) -> None:
+def work(
+    model: str,
+    url: str,
+    folder: Path,
+    ports: tuple[str, ...],
+    limits: dict[str, Any],
+    point: str,
+) -> None:
     """Begin the run, or go on with it, to the point or to its end.
 
     The work of the tools is done in the order of the ports.
@@ -93,7 +100,7 @@ def work(model: str, url: str, folder: Path, ports: tuple[str, ...], point: str)
     durable_agent.Steps = Steps
     DBOS(config={"name": "berths", "system_database_url": database(folder), "log_level": "ERROR"})
     chat = Chat(model, api_key="fake-key", base_url=url)
-    berths = durable_agent.durable_agent("berths", chat, [book], "Be brief.")
+    berths = durable_agent.durable_agent("berths", chat, [book], "Be brief.", **limits)
     DBOS.launch()
     with SetWorkflowID(RUN):
         handle = DBOS.start_workflow(berths, dump_session([Message.user("Book three berths.")]))
@@ -135,9 +142,9 @@ def answer(request: Any) -> dict[str, Any]:
 class Run:
     """One run, in one process after the other."""
 
-    def __init__(self, folder: Path, model: str) -> None:
+    def __init__(self, folder: Path, model: str, **limits: Any) -> None:
         folder.mkdir(exist_ok=True)
-        self.folder, self.model = folder, model
+        self.folder, self.model, self.limits = folder, model, limits
         # The second of two calls that run at once ends last with one model, first with the other.
         first = ("Brest", "Roscoff") if "gemini" in model else ("Roscoff", "Brest")
         self.ports = (*first, "Camaret")
@@ -155,7 +162,7 @@ class Run:
         self.end()
 
     def start(self, point: str = "") -> None:
-        given = (self.model, self.server.url, self.folder, self.ports, point)
+        given = (self.model, self.server.url, self.folder, self.ports, self.limits, point)
         self.code = -signal.SIGKILL if point else 0
         self.process = FORKS.Process(target=work, args=given)
         self.process.start()
@@ -259,3 +266,12 @@ def test_a_run_that_is_killed_again_and_again(tmp_path: Path) -> None:
         run.work()
         run.check(twice=run.ports[:1])
         assert run.asked == 4
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_cost_of_replies_that_were_kept_counts(model: str, tmp_path: Path) -> None:
+    with Run(tmp_path, model, max_cost=1e-6) as run:
+        run.work("answered 0")
+        run.work()
+        state = load_run((tmp_path / "run").read_bytes())
+        assert (state.reason, state.asked, run.asked) == ("max_cost", 1, 1)

@@ -13,7 +13,7 @@ import wire
 from tests.agent.agents import Talk, talk
 from tests.catalogue.conftest import TEST, price, row
 from wire import Agent, AsyncChat, AsyncFallbackChat, Chat, FallbackChat, LLMAgent, Usage
-from wire.agent.run_state import begun
+from wire.agent.run_state import begin_run
 from wire.agent.saved_runs import dump_run, load_run
 from wire.agent.steps import Steps
 from wire.catalogue import Catalogue, use
@@ -140,7 +140,7 @@ ONE = ToolCall(id="1", name="high_tide", arguments={"port": "Brest"})
     [({"max_cost": 5}, "max_cost"), ({"max_tokens_total": 9}, "max_tokens_total")],
 )
 def test_a_reply_that_does_not_tell_ends_the_run(limit: Any, reason: str) -> None:
-    steps = Steps(begun([Message.user("Hi")]), TOOLS, **limit)
+    steps = Steps(begin_run([Message.user("Hi")]), TOOLS, **limit)
     steps.next()
     steps.replied(replied(ONE))
     steps.next()
@@ -186,7 +186,7 @@ def test_a_limit_that_is_none_is_refused(name: str, value: Any) -> None:
     with pytest.raises(ConfigurationError, match=f"^{name}: "):
         LLMAgent(AsyncChat(MODEL, api_key="fake-key"), **{name: value})
     with pytest.raises(ConfigurationError, match=f"^{name}: "):
-        Steps(begun([Message.user("Hi")]), TOOLS, **{name: value})
+        Steps(begin_run([Message.user("Hi")]), TOOLS, **{name: value})
 
 
 def test_a_price_must_be_known_before_the_run() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from wire import Agent, Chat, HistoryManager, Message, Request, Tool, ToolCall
 from wire.agent import RunResult
-from wire.agent.cache_health import CacheHealth
 from wire.anthropic.parse import parse_reply
 from wire.anthropic.reader import parse_message
+from wire.chat.cache_health import CacheHealth
 from wire.history import Beginning, Compacted, first_change
 from wire.neutral.messages import Origin, Reply, Stop, Text, Thought, ToolResult, with_origin
 from wire.openai.responses import parse as responses

@@ -18,7 +18,7 @@ import pytest
 from tests.agent.killed_agent import AsyncModel, Model
 from wire import notes
 from wire.agent import Agent, LLMAgent, RunState, load_run, read_run, save_run
-from wire.agent.run_state import begun
+from wire.agent.run_state import begin_run
 from wire.agent.steps import Steps
 from wire.errors import ConfigurationError, RuleError
 from wire.neutral.messages import Media, Message, Reply, Stop, ToolCall, ToolResult
@@ -46,7 +46,7 @@ def drive(save: Callable[[RunState], None], *, end: bool = True) -> Steps:
     Two messages are sent to the run in the second one.
     """
     picture = Media(media_type="image/png", data=b"\x89PNG")
-    steps = Steps(begun([Message.user("Hi")]), Toolbox([look]), on_change=save, max_calls=9)
+    steps = Steps(begin_run([Message.user("Hi")]), Toolbox([look]), on_change=save, max_calls=9)
     save(steps.state)
     for turn in range(2):
         steps.next()
@@ -186,7 +186,7 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_line_is_told_with_its_number(tmp_path: Path, damage: str) -> None:
     path, journal = tmp_path / "run.json", tmp_path / "run.json.journal"
-    steps = Steps(begun([Message.user("Hi")]), Toolbox(), on_change=lambda s: save_run(path, s))
+    steps = Steps(begin_run([Message.user("Hi")]), Toolbox(), on_change=lambda s: save_run(path, s))
     answer = reply(0, 3)
     steps.next()
     steps.replied(answer)

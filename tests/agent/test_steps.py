@@ -10,7 +10,7 @@ import pytest
 from tests.joined import joined
 from wire.agent.guard import ATTRACTOR, Guard
 from wire.agent.hooks import refused
-from wire.agent.run_state import RunResult, RunState, begun, resumed
+from wire.agent.run_state import RunResult, RunState, begin_run, resume_run
 from wire.agent.state import AgentState
 from wire.agent.steps import INTERRUPTED, Ask, Finished, RunCalls, Steps, is_transient
 from wire.catalogue.stops import Next, StopReason
@@ -77,7 +77,7 @@ def done(*calls: ToolCall, content: object = "sunny", error: bool = False) -> li
 
 
 def steps_of(*messages: Message, **options: object) -> Steps:
-    return Steps(begun(messages or (ASKED,)), TOOLS, dice=Random(0), retry=FLAT, **options)  # type: ignore[arg-type]
+    return Steps(begin_run(messages or (ASKED,)), TOOLS, dice=Random(0), retry=FLAT, **options)  # type: ignore[arg-type]
 
 
 def finished(steps: Steps) -> RunResult:
@@ -127,7 +127,7 @@ def test_the_limit_ends_a_run_with_its_text_and_a_history_that_can_go_on() -> No
     result = finished(steps)
     assert (result.reason, result.text, len(result.messages)) == ("max_steps", "step 1", 4)
     assert check(result.state.messages) == []
-    again = Steps(resumed(result.state), TOOLS, max_steps=1)
+    again = Steps(resume_run(result.state), TOOLS, max_steps=1)
     assert isinstance(again.next(), Ask)
     again.replied(said("Done."))
     assert finished(again).text == "Done."
@@ -170,7 +170,7 @@ def test_a_run_says_why_its_last_answer_is_not_whole(reason: StopReason) -> None
     steps.replied(said("The tide is", stop=reason))
     result = finished(steps)
     assert (result.reason, result.complete, result.text) == (reason, False, "The tide is")
-    assert resumed(result.state).reason == reason
+    assert resume_run(result.state).reason == reason
 
 
 def test_a_whole_answer_is_complete() -> None:
@@ -291,7 +291,7 @@ def test_classes_decide_and_not_words() -> None:
 
 
 def test_without_retries_the_first_failure_is_raised() -> None:
-    steps = Steps(begun([ASKED]), TOOLS, retry=NONE)
+    steps = Steps(begin_run([ASKED]), TOOLS, retry=NONE)
     steps.next()
     with pytest.raises(ConnectionError):
         steps.failed(ConnectionError("gone"))
@@ -394,7 +394,7 @@ def test_calls_over_the_limit_of_a_turn_are_refused_and_the_others_run() -> None
         steps.next()
         steps.replied(reply)
         if saved:
-            steps = Steps(resumed(steps.state), TOOLS, max_calls_per_turn=3)
+            steps = Steps(resume_run(steps.state), TOOLS, max_calls_per_turn=3)
         assert steps.next() == RunCalls(reply.tool_calls[:3])
         assert [run.result.answer for run in steps.take_runs()] == [refusal, refusal]
         steps.answered(done(*reply.tool_calls[:3]))
@@ -462,14 +462,14 @@ def test_a_waiting_run_goes_on_with_the_results() -> None:
     steps.next()
     steps.answered(done(mine))
     waiting = finished(steps).state
-    again = Steps(resumed(waiting, [ToolResult("b", "ask_user", "Oslo")]), TOOLS)
+    again = Steps(resume_run(waiting, [ToolResult("b", "ask_user", "Oslo")]), TOOLS)
     step = again.next()
     assert isinstance(step, Ask)
     assert [result.content for result in step.messages[-1].tool_results] == ["Oslo", "sunny"]
     with pytest.raises(RuleError, match=r"results\[0\]\.id: no call 'z' waits"):
-        resumed(waiting, [ToolResult("z", "ask_user", "?")])
+        resume_run(waiting, [ToolResult("z", "ask_user", "?")])
     with pytest.raises(RuleError, match=r"results\[1\]: expected a ToolResult, not str"):
-        resumed(waiting, iter([ToolResult("b", "ask_user", "Oslo"), "b"]))  # type: ignore[list-item]
+        resume_run(waiting, iter([ToolResult("b", "ask_user", "Oslo"), "b"]))  # type: ignore[list-item]
 
 
 @pytest.mark.row("S1-58")
@@ -489,7 +489,7 @@ def test_a_call_that_needs_approval_waits_for_a_verdict(
     steps.replied(said(call("a", "write", path="x")))
     result = finished(steps)
     assert (result.reason, [each.id for each in result.waiting]) == ("waiting", ["a"])
-    again = Steps(resumed(result.state), TOOLS, verdicts={"a": verdict})
+    again = Steps(resume_run(result.state), TOOLS, verdicts={"a": verdict})
     next_step = again.next()
     if isinstance(step, RunCalls):
         assert next_step == step
@@ -529,7 +529,7 @@ def test_a_run_stops_where_it_is_told_to_and_goes_on_later() -> None:
     turn(steps, call("a"))
     stopped = finished(steps)
     assert (stopped.reason, len(stopped.messages)) == ("stopped", 2)
-    again = Steps(resumed(stopped.state), TOOLS, stop_when=enough)
+    again = Steps(resume_run(stopped.state), TOOLS, stop_when=enough)
     assert isinstance(again.next(), Ask)
     again.replied(said("Sunny."))
     assert (finished(again).reason, len(finished(again).messages)) == ("end", 3)
@@ -581,36 +581,36 @@ def test_a_run_that_is_interrupted_answers_the_calls_that_were_started() -> None
     state = steps.state
     steps.interrupted()
     assert steps.state is state
-    assert Steps(resumed(state), TOOLS).next() == RunCalls((c, d))
+    assert Steps(resume_run(state), TOOLS).next() == RunCalls((c, d))
 
 
 def test_a_state_of_a_run_that_nobody_interrupted_is_resumed_as_if_somebody_had() -> None:
     a, b = call("a"), call("b")
     steps = asked_for(a, b)
     steps.started(a)
-    again = Steps(resumed(steps.state), TOOLS)
+    again = Steps(resume_run(steps.state), TOOLS)
     assert again.next() == RunCalls((b,))
     assert again.state.messages[-1].tool_results[0].answer == {"error": INTERRUPTED}
     assert [run.call for run in again.result.runs] == [a]
     assert again.result.steps == ()
     known = ToolResult("a", "get_weather", "it was sunny")
-    again = Steps(resumed(steps.state, [known]), TOOLS)
+    again = Steps(resume_run(steps.state, [known]), TOOLS)
     assert again.state.started == ()
     assert again.next() == RunCalls((b,))
     assert again.state.messages[-1].tool_results == (known,)
-    again = Steps(resumed(steps.state), TOOLS, verdicts={"a": True})
+    again = Steps(resume_run(steps.state), TOOLS, verdicts={"a": True})
     assert again.next() == RunCalls((a, b))
-    again = Steps(resumed(steps.state), TOOLS, verdicts={"a": "no"})
+    again = Steps(resume_run(steps.state), TOOLS, verdicts={"a": "no"})
     again.next()
     assert again.state.messages[-1].tool_results[0].answer == {"error": "no"}
 
 
 def test_a_final_result_that_came_with_resume_ends_the_run() -> None:
     steps = asked_for(call("a", "leave", word="bye"))
-    again = Steps(resumed(steps.state, [ToolResult("a", "leave", "bye")]), TOOLS)
+    again = Steps(resume_run(steps.state, [ToolResult("a", "leave", "bye")]), TOOLS)
     assert finished(again).reason == "final"
     # One of an earlier run does not.
-    later = Steps(begun(again.state.messages), TOOLS)
+    later = Steps(begin_run(again.state.messages), TOOLS)
     assert isinstance(later.next(), Ask)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.joined import joined
 from wire.agent import read_run, save_run
-from wire.agent.run_state import begun
+from wire.agent.run_state import begin_run
 from wire.core import files
 from wire.core.files import read_whole, replace_file, write_output, write_whole
 from wire.errors import CassetteError, ConfigurationError, PipelineError, WireError
@@ -431,7 +431,7 @@ def test_a_file_of_an_open_folder_is_replaced_there_although_the_folder_was_move
 
 
 def test_what_is_saved_is_read_again(tmp_path: Path):
-    path, state = tmp_path / "run.json", begun([Message.user("Hi")])
+    path, state = tmp_path / "run.json", begin_run([Message.user("Hi")])
     save_run(path, state, {"title": "Greetings"})
     assert read_run(path) == state
     assert read_session(path).metadata["title"] == "Greetings"
@@ -476,7 +476,7 @@ def record(path: Path) -> None:
     ("door", "error"),
     [
         (lambda path: save_session(path, []), ConfigurationError),
-        (lambda path: save_run(path, begun([])), ConfigurationError),
+        (lambda path: save_run(path, begin_run([])), ConfigurationError),
         (lambda path: save_export(path, [Message.user("Hi")]), ConfigurationError),
         (lambda path: write_checkpoint(path, Checkpoint(last_node_id="a", data={})), PipelineError),
         (record, CassetteError),

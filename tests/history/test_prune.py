@@ -12,7 +12,7 @@ from wire import gemini
 from wire.core.memory import Noted, notes
 from wire.errors import ConfigurationError, RuleError
 from wire.history import check, estimate_tokens, prune
-from wire.neutral.messages import Message, ToolCall
+from wire.neutral.messages import Message, Origin, Text, Thought, ToolCall, with_origin
 from wire.neutral.request import Request
 
 from .histories import conversation
@@ -340,3 +340,46 @@ def test_the_first_instruction_is_there_wherever_it_fits(begin):
                 seed,
                 limit,
             )
+
+
+# --- thoughts that a model reads only behind what they were made after ----------------------------
+
+
+def thoughtful(model: str, signature: str = "s") -> list[Message]:
+    thought = Message("assistant", (Thought("Hm.", signature=signature), Text("Fine.")))
+    return [Message.user("And now?"), with_origin(thought, Origin("", model, "", None))]
+
+
+OPUS, FABLE = thoughtful("claude-opus-5-5"), thoughtful("anthropic/claude-fable-5.1")
+
+
+@joined(
+    ("messages", "told"),
+    [
+        ([*ONE, *OPUS, *OPUS, *THREE], ("claude-opus-5-5", "2 messages")),
+        ([*OPUS, *OPUS, *THREE], ("claude-opus-5-5", "1 message")),  # the other one is dropped
+        ([*ONE, *OPUS, *FABLE], ("claude-opus-5-5 and anthropic/claude-fable-5.1", "2 messages")),
+        ([*ONE, *thoughtful("claude-opus-5"), *THREE], None),
+        ([*ONE, *thoughtful("claude-opus-5-5", ""), *THREE], None),
+        ([*OPUS, *ONE, *THREE], None),  # before the change
+    ],
+)
+def test_thoughts_that_dropped_messages_may_cost_are_told(
+    messages: list[Message], told: tuple[str, str] | None
+) -> None:
+    pruned = prune(messages, max_messages=len(messages) - 1)
+    first, *further = [str(note) for note in pruned.notes]
+    assert first.startswith("messages[0]: dropped: 1 turn")
+    assert further == (
+        [
+            f"messages[0]: {told[0]} reads a thought only behind the messages that it was made "
+            f"after, so the thoughts of {told[1]} may be lost"
+        ]
+        if told
+        else []
+    )
+
+
+def test_a_conversation_that_is_not_pruned_loses_no_thoughts() -> None:
+    assert prune([*ONE, *OPUS], max_messages=99).notes == ()
+    assert prune(ONE * 2, max_messages=7).notes != ()

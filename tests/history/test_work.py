@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.joined import joined
-from wire.agent.run_state import RunState, begun
+from wire.agent.run_state import RunState, begin_run
 from wire.agent.saved_runs import dump_run
 from wire.agent.steps import Steps
 from wire.history import HistoryManager, check, hand_over, prune, repair, sendable
@@ -170,7 +170,7 @@ FUNCTIONS: dict[str, Callable[[Sequence[Message]], object]] = {
     "sendable": failing_is_fine(lambda messages: sendable(messages, "gemini", "m")),
     "unanswered": unanswered,
     "with results": lambda messages: with_results(messages, [result("c0")]),
-    "next step": failing_is_fine(lambda messages: Steps(begun(messages), Toolbox()).next()),
+    "next step": failing_is_fine(lambda messages: Steps(begin_run(messages), Toolbox()).next()),
     "dump a run": lambda messages: dump_run(RunState(messages=with_plain_ids(messages), begun=1)),
 }
 

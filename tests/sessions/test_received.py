@@ -12,7 +12,7 @@ import pytest
 
 from wire import anthropic, gemini, notes, openai
 from wire.agent import dump_run, load_run
-from wire.agent.run_state import begun
+from wire.agent.run_state import begin_run
 from wire.anthropic.reader import parse_message as parse_anthropic
 from wire.errors import ConfigurationError
 from wire.gemini.reader import parse_response
@@ -213,7 +213,7 @@ def test_sessions_and_saved_runs_report_it_with_the_position_of_the_message(prov
     history = [Message.user("Hi"), received(provider)]
     for dump, load in (
         (dump_session, load_session),
-        (lambda messages: dump_run(begun(messages)), load_run),
+        (lambda messages: dump_run(begin_run(messages)), load_run),
     ):
         document = json.loads(dump(history))
         assert notes(load(json.dumps(document))) == ()
@@ -248,7 +248,7 @@ def test_a_text_of_another_type_is_the_same_in_the_bytes():
 @pytest.mark.parametrize("kind", ["session", "run"])
 def test_a_file_cut_at_any_byte_is_one_typed_error(kind: str):
     history = [Message.user("Hä"), received("gemini"), received("openai")]
-    data = dump_session(history) if kind == "session" else dump_run(begun(history))
+    data = dump_session(history) if kind == "session" else dump_run(begin_run(history))
     load: Callable[..., Any] = load_session if kind == "session" else load_run
     end = len(data.rstrip())
     for position in range(end):
@@ -296,7 +296,7 @@ OLD = {
 @pytest.mark.parametrize("kind", ["session", "run", "old"])
 def test_a_file_with_a_value_of_another_kind_is_loaded_or_one_typed_error(kind: str):
     history = [Message.user("Hi"), received("gemini"), received("anthropic"), received("openai")]
-    data = dump_session(history) if kind == "session" else dump_run(begun(history))
+    data = dump_session(history) if kind == "session" else dump_run(begin_run(history))
     load: Callable[..., Any] = load_run if kind == "run" else load_session
     loaded, refused = 0, []
     for document in replaced(OLD if kind == "old" else json.loads(data)):

@@ -6,13 +6,17 @@ Its tools ask for input, answer with tasks, and change; it has resources and pro
 from __future__ import annotations
 
 import base64
+import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import anyio.lowlevel
 import mcp_types as types
 from mcp.server.extension import Extension, MethodBinding
 from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
+from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import BaseModel
 
 PNG = base64.b64decode(
@@ -169,6 +173,19 @@ def made() -> tuple[MCPServer, Tasks]:
     def chart() -> bytes:
         return PNG
 
+    @server.resource("tide://{port}/{day}", name="tides", description="Of a port, on a day.")
+    def tides(port: str, day: str) -> str:
+        return f"{port}, {day}: 05:12."
+
+    @server.tool()
+    async def raise_tide(context: Context) -> str:
+        """Raise the tide: the resource and both lists change."""
+        server.add_resource(FunctionResource(uri="tide://oslo", name="oslo", fn=lambda: "Low."))
+        await context.notify_resource_updated("tide://brest")
+        await context.notify_resources_changed()
+        await context.notify_prompts_changed()
+        return "raised"
+
     @server.prompt(title="Safety")
     def safety(port: str, ship: str = "any ship") -> list[Any]:
         """Ask whether a port is safe."""
@@ -184,6 +201,26 @@ def made() -> tuple[MCPServer, Tasks]:
         ]
 
     return server, tasks
+
+
+@contextmanager
+def over_http(server: MCPServer) -> Iterator[str]:
+    """Serve it over streamable HTTP in a thread, and yield its URL."""
+    import uvicorn  # the SDK's own server for HTTP
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    quiet = {"log_config": None, "ws": "none", "timeout_graceful_shutdown": 1}
+    app = server.streamable_http_app()
+    running = uvicorn.Server(uvicorn.Config(app, **quiet))  # type: ignore[arg-type]
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        # A request waits in the queue of the socket until the server takes it.
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+    finally:
+        running.should_exit = True
+        thread.join()
+        listener.close()
 
 
 if __name__ == "__main__":

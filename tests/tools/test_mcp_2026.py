@@ -5,11 +5,13 @@ The server is one of the official SDK, the models are emulated.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
+import re
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +49,29 @@ async def declined(context: Any, params: Any) -> Any:
     return mcp_types.ElicitResult(action="decline")
 
 
+@contextmanager
+def serving(over: str) -> Iterator[tuple[Any, Any]]:
+    """A server in memory or over streamable HTTP, and its tasks."""
+    from tests.tools.mcp_server_2026 import made, over_http
+
+    server, tasks = made()
+    with over_http(server) if over == "http" else nullcontext(server) as place:
+        yield place, tasks
+
+
 @asynccontextmanager
-async def opened(server: Any = None, *, declares: bool = True) -> AsyncIterator[Any]:
+async def opened(
+    server: Any = None, tasks: Any = None, *, declares: bool = True
+) -> AsyncIterator[Any]:
     """A client of a server, and the server's tasks."""
     from mcp import Client  # it takes a second, which each process of pytest-xdist would wait for
 
     from tests.tools.mcp_server_2026 import made
 
-    own, tasks = made()
+    if server is None:
+        server, tasks = made()
     client = Client(
-        server or own,
+        server,
         elicitation_callback=declined if declares else None,
         extensions=[mcp.tasks_extension()],
     )
@@ -122,10 +137,14 @@ def check(answers: Answers, first: Any, second: Any, changes: list[mcp.ToolChang
     assert (first.text, second.text) == ("Moored.", "Open.")
 
 
+OVER = ["memory", "http"]
+
+
+@pytest.mark.parametrize("over", OVER)
 @pytest.mark.parametrize("style", ["asyncio", "trio"])
 @joined("model", MODELS)
-def test_an_agent(style: str, model: str) -> None:
-    async def main() -> None:
+def test_an_agent(style: str, model: str, over: str) -> None:
+    async def main(*place: Any) -> None:
         answers, changes, changed = Answers(), list[mcp.ToolChange](), anyio.Event()
 
         def note(change: mcp.ToolChange) -> None:
@@ -137,7 +156,7 @@ def test_an_agent(style: str, model: str) -> None:
 
         http = AsyncEmulatorTransport(Emulator(SCRIPT))  # type: ignore[arg-type]
         chat = AsyncChat(model, api_key="fake-key", http=http)
-        async with opened() as (client, _), LLMAgent(chat, tools=await listed()) as agent:
+        async with opened(*place) as (client, _), LLMAgent(chat, tools=await listed()) as agent:
             async with anyio.create_task_group() as beside:
                 old = tuple(agent.tools)
 
@@ -152,19 +171,21 @@ def test_an_agent(style: str, model: str) -> None:
                 beside.cancel_scope.cancel()
         check(answers, first, second, changes)
 
-    anyio.run(main, backend=style)
+    with serving(over) as place:
+        anyio.run(main, *place, backend=style)
 
 
+@pytest.mark.parametrize("over", OVER)
 @joined("model", MODELS)
-def test_an_agent_in_threads(model: str) -> None:
+def test_an_agent_in_threads(model: str, over: str) -> None:
     answers, changes, changed = Answers(), list[mcp.ToolChange](), threading.Event()
 
     def note(change: mcp.ToolChange) -> None:
         changes.append(change)
         changed.set()
 
-    with anyio.from_thread.start_blocking_portal() as portal:
-        with portal.wrap_async_context_manager(opened()) as (client, _):
+    with serving(over) as place, anyio.from_thread.start_blocking_portal() as portal:
+        with portal.wrap_async_context_manager(opened(*place)) as (client, _):
 
             async def listed() -> Any:
                 return await anyio.to_thread.run_sync(in_thread)
@@ -193,19 +214,24 @@ def test_an_agent_in_threads(model: str) -> None:
 
 def ran(style: str, name: str, arguments: dict[str, Any], **options: Any) -> tuple[ToolRun, Any]:
     """The run of one call, and the server's tasks."""
-    call = ToolCall(id="c", name=name, arguments=arguments)
+    with serving(options.pop("over", "memory")) as place:
+        return ran_at(place, style, ToolCall(id="c", name=name, arguments=arguments), **options)
+
+
+def ran_at(place: Any, style: str, call: ToolCall, **options: Any) -> tuple[ToolRun, Any]:
     inner, declares = options.pop("inner", False), options.pop("declares", True)
+    client_of = functools.partial(opened, *place, declares=declares)
     if style == "threads":
         with anyio.from_thread.start_blocking_portal() as portal:
-            with portal.wrap_async_context_manager(opened(declares=declares)) as (client, tasks):
+            with portal.wrap_async_context_manager(client_of()) as (client, tasks):
                 session = client.session if inner else client
                 tools = mcp.tools_in_threads(session, portal=portal, **options)
                 run = run_calls_in_threads(Toolbox(tools), [call])[0]
-                assert arguments.get("depth") != 5 or tasks.is_cancelled.wait(WAIT)
+                assert (call.arguments or {}).get("depth") != 5 or tasks.is_cancelled.wait(WAIT)
                 return run, tasks
 
     async def main() -> tuple[ToolRun, Any]:
-        async with opened(declares=declares) as (client, tasks):
+        async with client_of() as (client, tasks):
             tools = await mcp.tools(client.session if inner else client, **options)
             return (await run_calls(Toolbox(tools), [call]))[0], tasks
 
@@ -221,28 +247,35 @@ TASKS: list[tuple[int, str, str | None]] = [
 
 
 @pytest.mark.parametrize("style", STYLES)
+@joined("over", OVER)
 @joined("answers", [None, Answers()])
 @joined(("depth", "content", "code"), TASKS)
 def test_a_task_is_polled_until_it_ends(
-    style: str, answers: Any, depth: int, content: str, code: str | None
+    style: str, over: str, answers: Any, depth: int, content: str, code: str | None
 ) -> None:
-    run, tasks = ran(style, "dredge", {"depth": depth}, on_input=answers)
+    run, tasks = ran(style, "dredge", {"depth": depth}, on_input=answers, over=over)
     assert (run.result.content, getattr(run.error, "code", None)) == (content, code)
     assert (tasks.polls, tasks.cancelled) == ({"task-0": 2}, [])
 
 
-@joined("style", STYLES)
+# Over HTTP the client of the SDK must not close before the answer to the cancellation is there. A
+# run in threads does not wait for that answer, so the next test is the one over HTTP.
+@joined(
+    ("style", "over"),
+    [*((style, "memory") for style in STYLES), ("asyncio", "http"), ("trio", "http")],
+)
 @joined("answers", [None, Answers()])
-def test_a_task_is_cancelled_with_its_call(style: str, answers: Any) -> None:
-    run, tasks = ran(style, "dredge", {"depth": 5}, on_input=answers, timeout=0.3)
+def test_a_task_is_cancelled_with_its_call(style: str, over: str, answers: Any) -> None:
+    run, tasks = ran(style, "dredge", {"depth": 5}, on_input=answers, timeout=0.3, over=over)
     assert run.result.error
     assert run.result.content == "tool dredge timeout after 0.3 s"
     assert tasks.cancelled == ["task-0"]
 
 
-def test_a_thread_that_calls_a_tool_itself_gets_the_timeout_too() -> None:
-    with anyio.from_thread.start_blocking_portal() as portal:
-        with portal.wrap_async_context_manager(opened()) as (client, tasks):
+@joined("over", OVER)
+def test_a_thread_that_calls_a_tool_itself_gets_the_timeout_too(over: str) -> None:
+    with serving(over) as place, anyio.from_thread.start_blocking_portal() as portal:
+        with portal.wrap_async_context_manager(opened(*place)) as (client, tasks):
             for answers in (None, Answers()):
                 tools = mcp.tools_in_threads(
                     client, portal=portal, only=["dredge"], timeout=0.3, on_input=answers
@@ -424,13 +457,14 @@ def test_requests_over_the_bounds(requests: Any, message: str) -> None:
 
 
 @joined("style", ["asyncio", "trio"])
-def test_resources_and_prompts(style: str) -> None:
+@joined("over", OVER)
+def test_resources_and_prompts(style: str, over: str) -> None:
     from tests.tools.mcp_server_2026 import PNG
 
     picture = Media(data=PNG, media_type="image/png")
 
-    async def main() -> None:
-        async with opened() as (client, _):
+    async def main(*place: Any) -> None:
+        async with opened(*place) as (client, _):
             for session in (client, client.session):
                 assert await mcp.resources(session) == [
                     mcp.Resource(
@@ -442,6 +476,17 @@ def test_resources_and_prompts(style: str) -> None:
                     ),
                     mcp.Resource(uri="tide://chart", name="chart", media_type="image/png"),
                 ]
+                (template,) = await mcp.resource_templates(session)
+                assert template == mcp.ResourceTemplate(
+                    uri_template="tide://{port}/{day}",
+                    name="tides",
+                    description="Of a port, on a day.",
+                    media_type="text/plain",
+                )
+                tides = template.uri(port="Le Conquet", day="today")
+                assert await mcp.read_resource(session, tides) == (
+                    Text("Le Conquet, today: 05:12."),
+                )
                 (text,) = await mcp.read_resource(session, "tide://brest")
                 (chart,) = await mcp.read_resource(session, "tide://chart")
                 assert text == Text("High at 05:12.")
@@ -469,7 +514,8 @@ def test_resources_and_prompts(style: str) -> None:
             with pytest.raises(ToolError, match="prompt storm: "):
                 await mcp.get_prompt(client, "storm")
 
-    anyio.run(main, backend=style)
+    with serving(over) as place:
+        anyio.run(main, *place, backend=style)
 
 
 def said(*blocks: Any) -> dict[str, Any]:
@@ -528,6 +574,16 @@ def test_what_cannot_be_read(read: Any, result: Any, message: str) -> None:
         ("prompts", [{"name": "a" * 1001}], "list_prompts: prompts[0].name: 1,001 characters"),
         ("prompts", 5, "list_prompts: expected a list of prompts, not dict"),
         (
+            "resourceTemplates",
+            [{"name": "a"}],
+            "list_resource_templates: resourceTemplates[0].uriTemplate: expected a text",
+        ),
+        (
+            "resourceTemplates",
+            [{"name": "a", "uriTemplate": "a" * 4 * 1024 * 1024}],
+            "resourceTemplates[0]: the resourceTemplates have more than 4,194,304 bytes",
+        ),
+        (
             "prompts",
             [{"name": "a", "arguments": [{"name": "b" * 4 * 1024 * 1024}]}],
             "list_prompts: prompts[0]: the prompts have more than 4,194,304 bytes",
@@ -539,11 +595,68 @@ def test_lists_over_the_bounds(kind: str, listed: Any, message: str) -> None:
         def list_resources(self) -> Any:
             return {kind: listed}
 
-        list_prompts = list_resources
+        list_prompts = list_resource_templates = list_resources
 
     with pytest.raises(ToolError) as caught:
-        anyio.run(lambda: getattr(mcp, kind)(Session()))
+        anyio.run(lambda: getattr(mcp, re.sub("T", "_t", kind))(Session()))
     assert message in str(caught.value)
+
+
+# RFC 6570, section 3.2; the values are those of its examples.
+VALUES = {
+    "var": "value",
+    "hello": "Hello World!",
+    "half": "50%",
+    "base": "http://example.com/home/",
+    "path": "/foo/bar",
+    "empty": "",
+    "x": "1024",
+    "y": "768",
+}
+
+
+@joined(
+    ("template", "address"),
+    [
+        ("O{empty}X{x,empty}", "OX1024,"),
+        ("{var}{hello}{half}", "valueHello%20World%2150%25"),
+        ("{var:3}{var:30}", "valvalue"),
+        ("{+hello,half}/{base}", "Hello%20World!,50%25/http%3A%2F%2Fexample.com%2Fhome%2F"),
+        ("{+base}index{+path:6}", "http://example.com/home/index/foo/b"),
+        ("{+x}{#path,x}here", "1024#/foo/bar,1024here"),
+        ("X{.x,y}", "X.1024.768"),
+        ("{/var,x,empty}/here", "/value/1024//here"),
+        ("{;x,y,empty,other}", ";x=1024;y=768;empty"),
+        ("{?x,y,empty,other}", "?x=1024&y=768&empty="),
+        ("?fixed=yes{&x}{&other}{?other*}", "?fixed=yes&x=1024"),
+        ("no place", "no place"),
+    ],
+)
+def test_a_template_is_filled(template: str, address: str) -> None:
+    given = {name: value for name, value in VALUES.items() if re.search(rf"\b{name}\b", template)}
+    assert mcp.ResourceTemplate(uri_template=template, name="t").uri(**given) == address
+
+
+def test_a_value_that_is_encoded_already_stays_so_where_the_template_says_it() -> None:
+    path = mcp.ResourceTemplate(uri_template="tide://{+path}/{port}", name="t")
+    assert path.uri(path="a%20b%", port="a%20b") == "tide://a%20b%25/a%2520b"
+
+
+@joined(
+    ("template", "values", "message"),
+    [
+        ("tide://{port}", {}, "tide://{port}: no value for port"),
+        ("tide://{port}", {"port": 5}, "tide://{port}: port: expected a text, not int"),
+        ("tide://{port}", {"port": "x", "day": "y"}, "tide://{port}: it has no place for day"),
+        ("tide://{port", {"port": "x"}, "tide://{port: a brace without the other one"),
+        ("tide://{|port}", {"port": "x"}, "tide://{|port}: {|port} is no place of RFC 6570"),
+        ("tide://{}", {}, "tide://{}: {} is no place of RFC 6570"),
+    ],
+)
+def test_a_template_that_cannot_be_filled(template: str, values: Any, message: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        mcp.ResourceTemplate(uri_template=template, name="t").uri(**values)
+    assert caught.value.message == message
 
 
 # --- tools that change ----------------------------------------------------------------------------
@@ -656,3 +769,134 @@ def test_a_server_that_does_not_listen_is_told() -> None:
             assert caught.value.code == "-32601"  # the protocol's code for an unknown method
 
     anyio.run(main)
+
+
+# --- resources and lists that change --------------------------------------------------------------
+
+RAISED = [
+    mcp.Change(kind="resource", uri="tide://brest"),
+    mcp.Change(kind="resources"),
+    mcp.Change(kind="prompts"),
+]
+
+
+@joined("style", ["asyncio", "trio"])
+@joined("over", OVER)
+def test_changes_of_resources_and_lists(style: str, over: str) -> None:
+    """All is told once when the server listens, and then as it changes."""
+
+    async def main(*place: Any) -> None:
+        told: list[mcp.Change] = []
+        listens, changed = anyio.Event(), anyio.Event()
+
+        async def note(change: mcp.Change) -> None:
+            await anyio.lowlevel.checkpoint()
+            told.append(change)
+            if len(told) == 3:
+                listens.set()
+            if len(told) == 6:
+                changed.set()
+
+        async with opened(*place) as (client, _), anyio.create_task_group() as beside:
+            (lift,) = await mcp.tools(client, only=["raise_tide"])
+            watching = functools.partial(
+                mcp.watch, client, note, uris=["tide://brest"], lists=["resources", "prompts"]
+            )
+            beside.start_soon(watching)
+            with anyio.fail_after(WAIT):
+                await listens.wait()
+                assert told == RAISED
+                assert (await lift()).content == "raised"
+                await changed.wait()
+            beside.cancel_scope.cancel()
+        assert sorted(told[3:], key=str) == sorted(RAISED, key=str)
+
+    with serving(over) as place:
+        anyio.run(main, *place, backend=style)
+
+
+def test_only_what_is_watched_is_told() -> None:
+    async def main() -> None:
+        told: list[mcp.Change] = []
+        async with opened() as (client, _):
+            (lift,) = await mcp.tools(client, only=["raise_tide"])
+            with anyio.fail_after(WAIT), anyio.CancelScope() as scope:
+
+                async def note(change: mcp.Change) -> None:
+                    told.append(change)
+                    if len(told) == 1:
+                        await lift()
+                    else:
+                        scope.cancel()
+
+                await mcp.watch(client, note, lists=["prompts"])
+        assert told == [RAISED[2]] * 2
+
+    anyio.run(main)
+
+
+class Watched:
+    """A session with these events, after what it promises to report."""
+
+    def __init__(self, honored: Any, *events: Any) -> None:
+        self.honored, self.events = honored, list(events)
+        self.wanted: Any = None
+
+    @asynccontextmanager
+    async def listen(self, **wanted: Any) -> AsyncIterator[Watched]:
+        self.wanted = wanted
+        yield self
+
+    async def __anext__(self) -> Any:
+        if not self.events:
+            raise StopAsyncIteration
+        event = self.events.pop(0)
+        if isinstance(event, Exception):
+            raise event
+        return event
+
+
+BREST = {"resourceSubscriptions": ["tide://brest"]}
+
+
+def test_a_part_of_a_resource_is_told_by_its_own_address() -> None:
+    session, told = Watched(BREST, {"uri": "tide://brest/today"}), list[mcp.Change]()
+    anyio.run(functools.partial(mcp.watch, session, told.append, uris=["tide://brest"]))
+    assert [each.uri for each in told] == ["tide://brest", "tide://brest/today"]
+    assert session.wanted == {"resource_subscriptions": ["tide://brest"]}
+
+
+@joined(
+    ("session", "options", "message"),
+    [
+        (Watched(BREST), {}, "uris, lists: expected something to watch"),
+        (Watched(BREST), {"uris": "tide://brest"}, "uris: expected a"),
+        (Watched(BREST), {"uris": [5]}, "uris[0]: expected a str, not int"),
+        (Watched(BREST), {"lists": ["tools"]}, "lists[0]: expected 'resources' or 'prompts'"),
+        (Plain(), {"uris": ["a"]}, "session: expected an object with listen, not Plain"),
+        (
+            Watched(BREST),
+            {"uris": ["tide://brest", "tide://oslo"]},
+            "listen: the server does not report changes of tide://oslo",
+        ),
+        (
+            Watched({}),
+            {"lists": ["prompts"]},
+            "listen: the server does not report changes of its prompts",
+        ),
+        (
+            Watched(BREST, "surprise"),
+            {"uris": ["tide://brest"]},
+            "listen: expected an event of what is watched, not str",
+        ),
+        (
+            Watched(BREST, ConnectionError("gone")),
+            {"uris": ["tide://brest"]},
+            "listen: the MCP session is lost: gone",
+        ),
+    ],
+)
+def test_what_cannot_be_watched(session: Any, options: Any, message: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        anyio.run(functools.partial(mcp.watch, session, lambda change: None, **options))
+    assert message in caught.value.message

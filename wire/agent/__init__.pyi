@@ -1,7 +1,6 @@
 # Written by `python -m tests.faces`.
 from wire.agent.agent import Agent as Agent
 from wire.agent.agent import RunStream as RunStream
-from wire.agent.cache_health import CacheLoss as CacheLoss
 from wire.agent.config import Config as Config
 from wire.agent.config import LLMConfig as LLMConfig
 from wire.agent.config import load_config as load_config
@@ -22,12 +21,19 @@ from wire.agent.model import Model as Model
 from wire.agent.run_state import RunResult as RunResult
 from wire.agent.run_state import RunState as RunState
 from wire.agent.run_state import StepRecord as StepRecord
+from wire.agent.run_state import begin_run as begin_run
+from wire.agent.run_state import resume_run as resume_run
 from wire.agent.saved_runs import dump_run as dump_run
 from wire.agent.saved_runs import load_run as load_run
 from wire.agent.saved_runs import read_run as read_run
 from wire.agent.saved_runs import save_run as save_run
+from wire.agent.steps import Ask as Ask
+from wire.agent.steps import Finished as Finished
+from wire.agent.steps import RunCalls as RunCalls
+from wire.agent.steps import Step as Step
 from wire.agent.steps import Steps as Steps
 from wire.agent.tool_calls import run_calls as run_calls
+from wire.chat.cache_health import CacheLoss as CacheLoss
 from wire.sessions.session_file import Session as Session
 from wire.sessions.session_file import deserialize_message as deserialize_message
 from wire.sessions.session_file import dump_session as dump_session

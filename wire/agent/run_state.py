@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, cast
 import msgspec
 
 from wire.catalogue.usage import Usage
-from wire.core.arguments import items_of
+from wire.core.arguments import checked_arguments, items_of
 from wire.core.errors import ConfigurationError, RuleError, Violation
 from wire.core.lazy import Foreign
 from wire.core.memory import MetadataStruct
@@ -19,8 +19,8 @@ from wire.neutral.messages import Message, Reply, ToolCall, ToolResult, Value_co
 from wire.tools import ToolRun
 
 if TYPE_CHECKING:
-    from wire.agent.cache_health import CacheLoss
     from wire.catalogue.cost import Cost
+    from wire.chat.cache_health import CacheLoss
 
 Reason: TypeAlias = Literal[
     "end",
@@ -216,7 +216,7 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
         """What requests cost that did not begin as those before them, so that the vendor could not
         read its cache. A note of each such reply tells where it changed.
         """
-        from wire.agent.cache_health import cache_lost  # loads the catalogue at its first use
+        from wire.chat.cache_health import cache_lost  # loads the catalogue at its first use
 
         return cache_lost(step.reply for step in self.steps)
 
@@ -234,16 +234,31 @@ class RunResult(MetadataStruct, Foreign, Generic[Value_co], frozen=True, kw_only
         return self.text
 
 
-def begun(messages: Iterable[Message]) -> RunState:
-    """Build the state of a new run after these messages."""
-    messages = tuple(messages)
+@checked_arguments(ConfigurationError)
+def begin_run(messages: Iterable[Message]) -> RunState:
+    """Build the state of a new run after these messages, for `Steps`.
+
+    >>> begin_run([Message.user("Hi")]).begun
+    1
+    """
+    messages = tuple(listed(items_of("messages", messages)))
     return RunState(messages=messages, begun=len(messages))
 
 
-def resumed(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
-    """Build the state with which a stopped run continues, with results of calls that waited.
+@checked_arguments(ConfigurationError)
+def resume_run(state: RunState, results: Iterable[ToolResult] = ()) -> RunState:
+    """Build the state with which a stopped run continues, with results of calls that waited, for
+    `Steps`.
 
-    Raises `RuleError` for a result that no call waits for.
+    >>> call = ToolCall(id="1", name="book", arguments={"port": "Brest"})
+    >>> state = begin_run([Message.user("Book a berth."), Message.assistant(call)])
+    >>> state.open_calls == (call,)
+    True
+    >>> resume_run(state, [ToolResult("1", "book", "booked")]).open_calls
+    ()
+
+    A run that has ended by itself stays as it is. Raises `RuleError` for a result that no call
+    waits for.
     """
     results = items_of("results", results)
     listed(state.messages)

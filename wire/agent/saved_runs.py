@@ -72,9 +72,9 @@ class _SavedFields(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 def dump_run(state: RunState, metadata: Mapping[str, Any] | None = None) -> bytes:
     """Encode the state as the bytes of a session file; `load_run` returns an equal state for them.
 
-    >>> from wire.agent.run_state import begun
+    >>> from wire.agent.run_state import begin_run
     >>> from wire.neutral.messages import Message
-    >>> state = begun([Message.user("Hi")])
+    >>> state = begin_run([Message.user("Hi")])
     >>> load_run(dump_run(state)) == state
     True
 

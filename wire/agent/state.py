@@ -16,7 +16,7 @@ from wire.agent.context_cache import AsyncCachedChat, CachedChat, CachePolicy
 from wire.agent.guard import Guard
 from wire.agent.hooks import Verdict, check_plain, refuse_coroutine
 from wire.agent.provider import StreamDelta
-from wire.agent.run_state import RunState, begun, resumed
+from wire.agent.run_state import RunState, begin_run, resume_run
 from wire.agent.spans import Spans, TracedRun, checked_spans
 from wire.agent.steps import MAX_CALLS_PER_TURN, Ask, Steps
 from wire.agent.tool_calls import MAX_PARALLEL_TOOLS, Approve
@@ -58,10 +58,10 @@ NO_DONE = "the model's stream ended without Done"
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as TypeVarWithDefault
 
-    from wire.agent.cache_health import CacheHealth
     from wire.agent.early_calls import EarlyTasks, EarlyThreads
     from wire.agent.long_session import LongSession
     from wire.catalogue.cost import Cost
+    from wire.chat.cache_health import CacheHealth
 
     AnyOutput = TypeVarWithDefault("AnyOutput", default=Any)
 else:
@@ -339,7 +339,7 @@ class AgentState(Foreign):
         check_output(output, self.model)
         if user_input is not None:
             self.history.add_message(message_of(user_input))
-        return self._steps(begun(self.history.messages), max_steps, headers, output)
+        return self._steps(begin_run(self.history.messages), max_steps, headers, output)
 
     def _resume(
         self,
@@ -353,7 +353,7 @@ class AgentState(Foreign):
         """Continue a run; its messages replace the history."""
         headers = _checked(headers)
         check_output(output, self.model)
-        state = resumed(state, results)
+        state = resume_run(state, results)
         self.history.clear()
         for message in state.messages:
             self.history.add_message(message, allow_incomplete=True)
@@ -406,7 +406,7 @@ class AgentState(Foreign):
 
     def _judged(self, reply: Reply, messages: tuple[Message, ...]) -> None:
         """Note in a reply that the vendor could not read its cache of the request before."""
-        from wire.agent.cache_health import CacheHealth  # no agent needs it before its first reply
+        from wire.chat.cache_health import CacheHealth  # no agent needs it before its first reply
 
         if self._health is None:
             self._health = CacheHealth()

@@ -61,9 +61,16 @@ def is_transient(error: BaseException) -> bool:
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """Ask the model with these messages; report with `replied` or `failed`."""
+    """A step of a run: ask the model with these messages; report with `replied` or `failed`.
+
+    >>> from wire.agent import begin_run
+    >>> step = Steps(begin_run([Message.user("Hi")]), Toolbox()).next()
+    >>> isinstance(step, Ask), step.messages
+    (True, (Message('user', 'Hi'),))
+    """
 
     messages: tuple[Message, ...]
+    """The conversation to send, oldest message first."""
     attempts: int | None = None
     """The attempts of the policy that are left, after empty replies; `None` for the first request
     of a step, which has all attempts of the client's policy."""
@@ -74,29 +81,56 @@ class Ask(msgspec.Struct, frozen=True):
 
 
 class RunCalls(msgspec.Struct, frozen=True):
-    """Run these calls, at the same time if possible; report each with `started` and `answered`.
+    """A step of a run: run these calls, at the same time if possible; report each with `started`
+    and `answered`.
 
     Calls that began to run early get their results first.
+
+    >>> from wire.agent import begin_run
+    >>> from wire.neutral.messages import Stop
+    >>> call = ToolCall(id="1", name="high_tide", arguments={"port": "Brest"})
+    >>> steps = Steps(begin_run([Message.user("High tide?")]), Toolbox())
+    >>> steps.replied(Reply(Message.assistant(call), Stop("tool_calls")))
+    True
+    >>> steps.next().calls == (call,)
+    True
+    >>> steps.started(call)
+    >>> steps.answered([ToolRun(call, ToolResult("1", "high_tide", "05:12"))])
+    >>> type(steps.next()).__name__
+    'Ask'
     """
 
     calls: tuple[ToolCall, ...]
+    """The calls, in their order."""
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The run has stopped; `result.reason` says why."""
+    """The last step of a run: it has stopped; `result.reason` says why.
+
+    >>> from wire.agent import begin_run
+    >>> from wire.neutral.messages import Stop
+    >>> steps = Steps(begin_run([Message.user("Hi")]), Toolbox())
+    >>> steps.replied(Reply(Message.assistant("Hello."), Stop("end")))
+    True
+    >>> steps.next().result.reason
+    'end'
+    """
 
     result: RunResult
+    """The result of the run, as `Agent.run` returns it."""
 
 
 Step: TypeAlias = Ask | RunCalls | Pause | Finished
+"""What `Steps.next` returns. A `wire.Pause` comes after an empty reply or a failed request: wait
+for its `seconds`, then take the next step."""
 
 
 class Steps(LiveRun):
     """One run as a state machine; a driver takes its steps.
 
-    >>> from wire.agent.run_state import begun
+    >>> from wire.agent import begin_run
     >>> from wire.neutral.messages import Stop
-    >>> steps = Steps(begun([Message.user("Hi")]), Toolbox())
+    >>> steps = Steps(begin_run([Message.user("Hi")]), Toolbox())
     >>> type(steps.next()).__name__
     'Ask'
     >>> steps.replied(Reply(Message.assistant("Hello."), Stop("end")))

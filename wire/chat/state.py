@@ -33,6 +33,7 @@ from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS, Provider, family_of, model_of, row_of_model
 
 if TYPE_CHECKING:
+    from wire.chat.cache_health import CacheWatch
     from wire.core.flow import Flow
     from wire.http.aio import AsyncClient
     from wire.http.client import Client
@@ -161,6 +162,7 @@ class ChatState(Foreign, Generic[AnyClient]):
         self._name = f"{self.provider}:{self.model}"
         self._own = client is None
         self._settings = _settings_of(parameters)
+        self._cache_watch: CacheWatch | None = None
 
     @property
     def provider(self) -> str:
@@ -511,7 +513,24 @@ class ChatState(Foreign, Generic[AnyClient]):
             or parameters["headers"] is not None
         ):
             call = _with_options(call, parameters)
+        if request.caching is not None and request.caching != "off":
+            call = self._watched(call, request)
         return call
+
+    def _watched(self, call: Any, request: Request) -> Any:
+        """Return a call whose reply tells if its request began otherwise than the one before."""
+        from wire.chat.cache_health import CacheWatch  # most chats ask for no cache
+        from wire.history import Beginning
+
+        if self._cache_watch is None:
+            self._cache_watch = CacheWatch()
+        watch = self._cache_watch
+        now = Beginning(request.tools, request.system or "", request.messages)
+        if isinstance(call, Call):
+            follow = functools.partial(watch.follow, now, call.follow)
+            return msgspec.structs.replace(call, follow=follow)
+        convert = functools.partial(watch.convert, now, call.convert)
+        return msgspec.structs.replace(call, convert=convert)
 
     def _counting(self, parameters: Mapping[str, Any]) -> Flow[TokenCount]:
         """Count the tokens of a request; `parameters` are those of `ask`."""

@@ -8,6 +8,7 @@ grows.
 from wire.history.beginnings import Beginning as Beginning
 from wire.history.beginnings import change_of as change_of
 from wire.history.beginnings import first_change
+from wire.history.beginnings import lost_thoughts as lost_thoughts
 from wire.history.compact import Compacted, cut_for_summary, summary_request
 from wire.history.hand_over import hand_over, handed, sendable
 from wire.history.hand_over import has_compaction as has_compaction

@@ -1,13 +1,19 @@
-"""Where a request begins to differ from the one before it, which a vendor may have cached."""
+"""Where a request begins to differ from the one before it, which a vendor may have cached, and what
+that may cost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from wire.catalogue.facts import is_in
 from wire.core.arguments import checked_arguments
-from wire.neutral.messages import Message
+from wire.neutral.messages import Message, Thought
 from wire.neutral.request import Request
+
+_BOUND = "anthropic.bound_thoughts"
+"""Models that read a thought only behind the messages that it was made after."""
 
 
 class Beginning(NamedTuple):
@@ -75,3 +81,29 @@ def _field_of(old: Any, new: Any) -> str:
         return ""
     names = [each for each in old.__struct_fields__ if getattr(old, each) != getattr(new, each)]
     return f".{names[0]}" if names else ""
+
+
+def lost_thoughts(messages: Iterable[Message], model: str | None = None) -> str:
+    """Return what a change before these messages may cost; empty for nothing.
+
+    >>> lost_thoughts([Message.assistant("Hi")])
+    ''
+
+    `model` is the one that reads them; by default, the one that made them does.
+    """
+    counted: dict[str, int] = {}
+    for message in messages:
+        reader = model or (message.origin.model if message.origin is not None else "")
+        if _has_thoughts(message) and is_in(_BOUND, reader):
+            counted[reader] = counted.get(reader, 0) + 1
+    if not counted:
+        return ""
+    number = sum(counted.values())
+    return (
+        f"{' and '.join(counted)} reads a thought only behind the messages that it was made after, "
+        f"so the thoughts of {number} {'message' if number == 1 else 'messages'} may be lost"
+    )
+
+
+def _has_thoughts(message: Message) -> bool:
+    return any(isinstance(part, Thought) and bool(part.signature) for part in message.parts)

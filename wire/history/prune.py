@@ -12,6 +12,7 @@ from wire.core.arguments import checked_arguments
 from wire.core.errors import ConfigurationError
 from wire.core.memory import Note, Noted
 from wire.core.secret import quoted
+from wire.history.beginnings import lost_thoughts
 from wire.history.order import listed
 from wire.history.tokens import Estimate, estimate_tokens
 from wire.neutral.messages import Message
@@ -41,7 +42,8 @@ def prune(
     over a limit. System messages stay where they are, and count. `keep_first` keeps the first user
     message, which often holds the task, when the rest of its turn is dropped. It is dropped as well
     if it exceeds the limits together with the last turn. Pruning breaks no rule of `check`, and
-    messages within the limits are returned unchanged.
+    messages within the limits are returned unchanged. A note tells of thoughts that stay, and that
+    their model reads only behind all the messages before them.
 
     Raises `ConfigurationError` for a limit below 1 or an `estimate` that is not callable,
     `RuleError` for an item that is not a `Message`.
@@ -79,6 +81,7 @@ def prune(
         dropped_turns += bool(leaving)
         count -= len(leaving)
         weight -= sum(tokens[index] for index in leaving)
+    excluded = set(dropped)
     notes: list[Note] = []
     if dropped:
         exception = "; the user's first message stays" if first else ""
@@ -86,11 +89,19 @@ def prune(
             f"dropped: {_counted(dropped_turns, 'turn')}, {_counted(len(dropped), 'message')}, "
             f"for the limit of {exceeded}{exception}"
         )
-        notes.append(Note(f"messages[{dropped[0]}]", report))
+        notes += _told(history, dropped, report)
     if still := exceeded_limits(count, weight, max_messages, max_tokens):
         notes.append(still_over(still, current[0] if current else None))
-    excluded = set(dropped)
     return Noted((message for index, message in enumerate(history) if index not in excluded), notes)
+
+
+def _told(history: list[Message], dropped: list[int], report: str) -> Iterable[Note]:
+    """Yield the notes on dropped messages: that they are, and what it may cost those that stay."""
+    path, excluded = f"messages[{dropped[0]}]", set(dropped)
+    yield Note(path, report)
+    behind = enumerate(history[dropped[0] :], dropped[0])
+    if lost := lost_thoughts(message for index, message in behind if index not in excluded):
+        yield Note(path, lost)
 
 
 def tokens_of(message: Message, estimate: Estimate) -> int:

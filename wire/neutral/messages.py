@@ -53,7 +53,7 @@ class _Made(Protocol):
 _made: _Made = cast(Any, msgspec.StructMeta.__call__)
 """Builds a struct without the guard of `Fields`."""
 
-_ORIGIN, _ANSWER, _LAST, _FAILURES = "_origin", "_answer", "_last", "_failures"
+_ORIGIN, _ANSWER, LAST, _FAILURES = "_origin", "_answer", "_last", "_failures"
 
 
 class Origin:
@@ -798,7 +798,7 @@ class Reply(MetadataStruct, Foreign, Generic[Value_co], frozen=True):
         from wire.catalogue.cost import total_of  # loads a file at its first use
 
         if self.reasks:
-            return total_of(map(_cost, (*self.reasks, vars(self).get(_LAST, self))))
+            return total_of(map(_cost, (*self.reasks, vars(self).get(LAST, self))))
         return _cost(self)
 
     @property
@@ -851,7 +851,7 @@ def with_reasks(
     was chosen for the first reply.
     """
     copy = msgspec.structs.replace(reply, reasks=reasks, usage=usage, notes=notes)
-    vars(copy).update({_FAILURES: reasks[0].failures, **vars(reply), _LAST: reply})
+    vars(copy).update({_FAILURES: reasks[0].failures, **vars(reply), LAST: reply})
     return copy
 
 

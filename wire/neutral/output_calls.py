@@ -91,9 +91,8 @@ def _follow(
     call: Call[Reply],
     reply: Reply,
 ) -> Flow[Reply] | None:
-    if reply.stop.next != "continue_token":
-        return None
-    return _read_after(follow(msgspec.structs.replace(call, parse=parse), reply), reply, question)
+    flow = follow(msgspec.structs.replace(call, parse=parse), reply)
+    return None if reply.stop.next != "continue_token" else _read_after(flow, reply, question)
 
 
 def _read_after(flow: Flow[Reply] | None, reply: Reply, question: Question) -> Flow[Reply]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from wire.core.lazy import lazy_names
 
 _NAMES = {
+    "wire.sessions.saved_reply": "dump_reply load_reply",
     "wire.sessions.transcript": "export save_export",
     "wire.sessions.session_file": """
         deserialize_message dump_session load_session read_session save_session

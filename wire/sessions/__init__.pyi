@@ -1,4 +1,6 @@
 # Written by `python -m tests.faces`.
+from wire.sessions.saved_reply import dump_reply as dump_reply
+from wire.sessions.saved_reply import load_reply as load_reply
 from wire.sessions.session_file import Session as Session
 from wire.sessions.session_file import deserialize_message as deserialize_message
 from wire.sessions.session_file import dump_session as dump_session

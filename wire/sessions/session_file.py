@@ -59,7 +59,7 @@ def serialize_message(message: Message) -> dict[str, Any]:
 
     Raises `RuleError` with the JSON path of a value that JSON cannot express.
     """
-    made: dict[str, Any] = msgspec.json.decode(_written(message, "message"))
+    made: dict[str, Any] = msgspec.json.decode(written(message, "message"))
     return made
 
 
@@ -88,7 +88,7 @@ def dump_session(session: Session | Iterable[Message]) -> bytes:
         )
     checked(session.metadata, "metadata", plain=True)
     lines = b",\n".join(
-        _written(message, f"messages[{index}]") for index, message in enumerate(session.messages)
+        written(message, f"messages[{index}]") for index, message in enumerate(session.messages)
     )
     fields: dict[str, Any] = {"format": file_format.FORMAT, "version": file_format.VERSION}
     fields["metadata"] = session.metadata
@@ -114,7 +114,8 @@ def save_session(
     return session.notes
 
 
-def _written(message: Message, path: str) -> bytes:
+def written(message: Message, path: str) -> bytes:
+    """Encode a message as in a session file. Raises `RuleError` with `path`."""
     if not isinstance(message, Message):
         raise RuleError(
             violations=[Violation(path, f"expected a message, not {type(message).__name__}")]
@@ -126,13 +127,13 @@ def _written(message: Message, path: str) -> bytes:
         citations = [
             file_format.Citation(*msgspec.structs.astuple(each)) for each in message.citations
         ]
-        written = msgspec.json.encode(
+        line = msgspec.json.encode(
             file_format.Message(message.role, parts, origin, message.name, message.cache, citations)
         )
-        decoder(file_format.Message).decode(written)  # refuses what `load_session` would refuse
+        decoder(file_format.Message).decode(line)  # refuses what `load_session` would refuse
     except (msgspec.ValidationError, TypeError, UnicodeEncodeError, RecursionError) as cause:
         raise RuleError(violations=[violation(cause, path)]) from None
-    return written
+    return line
 
 
 def _stored_part(part: chat.Part, message: Origin | None) -> file_format.Part:
@@ -267,7 +268,18 @@ def _check_head(document: dict[str, Any], name: str) -> None:
 
 
 def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
-    """Convert a message. Errors start with `head`, followed by the path; notes are added."""
+    """Convert a message, and compare it with its received bytes; notes are added."""
+    message = read_message(data, path, head)
+    if message.origin is None and all(part.origin is None for part in message.parts):
+        return message
+    # Imported here, because a conversation without received messages needs no wire.
+    from wire.sessions.received import checked_origins
+
+    return checked_origins(message, path, notes)
+
+
+def read_message(data: Any, path: str, head: str) -> Message:
+    """Convert a message as it was saved. Errors start with `head`, followed by the path."""
     try:
         stored: file_format.Message = convert(data, file_format.Message)
     except msgspec.ValidationError as cause:
@@ -284,13 +296,7 @@ def _message(data: Any, path: str, head: str, notes: list[Note]) -> Message:
         for index, part in enumerate(stored.parts)
     )
     citations = tuple(chat.Citation(**msgspec.structs.asdict(each)) for each in stored.citations)
-    message = with_origin(Message(stored.role, parts, stored.name, stored.cache, citations), origin)
-    if origin is None and all(part.origin is None for part in parts):
-        return message
-    # Imported here, because a conversation without received messages needs no wire.
-    from wire.sessions.received import checked_origins
-
-    return checked_origins(message, path, notes)
+    return with_origin(Message(stored.role, parts, stored.name, stored.cache, citations), origin)
 
 
 def _part(part: file_format.Part, message: Origin | None, path: str) -> chat.Part:

@@ -21,16 +21,17 @@ from wire.neutral.ids import ToolNames, safe_names
 from wire.neutral.messages import ToolResult
 from wire.neutral.request import TOOL_NAME
 from wire.tools.definition import FunctionTool, tool
+from wire.tools.mcp_changes import Change, ToolChange, follow, watch
 from wire.tools.mcp_content import field_of, result_of
 from wire.tools.mcp_offers import (
     Prompt,
     PromptArgument,
     Resource,
-    ToolChange,
-    follow,
+    ResourceTemplate,
     get_prompt,
     prompts,
     read_resource,
+    resource_templates,
     resources,
 )
 from wire.tools.mcp_session import (
@@ -50,21 +51,25 @@ from wire.tools.mcp_tasks import polled, tasks_extension
 __all__ = [
     "INPUT_REQUIRED",
     "SESSION_LOST",
+    "Change",
     "InputRequest",
     "Portal",
     "Prompt",
     "PromptArgument",
     "Resource",
+    "ResourceTemplate",
     "ServerFunction",
     "ToolChange",
     "follow",
     "get_prompt",
     "prompts",
     "read_resource",
+    "resource_templates",
     "resources",
     "tasks_extension",
     "tools",
     "tools_in_threads",
+    "watch",
 ]
 
 _NAMES = ToolNames(TOOL_NAME, most=64, kept=64, note="{name} is called {safe}")

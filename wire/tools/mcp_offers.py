@@ -1,10 +1,9 @@
-"""What an MCP server offers beside its tools: resources, prompts, and news of changes."""
+"""What an MCP server offers beside its tools: resources, templates of their addresses, prompts."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -14,12 +13,10 @@ from wire.core.bounds import BOUNDS
 from wire.core.errors import ToolError
 from wire.core.secret import quoted
 from wire.neutral.messages import Media, Message, Text
-from wire.neutral.request import Tool
-from wire.tools.definition import FunctionTool
 from wire.tools.mcp_content import field_of, media_of, part_of
 from wire.tools.mcp_session import OnInput, failure, listing, method_of, rounds
 from wire.tools.mcp_steps import run
-from wire.tools.toolbox import Toolbox
+from wire.tools.uri_template import expanded
 
 
 class Resource(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +34,34 @@ class Resource(msgspec.Struct, frozen=True, kw_only=True):
     """Such as `text/plain`; empty if the server does not tell it."""
     size: int | None = None
     """Bytes of its content; `None` if the server does not tell them."""
+
+
+class ResourceTemplate(msgspec.Struct, frozen=True, kw_only=True):
+    """The address of many resources, with places for values."""
+
+    uri_template: str
+    """Such as `tide://{port}/{day}`, as in RFC 6570."""
+    name: str
+    """The server's name of it."""
+    title: str = ""
+    """Its name for people; empty without one."""
+    description: str = ""
+    """What such a resource holds."""
+    media_type: str = ""
+    """That of all its resources; empty if the server does not tell it."""
+
+    def uri(self, **values: str) -> str:
+        """Return the address for these values, for `read_resource`.
+
+        >>> tides = ResourceTemplate(uri_template="tide://{port}{?day}", name="tides")
+        >>> tides.uri(port="Le Conquet", day="2026-11-29")
+        'tide://Le%20Conquet?day=2026-11-29'
+
+        Places after `?`, `&`, `;` and `#` may stay empty. Raises `ToolError` for another value that
+        is missing, for one that the template has no place for, and for a template that cannot be
+        read.
+        """
+        return expanded(self.uri_template, values)
 
 
 class PromptArgument(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,6 +109,35 @@ async def resources(session: Any) -> list[Resource]:
 
 
 @checked_arguments(ToolError, before=True)
+async def resource_templates(session: Any) -> list[ResourceTemplate]:
+    """Return the templates of addresses that a server lists, from all pages.
+
+    >>> import asyncio
+    >>> class Session:
+    ...     async def list_resource_templates(self):
+    ...         return {"resourceTemplates": [{"uriTemplate": "tide://{port}", "name": "tide"}]}
+    >>> (tide,) = asyncio.run(resource_templates(Session()))
+    >>> tide.uri(port="brest")
+    'tide://brest'
+
+    Raises `ToolError` for an object without `list_resource_templates`, and for a list that cannot
+    be read.
+    """
+    method, field = "list_resource_templates", "resourceTemplates"
+    listed = await run(listing(session, method, field))
+    return [
+        ResourceTemplate(
+            uri_template=_text(each, f"{method}: {field}[{at}]", "uriTemplate", "uri_template"),
+            name=_text(each, f"{method}: {field}[{at}]", "name"),
+            title=str(field_of(each, "title") or ""),
+            description=str(field_of(each, "description") or ""),
+            media_type=str(field_of(each, "mimeType", "mime_type") or ""),
+        )
+        for at, each in enumerate(listed)
+    ]
+
+
+@checked_arguments(ToolError, before=True)
 async def read_resource(
     session: Any, uri: str, *, on_input: OnInput | None = None
 ) -> tuple[Text | Media, ...]:
@@ -100,7 +154,7 @@ async def read_resource(
 
     Args:
         session: An object with `read_resource`.
-        uri: The address, from `resources` or of another resource that the server has.
+        uri: The address: from `resources`, of a template, or of another resource of the server.
         on_input: Answers what the server asks for, as for `tools`.
     """
     what = f"resource {uri}"
@@ -173,95 +227,6 @@ async def get_prompt(
     return messages
 
 
-class ToolChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The tools of a server after they changed. `added` and the others hold names of the model."""
-
-    tools: tuple[FunctionTool, ...]
-    """All tools now, in the order of the server."""
-    added: tuple[str, ...] = ()
-    """Tools that are new."""
-    removed: tuple[str, ...] = ()
-    """Tools that are gone."""
-    changed: tuple[str, ...] = ()
-    """Tools with another description or schema."""
-
-
-@checked_arguments(ToolError, before=True)
-async def follow(
-    session: Any,
-    toolbox: Toolbox,
-    list_tools: Callable[[], Awaitable[list[FunctionTool]]],
-    *,
-    old: Iterable[Tool] = (),
-    on_change: Callable[[ToolChange], object] | None = None,
-) -> None:
-    """Keep a toolbox as the server lists its tools, until the server ends the subscription.
-
-    It runs beside the agent, in the event loop of the session; cancel it to stop. The next step of
-    a run has the tools of the last change. It also lists once at the start, since the tools may
-    have changed before the server listens.
-
-    Raises `ToolError` for a session without `listen`, for a server that does not report changes of
-    its tools, for a subscription that is lost, and for a list that cannot be read; the toolbox has
-    the tools of the last good list then. Raises `RuleError` for a name that another tool has (G29).
-
-    Args:
-        session: A `Client` of the official SDK of version 2, or another object with its `listen`.
-        toolbox: Such as `agent.tools`.
-        list_tools: Lists the tools again, such as `lambda: mcp.tools(client, prefix="h_")`.
-        old: The tools of the server that the toolbox has already.
-        on_change: Is called with each change, after the toolbox has it.
-    """
-    if not callable(field_of(session, "listen")):
-        raise ToolError(f"session: expected an object with listen, not {type(session).__name__}")
-    known = tuple(old)
-    async with contextlib.AsyncExitStack() as stack:
-        try:
-            events = await stack.enter_async_context(session.listen(tools_list_changed=True))
-        except Exception as cause:
-            raise failure("listen", cause) from cause
-        honored = field_of(events, "honored")
-        if field_of(honored, "toolsListChanged", "tools_list_changed") is not True:
-            raise ToolError("listen: the server does not report changes of its tools")
-        known = await _replaced(toolbox, known, list_tools, on_change)
-        while await _changed(events):
-            known = await _replaced(toolbox, known, list_tools, on_change)
-
-
-async def _changed(events: Any) -> bool:
-    """Wait for the next change. False if the server has ended the subscription."""
-    try:
-        return await anext(events, None) is not None
-    except Exception as cause:
-        raise failure("listen", cause) from cause
-
-
-async def _replaced(
-    toolbox: Toolbox,
-    known: tuple[Tool, ...],
-    list_tools: Callable[[], Awaitable[list[FunctionTool]]],
-    on_change: Callable[[ToolChange], object] | None,
-) -> tuple[Tool, ...]:
-    tools = tuple(await list_tools())
-    before, now = ({each.name: each for each in some} for some in (known, tools))
-    change = ToolChange(
-        tools=tools,
-        added=tuple(name for name in now if name not in before),
-        removed=tuple(name for name in before if name not in now),
-        changed=tuple(
-            name for name in now if name in before and _told(now[name]) != _told(before[name])
-        ),
-    )
-    toolbox.replace(known, tools)
-    if on_change is not None and (change.added or change.removed or change.changed):
-        on_change(change)
-    return tools
-
-
-def _told(tool: Tool) -> tuple[Any, ...]:
-    return tool.description, tool.parameters
-
-
 async def _asked(session: Any, method: str, what: str, on_input: OnInput | None, *args: Any) -> Any:
     if not callable(field_of(session, method)):
         raise ToolError(f"session: expected an object with {method}, not {type(session).__name__}")
@@ -274,8 +239,8 @@ async def _asked(session: Any, method: str, what: str, on_input: OnInput | None,
         raise failure(what, cause) from cause
 
 
-def _text(value: Any, path: str, field: str) -> str:
-    found = field_of(value, field)
+def _text(value: Any, path: str, field: str, *others: str) -> str:
+    found = field_of(value, field, *others)
     text = "" if found is None else str(found)  # a URL of pydantic
     if not text or len(text) > BOUNDS.input_bytes:
         raise ToolError(f"{path}.{field}: expected a text")

@@ -235,6 +235,7 @@ def listing(session: Any, method: str, field: str, *needed: str) -> Steps:
                 f"session: expected an object with {expected}, not {type(session).__name__}"
             )
     call = getattr(session, method)
+    in_python = "".join(f"_{each.lower()}" if each.isupper() else each for each in field)
     listed: list[Any] = []
     size = 0
     read: set[str] = set()
@@ -247,7 +248,7 @@ def listing(session: Any, method: str, field: str, *needed: str) -> Steps:
             raise
         except Exception as cause:
             raise failure(method, cause) from cause
-        items = page if isinstance(page, (list, tuple)) else field_of(page, field)
+        items = page if isinstance(page, (list, tuple)) else field_of(page, field, in_python)
         if not isinstance(items, (list, tuple)):
             raise ToolError(f"{method}: expected a list of {field}, not {type(page).__name__}")
         listed.extend(items)
@@ -264,6 +265,13 @@ def listing(session: Any, method: str, field: str, *needed: str) -> Steps:
             raise ToolError(f"{method}: the server has more than {BOUNDS.pages:,} pages of {field}")
 
 
+_TOLD = (
+    *(("name",), ("description",), ("title",), ("uri",), ("arguments",)),
+    ("uriTemplate", "uri_template"),
+)
+"""The fields of an item whose length counts."""
+
+
 def _check_listed(path: str, field: str, items: Sequence[Any], count: int, size: int) -> int:
     """Return the bytes of the items of one page. Raises `ToolError` for what is over a bound."""
     if count > BOUNDS.tools:
@@ -277,8 +285,7 @@ def _check_listed(path: str, field: str, items: Sequence[Any], count: int, size:
                 f"{at}.name: {len(name):,} characters, more than {BOUNDS.name:,}: have the server "
                 "shorten it"
             )
-        told = ("name", "description", "title", "uri", "arguments")
-        page += sum(len(str(field_of(each, name))) for name in told)
+        page += sum(len(str(field_of(each, *names))) for names in _TOLD)
         if isinstance(schema, Mapping):
             try:
                 check_schema(schema, f"{at}.inputSchema")
