@@ -77,6 +77,12 @@ class Provider(msgspec.Struct, frozen=True):
     another wire of the same API, so that one client sends the calls of both. An empty expression
     stands for the models that chat completions do not serve, or not with tools
     (`wire.catalogue.facts`)."""
+    auth: tuple[str, ...] = ()
+    """Names of the chains of credentials that are looked at when a client has neither a key nor
+    credentials, in this order: `aws`, `google`, `entra` (`wire.auth`)."""
+    signing_service: str = ""
+    """The service in the scope of an AWS signature, such as `bedrock`. The region of the scope is
+    the option `region` of the client."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 
