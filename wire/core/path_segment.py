@@ -28,6 +28,7 @@ def path_segment(parameter: str, name: object, example: str, *, parts: bool = Fa
         not isinstance(name, str)
         or not all(each.strip(". ") for each in (name.split("/") if parts else [name]))
         or ("/" in name and not parts)
+        or "%2f" in name.lower()  # an escaped slash, which `Call.target` keeps
         or _UNSENDABLE().search(name)
         or known_credential(name)
     ):

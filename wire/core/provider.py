@@ -19,10 +19,45 @@ _WIRE_OPTIONS = {"openai": "openai@chat", "anthropic": "anthropic@messages"}
 that provider are not for the other hosts of the wire."""
 
 
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a host has what the reference of its wire puts elsewhere: data only.
+
+    Paths are those of calls, such as `/messages`. A call to a path that is not listed is sent as it
+    is.
+    """
+
+    paths: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Path of a call to the path of this host. `{model}` is replaced by the model of the body,
+    which then has no `model`."""
+    stream_paths: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The same for streams, where they have a path of their own."""
+    lacks: tuple[str, ...] = ()
+    """Paths, or their beginnings, of the endpoints that the host does not have."""
+    drops: tuple[str, ...] = ()
+    """Keys that the body of a call in `paths` does not have here."""
+    adds: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Key that the body of a call in `paths` gets, unless it has it, to its value. `{version}` is
+    the version of the API."""
+    moves: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Header to the key of the body that has its value here. A key that ends in `[]` has a list of
+    the texts between commas."""
+    stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Headers of streams."""
+    version_header: str = ""
+    """The header that has the version of the API, where it depends on the model."""
+    wraps: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys, from the outermost one, under which its body stands as base64."""
+    renames: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys of its response, and their names in the reference of the wire."""
+    framing: str = ""
+    """The framing of streams, if it is not that of the wire: `eventstream` for binary frames."""
+
+
 class Provider(msgspec.Struct, frozen=True):
     """One row of `wire.providers.PROVIDERS`: data only.
 
-    `{...}` in `base_url` and `prefix` is replaced by an option of the client.
+    `{...}` in `base_url`, `prefix` and the values of `headers` is replaced by an option of the
+    client.
 
     >>> from wire.providers import PROVIDERS
     >>> PROVIDERS["deepseek"].key_variable
@@ -49,7 +84,15 @@ class Provider(msgspec.Struct, frozen=True):
     """Sent with each call, unless the client or the call has a header of that name. `{version}` in
     a value is replaced by the option."""
     options: tuple[str, ...] = ()
-    """Client options that are required."""
+    """Client options that are parts of the URL or of a header, such as `region`. They are required,
+    unless a base URL is given that replaces the only place of an option."""
+    option_variables: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Option to the environment variables that are read, in this order, when it is not given."""
+    option_defaults: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Option to its value when neither it nor a variable is set."""
+    base_urls: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """`option=value` to the base URL in place of `base_url`; in a value `*` is a wildcard. The
+    first that matches counts."""
     key_required: bool = True
     """False for self-hosted servers: without a key, no authentication header is sent."""
     regions: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -61,6 +104,16 @@ class Provider(msgspec.Struct, frozen=True):
     """An example of a base URL, for a provider without a default."""
     prefixes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """First segment of a call's path to the prefix that replaces `prefix`."""
+    model_prefixes: tuple[tuple[str, str], ...] = ()
+    """Regular expression of the names of models, and the prefix that replaces `prefix` in calls
+    whose body names such a model. The first that matches counts."""
+    versions: tuple[tuple[str, str], ...] = ()
+    """Regular expression of the names of models, and the version of the API in place of `version`
+    for them, unless the client has an option `version`."""
+    shape: Shape | None = None
+    """Where the host has what the reference of its wire puts elsewhere; `None` if nowhere."""
+    other_key_header: str = ""
+    """A second header that carries the key, without a scheme."""
     other_key_variable: str = ""
     """The environment variable that is read when `key_variable` is not set."""
     other_base_url_variable: str = ""
@@ -104,6 +157,10 @@ class Provider(msgspec.Struct, frozen=True):
         """
         return tuple(filter(None, (base_url_variable_of(self.name), self.other_base_url_variable)))
 
+    def version_for(self, model: str) -> str:
+        """Return the version of the API for a model: that of `versions`, or else `version`."""
+        return first_matching(self.versions, model, self.version)
+
     @property
     def family(self) -> str:
         """The name before the `@`, which rows of one provider share."""
@@ -131,6 +188,18 @@ class Provider(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
         )
+
+
+def first_matching(table: Iterable[tuple[str, str]], model: str, default: str) -> str:
+    """Return the value of the first regular expression that matches the name of a model.
+
+    >>> first_matching([(".*haiku.*", "/v1")], "claude-haiku-4-5", "/v2")
+    '/v1'
+    """
+    for pattern, value in table:
+        if re.fullmatch(pattern, model, re.IGNORECASE):
+            return value
+    return default
 
 
 def wire_option(wire: str) -> str:
@@ -203,6 +272,8 @@ def known_hosts() -> Mapping[str, Mapping[str, Any]]:
 
 def tuples(value: Any) -> Any:
     """Return a value of a row with tuples in the place of lists, as structs have them."""
+    if isinstance(value, dict):
+        return {key: tuples(each) for key, each in value.items()}
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 

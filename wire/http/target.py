@@ -25,6 +25,7 @@ from wire.core.hosts import Origin, origin_of
 from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.masking import Mask
+from wire.core.provider import first_matching
 from wire.core.retry import Retry
 from wire.core.secret import (
     HEADER_NAME,
@@ -86,6 +87,8 @@ class Target(msgspec.Struct, frozen=True):
     limits: Limits
     trust_env: bool
     around: tuple[AroundFunction, ...] = ()
+    place: dict[str, str] = {}
+    """The options of the client that are parts of the URL, such as `region`."""
     mask: Mask = Mask(())
     """Removes the key and the secret headers from texts that servers send back."""
 
@@ -123,7 +126,7 @@ class Target(msgspec.Struct, frozen=True):
         else:
             self.require_key()
         try:
-            return cast(AnyCall, call.judge(self.provider))
+            return self.shaped(cast(AnyCall, call.judge(self.provider)))
         except WireError as error:
             if isinstance(error, RuleError):
                 error.preview = self.preview(call)
@@ -145,21 +148,39 @@ class Target(msgspec.Struct, frozen=True):
                 provider=self.provider.name,
             )
 
+    def shaped(self, call: AnyCall) -> AnyCall:
+        """Return the call as this host takes it, if it differs from the reference of the wire.
+
+        Raises `ConfigurationError` for an endpoint that the host does not have.
+        """
+        if self.provider.shape is None or call.url:
+            return call
+        from wire.core.shaping import shaped  # only few hosts have a shape
+
+        return shaped(call, self.provider)
+
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
         if self.key is None and self.token is None and self.provider.key_required:
-            message = f"no API key: give api_key= or set {self.provider.key_variable}"
+            variable = self.provider.key_variable
+            message = f"no API key: give api_key= or set {variable}"
+            message = message if variable else f"no token: {self.provider.name} needs token="
             raise ConfigurationError(message, provider=self.provider.name)
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
         """Return the complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
-        return self.base_url + call.path_prefix + self._prefix(call.path) + call.target
+        return self.base_url + call.path_prefix + self._prefix(call.path, call.body) + call.target
 
-    def _prefix(self, path: str) -> str:
+    def _prefix(self, path: str, body: Any = b"") -> str:
         """Return the prefix of the path of a call, such as the version."""
-        return self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
+        prefix = self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
+        if self.provider.model_prefixes and body:
+            from wire.core.shaping import model_in  # only few hosts have several prefixes
+
+            prefix = first_matching(self.provider.model_prefixes, model_in(body), prefix)
+        return prefix
 
     def with_id(self, call: AnyCall) -> AnyCall:
         """Add an id to the call in the provider's idempotency header, if it has one (R-19).
@@ -185,7 +206,11 @@ class Target(msgspec.Struct, frozen=True):
             return revealed_headers(headers)
         name, scheme = self._auth
         headers.pop(name, None)
-        return [*revealed_headers(headers), (name, scheme + (key.reveal() if key else ""))]
+        shown = [*revealed_headers(headers), (name, scheme + (key.reveal() if key else ""))]
+        if (other := self.provider.other_key_header) and not self.token and key is not None:
+            shown = [*((each, value) for each, value in shown if each != other)]
+            shown.append((other, key.reveal()))
+        return shown
 
     @property
     def _auth(self) -> tuple[str, str]:
@@ -210,6 +235,7 @@ class Target(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
             )
+        call = self.shaped(call)
         auth = {} if call.url else self._shown_auth()
         mask = mask or self.mask.and_also(call.secrets())
         body = masked_body(mask.body(call.body if call.form is None else call.form.shown()))
@@ -221,7 +247,9 @@ class Target(msgspec.Struct, frozen=True):
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
-        url = hidden_in_url(self.base_url + self._prefix(preview.url) + preview.url)
+        url = hidden_in_url(
+            self.base_url + self._prefix(preview.url, preview.body) + preview.url
+        )
         return self._preview(preview, url, headers, self.mask.body(preview.body))
 
     def _preview(self, of: Any, url: str, headers: Mapping[str, Any], body: bytes) -> Preview:
@@ -233,7 +261,8 @@ class Target(msgspec.Struct, frozen=True):
         """Return the hidden authentication header; empty if no key is needed and none is set."""
         keyless = self.key is None and self.token is None and not self.provider.key_required
         name, scheme = self._auth
-        return {} if keyless else {name: scheme + SHOWN}
+        other = self.provider.other_key_header if self.token is None else ""
+        return {} if keyless else {name: scheme + SHOWN, **({other: SHOWN} if other else {})}
 
     def masked(self, error: WireError) -> WireError:
         """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""
@@ -281,9 +310,18 @@ class Options(TypedDict, total=False):
     """Version of the API, if the path or a header contains one. By default, that of the
     provider."""
     project: str | None
-    """Project of Google Cloud, for `gemini@vertex`."""
+    """Project of Google Cloud, such as for `gemini@vertex`; replaces `GOOGLE_CLOUD_PROJECT`."""
     location: str | None
-    """Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`."""
+    """Region of Google Cloud, such as for `gemini@vertex`: `europe-west4`, `us`, `eu` or `global`;
+    replaces `GOOGLE_CLOUD_LOCATION`."""
+    region: str | None
+    """Region of AWS, such as for `bedrock@invoke`: `us-east-1`; replaces `AWS_REGION`."""
+    resource: str | None
+    """Name of a resource of Azure, such as for `azure`: the first label of its host."""
+    workspace: str | None
+    """Id of a workspace at Anthropic, for `anthropic@aws` and `anthropic@google`."""
+    account: str | None
+    """Id of an account, such as for `cloudflare`."""
     token: Token | None
     """Function that returns a bearer token, in place of `api_key`. Called before each attempt. An
     `AsyncClient` also accepts an async function."""
@@ -302,6 +340,10 @@ class Options(TypedDict, total=False):
     around: AroundFunction | Sequence[AroundFunction] | None
     """A function, or several, that see each call and may change, answer, delay or refuse it; see
     `wire.around`."""
+
+
+HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
+"""The options that are parts of a URL or of a header at the hosts whose rows have them."""
 
 
 def options_of(parameters: Mapping[str, Any]) -> Options:
@@ -330,6 +372,10 @@ _NAMES = (
     "version",
     "project",
     "location",
+    "region",
+    "resource",
+    "workspace",
+    "account",
     "idempotency_header",
 )
 """Parameters whose values are names. One that looks random may be a key in a wrong place."""
@@ -411,51 +457,41 @@ def target(name: str, options: Options) -> Target:
                 provider=provider.name,
             )
     options = cast(Options, {**options, **shortened.options})
-    path_options = {
-        "version": options.get("version") or provider.version or None,
-        "project": options.get("project"),
-        "location": options.get("location"),
-    }
-    for option in ("project", "location"):
-        if bool(path_options[option]) != (option in provider.options):
-            problem = "has no such option" if path_options[option] else "needs it"
-            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
-    if path_options["version"] and not provider.version:
+    if provider.model_prefixes and urlsplit(shortened.url).path:
+        # A base URL with a path says where the endpoints are, whatever the model is.
+        provider = msgspec.structs.replace(provider, prefix="", model_prefixes=())
+    if options.get("version") and not provider.version:
         message = f"version: {provider.name} has no such option; it is part of the base URL"
         raise ConfigurationError(message, provider=provider.name)
-    for option, value in path_options.items():
-        if value is not None and not _is_segment(value):
-            raise ConfigurationError(
-                f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
-            )
-    path_options = {option: unsealed(value) for option, value in path_options.items()}
+    place = _place(provider, options, base_url)
+    if options.get("version"):
+        provider = msgspec.structs.replace(provider, versions=())
+    place["version"] = unsealed(options.get("version") or provider.version) or None
     if base_url is None and not provider.base_url:
         message = (
             f"base_url: {provider.name} needs it, or {provider.base_url_variables[0]}, such as "
             f"{provider.base_url_like}"
         )
         raise ConfigurationError(message, provider=provider.name)
-    host = f"{path_options['location'] or 'global'}-".removeprefix("global-")
-    url = provider.base_url.format(host=host) if base_url is None else shortened.url
+    url = _own_url(provider, place) if base_url is None else shortened.url
     return Target(
         # Rules that apply to one version of the API read the version that is called. Full names
         # of a project's resources are made of the prefix.
         provider=msgspec.structs.replace(
             provider,
-            version=path_options["version"] or "",
-            prefix=provider.prefix.format(**path_options),
+            version=place["version"] or "",
+            prefix=provider.prefix.format(**place),
         ),
         base_url=url,
         base_url_source=shortened.source,
         origin=_origin(url, provider),
-        prefix=provider.prefix.format(**path_options),
-        prefixes={
-            segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
-        },
+        prefix=provider.prefix.format(**place),
+        prefixes={segment: prefix.format(**place) for segment, prefix in provider.prefixes.items()},
         headers={
-            **{name: value.format(**path_options) for name, value in provider.headers.items()},
+            **{name: value.format(**place) for name, value in provider.headers.items()},
             **headers,
         },
+        place={option: value for option, value in place.items() if value},
         key=key,
         key_source=source,
         token=token,
@@ -465,6 +501,67 @@ def target(name: str, options: Options) -> Target:
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
         around=_around(options.get("around")),
     )
+
+
+def _place(provider: Provider, options: Options, base_url: Any) -> dict[str, Any]:
+    """Return the options that are parts of the URL and of headers; `None` for those without value.
+
+    Raises `ConfigurationError` that names the option, and its variables, for one that is missing,
+    that the provider does not have, or that a base URL replaces.
+    """
+    beyond = "".join((provider.prefix, *provider.prefixes.values(), *provider.headers.values()))
+    place: dict[str, Any] = dict.fromkeys(HOST_OPTIONS)
+    for option in HOST_OPTIONS:
+        given = options.get(option)
+        variables = provider.option_variables.get(option, ())
+        needed = base_url is None or f"{{{option}}}" in beyond
+        problem = ""
+        if option not in provider.options:
+            problem = "has no such option" if given else ""
+        elif given and not needed and not provider.signing_service:
+            problem = "takes it or base_url, not both"
+        elif not given:
+            source = next((each for each in variables if os.environ.get(each, "").strip()), "")
+            given = os.environ[source].strip() if source else provider.option_defaults.get(option)
+            if given is None and needed:
+                problem = "needs it" + _missing(option, variables, provider, beyond)
+        if problem:
+            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
+        if given is not None:
+            place[option] = _segment(option, given, provider)
+    version = options.get("version")
+    if version is not None:
+        _segment("version", version, provider)
+    return place
+
+
+def _missing(option: str, variables: Sequence[str], provider: Provider, beyond: str) -> str:
+    """Return how a missing option can be given, as the end of a message."""
+    alone = f"{{{option}}}" in beyond
+    names = [*variables, *(() if alone else provider.base_url_variables)]
+    ways = f"give {option}=" + ("" if alone else " or base_url=")
+    return f": {ways}" + (f", or set {' or '.join(names)}" if names else "")
+
+
+def _segment(option: str, value: Any, provider: Provider) -> str:
+    """Return the value of an option that is part of a path or a host.
+
+    Raises `ConfigurationError` for one that cannot be: a key may not, since URLs are logged (R-27).
+    """
+    text: Any = unsealed(value)
+    if not isinstance(text, str) or not _OPTION().fullmatch(text) or known_credential(text):
+        problem = f"{option}: {quoted(value)} cannot be part of a path"
+        raise ConfigurationError(problem, provider=provider.name)
+    return text
+
+
+def _own_url(provider: Provider, place: Mapping[str, Any]) -> str:
+    """Return the base URL of a provider for the options of a client."""
+    for condition, url in provider.base_urls.items():
+        option, _, value = condition.partition("=")
+        if fnmatchcase(place[option] or "", value):
+            return url.format(**place)
+    return provider.base_url.format(**place)
 
 
 def _around(given: Any) -> tuple[AroundFunction, ...]:
@@ -483,15 +580,6 @@ def _checked(value: Any, default: T, option: str) -> T:
             f"{option}: expected a {type(default).__name__}, not {type_name(value)}"
         )
     return value
-
-
-def _is_segment(value: Any) -> bool:
-    """Return whether a value may be a segment of a path.
-
-    A key may not, since URLs are logged (R-27).
-    """
-    text = unsealed(value)
-    return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
 
 
 def set_key_variable(provider: Provider) -> str:

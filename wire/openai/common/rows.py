@@ -87,10 +87,10 @@ def _value(name: str, value: Any) -> Any:
 
 def provider_of(host: str, wire: str, name: str, dialect: Any) -> Provider:
     """Build the row of a known host for one wire."""
-    row = {"base_url": "", "key_header": "authorization", "key_scheme": "Bearer "}
+    row = {"base_url": "", "prefix": "", "key_header": "authorization", "key_scheme": "Bearer "}
     row |= {key: value for key, value in known_hosts()[host].items() if key not in _OF_CALLS}
     fields = {key: _value(key, value) for key, value in row.items()}
-    return Provider(**{**fields, "name": name, "wire": wire, "prefix": "", "dialect": dialect})
+    return Provider(**{**fields, "name": name, "wire": wire, "dialect": dialect})
 
 
 ROWS: tuple[Provider, ...] = tuple(

@@ -1,0 +1,152 @@
+"""Changes a call to the form that a host takes, by the `Shape` of its row."""
+
+from __future__ import annotations
+
+import base64
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from wire.core.call import Call, StreamCall
+from wire.core.decoders import decoder
+from wire.core.errors import ConfigurationError
+from wire.core.path_segment import path_segment
+from wire.core.provider import Provider, Shape
+from wire.core.secret import unsealed
+
+AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
+A = TypeVar("A")
+Body = dict[str, msgspec.Raw]
+
+
+class _Model(msgspec.Struct):
+    model: Any = ""
+
+
+def model_in(body: Any) -> str:
+    """Return the model that a JSON body names; empty for one that names none.
+
+    >>> model_in(b'{"model":"gpt-5.6"}'), model_in(b"--form")
+    ('gpt-5.6', '')
+    """
+    try:
+        model = decoder(_Model).decode(bytes(body)).model
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return ""
+    return model if isinstance(model, str) else ""
+
+
+def shaped(call: AnyCall, provider: Provider) -> AnyCall:
+    """Return the call as the host takes it. A call that has that form already is returned as it is.
+
+    Raises `ConfigurationError` for an endpoint that the host does not have, and for a body without
+    the model that the path needs.
+    """
+    shape = provider.shape
+    if shape is None:
+        return call
+    path = call.path
+    if _has_form(path, shape):
+        return call
+    lacking = next((each for each in shape.lacks if _is_below(path, each)), None)
+    if lacking is not None:
+        raise ConfigurationError(
+            f"call: {provider.name} has no endpoint {lacking}", provider=provider.name
+        )
+    changed: dict[str, Any] = {}
+    headers, body = call.headers, None
+    if shape.version_header and call.body and shape.version_header not in headers:
+        headers = {**headers, shape.version_header: provider.version_for(model_in(call.body))}
+        changed["headers"] = headers
+    streams = isinstance(call, StreamCall)
+    template = (shape.stream_paths if streams else shape.paths).get(path, shape.paths.get(path))
+    if template is not None or any(name in headers for name in shape.moves):
+        body = _fields(call.body, provider)
+        headers = _moved(headers, body, shape)
+    if template is not None and body is not None:
+        changed["path"] = _path(template, body, provider)
+        if streams:
+            headers = {**headers, **shape.stream_headers}
+    if body is not None:
+        changed["headers"] = headers
+        changed["body"] = _wrapped(msgspec.json.encode(body), shape.wraps.get(path, ()))
+    if (names := shape.renames.get(path)) and isinstance(call, Call):
+        changed["parse"] = functools.partial(_parsed, call.parse, names)
+    if shape.framing and streams and template is not None:
+        changed["reader"] = _framed(call.reader, shape.framing)
+    return msgspec.structs.replace(call, **changed) if changed else call
+
+
+def _has_form(path: str, shape: Shape) -> bool:
+    """Return whether a path is one of this host already."""
+    ends = (
+        (template.partition("{")[0], template.rpartition("}")[2])
+        for template in (*shape.paths.values(), *shape.stream_paths.values())
+    )
+    return any(path.startswith(begin) and path.endswith(end) for begin, end in ends)
+
+
+def _is_below(path: str, beginning: str) -> bool:
+    return path == beginning or path.startswith(f"{beginning}/")
+
+
+def _fields(body: Any, provider: Provider) -> Body:
+    try:
+        return decoder(Body).decode(bytes(body))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise ConfigurationError(
+            "call: its body is not a JSON object", provider=provider.name
+        ) from None
+
+
+def _moved(headers: Mapping[str, Any], body: Body, shape: Shape) -> dict[str, Any]:
+    """Return the headers that are left, and write the others into the body."""
+    left = dict(headers)
+    for name, key in shape.moves.items():
+        if name not in left:
+            continue
+        value: Any = unsealed(left.pop(name))
+        if key.endswith("[]"):
+            value = [each.strip() for each in str(value).split(",")]
+        body.setdefault(key.removesuffix("[]"), msgspec.Raw(msgspec.json.encode(value)))
+    return left
+
+
+def _path(template: str, body: Body, provider: Provider) -> str:
+    """Return the path of this host, and bring the body to the form that it has there."""
+    assert provider.shape is not None
+    model = model_in(msgspec.json.encode({"model": body.get("model", "")}))
+    for key, value in provider.shape.adds.items():
+        text = value.format(version=provider.version_for(model))
+        body.setdefault(key, msgspec.Raw(msgspec.json.encode(text)))
+    for key in provider.shape.drops:
+        body.pop(key, None)
+    if "{model}" not in template:
+        return template
+    body.pop("model", None)
+    name = path_segment("model", model, "claude-sonnet-5", parts=True)
+    return template.format(model=name.replace("/", "%2F"))
+
+
+def _wrapped(body: bytes, keys: tuple[str, ...]) -> bytes:
+    if not keys:
+        return body
+    value: Any = base64.b64encode(body).decode()
+    for key in reversed(keys):
+        value = {key: value}
+    return msgspec.json.encode(value)
+
+
+def _parsed(parse: Callable[[bytes], A], names: Mapping[str, str], body: bytes) -> A:
+    """Decode a response whose keys have other names than in the reference of the wire."""
+    try:
+        fields = decoder(Body).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return parse(body)  # which raises the typed error
+    return parse(msgspec.json.encode({names.get(key, key): value for key, value in fields.items()}))
+
+
+def _framed(reader: Callable[[Any], Any], framing: str) -> Callable[[Any], Any]:
+    return reader
