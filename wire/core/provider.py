@@ -27,20 +27,21 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     paths: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Path of a call to the path of this host. `{model}` is replaced by the model of the body,
-    which then has no `model`."""
+    """Path of a call to the path of this host. `{model}` is replaced by the model of the body."""
     stream_paths: Mapping[str, str] = msgspec.field(default_factory=dict)
     """The same for streams, where they have a path of their own."""
     lacks: tuple[str, ...] = ()
     """Paths, or their beginnings, of the endpoints that the host does not have."""
-    drops: tuple[str, ...] = ()
-    """Keys that the body of a call in `paths` does not have here."""
-    adds: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Key that the body of a call in `paths` gets, unless it has it, to its value. `{version}` is
-    the version of the API."""
+    drops: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys that its body does not have here."""
+    adds: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys that its body gets, unless it has them, and their values. The text
+    `{version}` is replaced by the version of the API."""
     moves: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Header to the key of the body that has its value here. A key that ends in `[]` has a list of
     the texts between commas."""
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Query parameters of each call. `{version}` is replaced by the version of the API."""
     stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Headers of streams."""
     version_header: str = ""
@@ -49,8 +50,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Path of a call to the keys, from the outermost one, under which its body stands as base64."""
     renames: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
     """Path of a call to the keys of its response, and their names in the reference of the wire."""
-    framing: str = ""
-    """The framing of streams, if it is not that of the wire: `eventstream` for binary frames."""
+    error_header: str = ""
+    """The header that has the type of an error, where the body has only its message."""
 
 
 class Provider(msgspec.Struct, frozen=True):

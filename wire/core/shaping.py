@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 
-from wire.core.call import Call, StreamCall
+from wire.core.call import Call, ReadError, StreamCall
 from wire.core.decoders import decoder
-from wire.core.errors import ConfigurationError
+from wire.core.errors import APIError, ConfigurationError
 from wire.core.path_segment import path_segment
 from wire.core.provider import Provider, Shape
 from wire.core.secret import unsealed
@@ -55,28 +56,46 @@ def shaped(call: AnyCall, provider: Provider) -> AnyCall:
         raise ConfigurationError(
             f"call: {provider.name} has no endpoint {lacking}", provider=provider.name
         )
-    changed: dict[str, Any] = {}
-    headers, body = call.headers, None
-    if shape.version_header and call.body and shape.version_header not in headers:
-        headers = {**headers, shape.version_header: provider.version_for(model_in(call.body))}
-        changed["headers"] = headers
-    streams = isinstance(call, StreamCall)
-    template = (shape.stream_paths if streams else shape.paths).get(path, shape.paths.get(path))
-    if template is not None or any(name in headers for name in shape.moves):
-        body = _fields(call.body, provider)
-        headers = _moved(headers, body, shape)
-    if template is not None and body is not None:
-        changed["path"] = _path(template, body, provider)
-        if streams:
-            headers = {**headers, **shape.stream_headers}
-    if body is not None:
-        changed["headers"] = headers
-        changed["body"] = _wrapped(msgspec.json.encode(body), shape.wraps.get(path, ()))
+    version = provider.version_for(model_in(call.body)) if call.body else provider.version
+    changed = _body_changes(call, shape, version, provider)
+    if shape.version_header and call.body and shape.version_header not in call.headers:
+        headers = changed.get("headers", call.headers)
+        changed["headers"] = {**headers, shape.version_header: version}
+    if shape.query:
+        query = {name: _value(each, version) for name, each in shape.query.items()}
+        changed["query"] = {**query, **call.query}
     if (names := shape.renames.get(path)) and isinstance(call, Call):
         changed["parse"] = functools.partial(_parsed, call.parse, names)
-    if shape.framing and streams and template is not None:
-        changed["reader"] = _framed(call.reader, shape.framing)
+    if shape.error_header:
+        changed["read_error"] = functools.partial(_error, call.read_error, shape.error_header)
     return msgspec.structs.replace(call, **changed) if changed else call
+
+
+def _body_changes(
+    call: Call[Any] | StreamCall[Any, Any], shape: Shape, version: str, provider: Provider
+) -> dict[str, Any]:
+    """Return the path, the headers and the body of this host, where they are others."""
+    path, streams = call.path, isinstance(call, StreamCall)
+    template = (shape.stream_paths if streams else shape.paths).get(path, shape.paths.get(path))
+    if not call.body or not (template or any(name in call.headers for name in shape.moves)):
+        return {}
+    body = _fields(call.body, provider)
+    headers = _moved(call.headers, body, shape)
+    for key in shape.drops.get(path, ()):
+        body.pop(key, None)
+    for key, value in shape.adds.get(path, {}).items():
+        body.setdefault(key, msgspec.Raw(msgspec.json.encode(_value(value, version))))
+    if streams:
+        headers |= shape.stream_headers
+    return {
+        "path": _path(template, call.body) if template else path,
+        "headers": headers,
+        "body": _wrapped(msgspec.json.encode(body), shape.wraps.get(path, ())),
+    }
+
+
+def _value(value: Any, version: str) -> Any:
+    return version if value == "{version}" else value
 
 
 def _has_form(path: str, shape: Shape) -> bool:
@@ -114,19 +133,11 @@ def _moved(headers: Mapping[str, Any], body: Body, shape: Shape) -> dict[str, An
     return left
 
 
-def _path(template: str, body: Body, provider: Provider) -> str:
-    """Return the path of this host, and bring the body to the form that it has there."""
-    assert provider.shape is not None
-    model = model_in(msgspec.json.encode({"model": body.get("model", "")}))
-    for key, value in provider.shape.adds.items():
-        text = value.format(version=provider.version_for(model))
-        body.setdefault(key, msgspec.Raw(msgspec.json.encode(text)))
-    for key in provider.shape.drops:
-        body.pop(key, None)
+def _path(template: str, body: bytes) -> str:
+    """Return the path of this host for the model of a body."""
     if "{model}" not in template:
         return template
-    body.pop("model", None)
-    name = path_segment("model", model, "claude-sonnet-5", parts=True)
+    name = path_segment("model", model_in(body), "claude-sonnet-5", parts=True)
     return template.format(model=name.replace("/", "%2F"))
 
 
@@ -148,5 +159,13 @@ def _parsed(parse: Callable[[bytes], A], names: Mapping[str, str], body: bytes) 
     return parse(msgspec.json.encode({names.get(key, key): value for key, value in fields.items()}))
 
 
-def _framed(reader: Callable[[Any], Any], framing: str) -> Callable[[Any], Any]:
-    return reader
+def _error(
+    read_error: ReadError, header: str, status: int, headers: Mapping[str, str], body: bytes
+) -> APIError:
+    """Build the typed error of a response whose type stands in a header, up to the first colon."""
+    kind = headers.get(header, "").partition(":")[0]
+    if kind:
+        with contextlib.suppress(msgspec.DecodeError, UnicodeDecodeError):
+            fields = {key.lower(): value for key, value in decoder(Body).decode(body).items()}
+            body = msgspec.json.encode({"error": {"type": kind, **fields}})
+    return read_error(status, headers, body)

@@ -466,7 +466,6 @@ def target(name: str, options: Options) -> Target:
     place = _place(provider, options, base_url)
     if options.get("version"):
         provider = msgspec.structs.replace(provider, versions=())
-    place["version"] = unsealed(options.get("version") or provider.version) or None
     if base_url is None and not provider.base_url:
         message = (
             f"base_url: {provider.name} needs it, or {provider.base_url_variables[0]}, such as "
@@ -511,6 +510,7 @@ def _place(provider: Provider, options: Options, base_url: Any) -> dict[str, Any
     """
     beyond = "".join((provider.prefix, *provider.prefixes.values(), *provider.headers.values()))
     place: dict[str, Any] = dict.fromkeys(HOST_OPTIONS)
+    defaults = provider.option_defaults
     for option in HOST_OPTIONS:
         given = options.get(option)
         variables = provider.option_variables.get(option, ())
@@ -522,17 +522,19 @@ def _place(provider: Provider, options: Options, base_url: Any) -> dict[str, Any
             problem = "takes it or base_url, not both"
         elif not given:
             source = next((each for each in variables if os.environ.get(each, "").strip()), "")
-            given = os.environ[source].strip() if source else provider.option_defaults.get(option)
+            given = sealed(os.environ[source].strip()) if source else defaults.get(option)
             if given is None and needed:
                 problem = "needs it" + _missing(option, variables, provider, beyond)
         if problem:
             raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
-        if given is not None:
-            place[option] = _segment(option, given, provider)
-    version = options.get("version")
-    if version is not None:
-        _segment("version", version, provider)
-    return place
+        place[option] = given
+    place["version"] = options.get("version") or provider.version or None
+    for option, value in place.items():
+        if value is not None and not _is_segment(value):
+            raise ConfigurationError(
+                f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
+            )
+    return {option: unsealed(value) for option, value in place.items()}
 
 
 def _missing(option: str, variables: Sequence[str], provider: Provider, beyond: str) -> str:
@@ -543,16 +545,13 @@ def _missing(option: str, variables: Sequence[str], provider: Provider, beyond: 
     return f": {ways}" + (f", or set {' or '.join(names)}" if names else "")
 
 
-def _segment(option: str, value: Any, provider: Provider) -> str:
-    """Return the value of an option that is part of a path or a host.
+def _is_segment(value: Any) -> bool:
+    """Return whether a value may be a segment of a path.
 
-    Raises `ConfigurationError` for one that cannot be: a key may not, since URLs are logged (R-27).
+    A key may not, since URLs are logged (R-27).
     """
-    text: Any = unsealed(value)
-    if not isinstance(text, str) or not _OPTION().fullmatch(text) or known_credential(text):
-        problem = f"{option}: {quoted(value)} cannot be part of a path"
-        raise ConfigurationError(problem, provider=provider.name)
-    return text
+    text = unsealed(value)
+    return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
 
 
 def _own_url(provider: Provider, place: Mapping[str, Any]) -> str:
@@ -769,7 +768,7 @@ def _url_problem(
     from_env = source in (provider.key_variable, provider.other_key_variable)
     shown_host = hidden(origin.host)
     guarded = from_env or (url_from_env and has_key)
-    owner = owner_of(origin.host) if guarded and not origin.is_loopback else None
+    owner = owner_of(origin.host, provider.family) if guarded and not origin.is_loopback else None
     if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
         return (
             f"expected https for {shown_host}: plain http would send the key unencrypted; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
+from wire.anthropic.dialect import is_since_2026
 from wire.anthropic.families import (
     all_efforts,
     efforts,
@@ -462,13 +462,13 @@ def sampling_supported(request: RuleInput) -> Violations:
             message = f"`{name}` is not supported for this model."
             yield request.breach("sampling", name, message, "A37", "remove it")
         return
-    if request.at_anthropic and request.version >= API_VERSION_2026:
+    if request.at_anthropic and is_since_2026(request.version):
         for name in given:
             yield violation(
                 name,
                 f"{name}: Extra inputs are not permitted",
                 "A42",
-                f'remove it, or ask for the older API with version="{API_VERSION_2023}"',
+                f'remove it, or ask for the older API with version="{request.dialect.older_version}"',
             )
         return
     if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered

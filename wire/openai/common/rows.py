@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, key_variable_of, known_hosts, tuples
+from wire.core.provider import (
+    Provider,
+    ProviderNames,
+    Shape,
+    key_variable_of,
+    known_hosts,
+    tuples,
+)
 from wire.openai.common.dialect import PLAIN, Caching, CallIds, Dialect, ModelRefusal, Refusal
 
 _Dialect = TypeVar("_Dialect")
@@ -65,7 +72,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 _RECORDS = {"refuses": Refusal, "refuses_models": ModelRefusal}
-_PARTS = {"caching": Caching, "call_ids": CallIds}
+_PARTS = {"caching": Caching, "call_ids": CallIds, "shape": Shape}
 _OF_CALLS = ("chat", "responses", "sources")
 
 
@@ -81,7 +88,7 @@ def _value(name: str, value: Any) -> Any:
     if name in _RECORDS:
         return tuple(_RECORDS[name](**each) for each in value)
     if name in _PARTS:
-        return _PARTS[name](**value)
+        return _PARTS[name](**tuples(value))
     return tuples(value)
 
 
