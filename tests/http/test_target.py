@@ -256,8 +256,8 @@ def test_url(name: str, options: dict[str, Any], url: str):
 @joined(
     ("name", "options", "problem"),
     [
-        ("gemini@vertex", {"location": "global"}, "project: gemini@vertex needs it"),
-        ("gemini@vertex", {"project": "p"}, "location: gemini@vertex needs it"),
+        ("gemini@vertex", {"location": "global"}, "project: gemini@vertex needs it: give project=, or set GOOGLE_CLOUD_PROJECT"),
+        ("gemini@vertex", {"project": "p"}, "location: gemini@vertex needs it: give location=, or set GOOGLE_CLOUD_LOCATION"),
         ("gemini", {"project": "p"}, "project: gemini has no such option"),
         ("gemini", {"location": "global"}, "location: gemini has no such option"),
         ("gemini", {"version": "v1/../x"}, "version: 'v1/../x' cannot be part of a path"),

@@ -768,7 +768,7 @@ def _url_problem(
     from_env = source in (provider.key_variable, provider.other_key_variable)
     shown_host = hidden(origin.host)
     guarded = from_env or (url_from_env and has_key)
-    owner = owner_of(origin.host, provider.family) if guarded and not origin.is_loopback else None
+    owner = owner_of(origin.host, provider) if guarded and not origin.is_loopback else None
     if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
         return (
             f"expected https for {shown_host}: plain http would send the key unencrypted; "

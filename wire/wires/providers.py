@@ -283,11 +283,11 @@ _OPTION = re.compile(r"\{\w+\}")
 
 
 @checked_arguments(ConfigurationError)
-def owner_of(host: str, family: str = "") -> Provider | None:
+def owner_of(host: str, asking: Provider | None = None) -> Provider | None:
     """Return the provider that owns a host name, the only one whose key is sent to it (R-31).
 
-    Several families have models at the hosts of a cloud. The one of that `family` is returned, if
-    it is among them.
+    Several providers have models at the hosts of a cloud. The one with the family and the key of
+    `asking` is returned, if it is among them.
 
     >>> owner_of("eu.api.openai.com").name, owner_of("llm.example")
     ('openai', None)
@@ -300,9 +300,13 @@ def owner_of(host: str, family: str = "") -> Provider | None:
         for name in (*map(_host_of, (row.base_url, *row.base_urls.values())), *row.hosts)
         if name
     ]
+    own.sort(key=lambda each: "*" in each[1])  # a name says more than a pattern
     exact = [row for row, name in own if _fits(host, name)]
     owners = exact or [row for row, name in own if _fits(host, f"*.{name.removeprefix('api.')}")]
-    return next((row for row in owners if row.family == family), owners[0] if owners else None)
+    if asking is not None:
+        key = asking.family, asking.key_variable
+        owners = [row for row in owners if (row.family, row.key_variable) == key] or owners
+    return owners[0] if owners else None
 
 
 def _fits(host: str, name: str) -> bool:
@@ -323,7 +327,7 @@ def at_known_host(row: Provider, base_url: object) -> Provider:
         origin = origin_of(unsealed(base_url))
     except ValueError:  # no URL, or one that a client refuses
         return row
-    owner = None if origin.is_loopback else owner_of(origin.host, row.family)
+    owner = None if origin.is_loopback else owner_of(origin.host, row)
     if owner is None or owner.family == row.family:
         return row
     theirs = (each for each in PROVIDERS.values() if each.family == owner.family)
