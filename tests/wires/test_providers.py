@@ -59,11 +59,7 @@ def place(name: str, base_url: bool = False) -> dict[str, str]:
     """The options that a row needs, beside a base URL or without one."""
     row = PROVIDERS[name]
     beyond = "".join((row.prefix, *row.prefixes.values(), *row.headers.values()))
-    return {
-        each: PLACE[each] for each in row.options if not base_url or f"{{{each}}}" in beyond
-    }
-
-
+    return {each: PLACE[each] for each in row.options if not base_url or f"{{{each}}}" in beyond}
 
 
 def error_of(status: int, headers: Any, body: bytes) -> APIError:
@@ -287,10 +283,13 @@ def test_the_rows_load_no_types_and_no_http_library():
 def test_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
-    assert (
-        str(caught.value)
-        == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
+    variable = PROVIDERS[name].key_variable
+    told = (
+        f"no API key: give api_key= or set {variable}"
+        if variable
+        else (f"no token: {name} needs token=")
     )
+    assert str(caught.value) == f"{name}: {told}"
 
 
 @joined("name", OWN)
@@ -326,9 +325,9 @@ def test_without_a_key_a_header_of_the_users_own_is_sent():
 
 
 def test_azure():
-    assert (
-        refused("azure", api_key=KEY)
-        == "azure: resource: azure needs it: give resource= or base_url=, or set AZURE_RESOURCE_NAME or AZURE_BASE_URL or AZURE_OPENAI_ENDPOINT"
+    assert refused("azure", api_key=KEY) == (
+        "azure: resource: azure needs it: give resource= or base_url=, "
+        "or set AZURE_RESOURCE_NAME or AZURE_BASE_URL or AZURE_OPENAI_ENDPOINT"
     )
     found = made("azure", api_key=KEY)
     assert found.url(call()) == "https://me.openai.azure.com/openai/v1/chat/completions"
@@ -355,7 +354,7 @@ def family(name: str) -> str:
     return name.partition("@")[0]
 
 
-HOSTED = [name for name, row in PROVIDERS.items() if row.key_required]
+HOSTED = [name for name, row in PROVIDERS.items() if row.key_required and row.key_variable]
 
 
 @pytest.mark.row("S1-36")
@@ -380,7 +379,8 @@ def test_a_key_of_the_environment_goes_to_no_foreign_host(
 @pytest.mark.parametrize(
     ("name", "host", "owner"),
     [
-        ("gemini", "eu.api.openai.com", "openai"),
+        ("gemini", "eu.api.openai.com", "openai@eu"),
+        ("gemini", "fr.api.openai.com", "openai"),
         ("openai", "console.anthropic.com", "anthropic"),
         ("anthropic", "europe-west4-generativelanguage.googleapis.com", "gemini@vertex"),
     ],
@@ -394,11 +394,7 @@ def test_nor_to_a_host_below_one(
 
 def is_told_whose_host(name: str, other: str, message: str) -> None:
     row, host = PROVIDERS[name], host_of(other)
-    owner = next(
-        each
-        for each in PROVIDERS
-        if f'Client("{each}")' in message
-    )
+    owner = next(each for each in PROVIDERS if f'Client("{each}")' in message)
     assert message == (
         f"{name}: base_url: {host} is a host of {owner!r}, and the key in "
         f"{row.key_variable} is not for it; "
@@ -703,9 +699,10 @@ def test_a_base_url_of_vertex_names_project_and_location():
     url = f"https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google{METHOD}"
     own = {"project": "p", "location": "global"}
     for options in ({}, own, {"version": "v1", **own}):
-        found = made("gemini@vertex", base_url=url, **options)
+        found = target("gemini@vertex", {"base_url": url, **options})  # type: ignore[typeddict-item]
         assert found.base_url + found.prefix == url.removesuffix(METHOD)
-    assert refused("gemini@vertex", base_url=url, **{**own, "project": "q"}) == (
+        assert found.place == own
+    assert refused("gemini@vertex", base_url=url, **own | {"project": "q"}) == (
         "gemini@vertex: project: 'q' differs from 'p' in base_url"
     )
 
@@ -721,8 +718,8 @@ def test_two_versions_are_refused():
 
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_each_row_reads_its_variable_after_the_argument(name: str, monkeypatch: pytest.MonkeyPatch):
-    options = {"project": "p", "location": "global"} if PROVIDERS[name].options else {}
-    variable = re.sub(r"[^A-Z]", "_", name.upper()) + "_BASE_URL"
+    options = place(name, base_url=True)
+    variable = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_BASE_URL"
     monkeypatch.setenv(variable, " https://variable.example/llm/\n")
     base_url, source = described(name, **options)
     assert base_url.startswith("https://variable.example/llm")
@@ -732,7 +729,7 @@ def test_each_row_reads_its_variable_after_the_argument(name: str, monkeypatch: 
     assert source == "argument"
     monkeypatch.setenv(variable, " ")
     if PROVIDERS[name].base_url:
-        assert described(name, **options)[1] == "default"
+        assert described(name, **place(name))[1] == "default"
 
 
 @pytest.mark.parametrize(
@@ -1151,7 +1148,8 @@ def rows(heading: str) -> list[list[str]]:
 
 def documented(row: Provider) -> list[str]:
     url = f"`{row.base_url}`" if row.base_url else f"your own, such as `{row.base_url_like}`"
-    return [row.name, url, f"`{row.key_variable}`{'' if row.key_required else ', not needed'}"]
+    key = f"`{row.key_variable}`" if row.key_variable else "a token"
+    return [row.name, url, key + ("" if row.key_required else ", not needed")]
 
 
 def test_the_page_has_every_row():

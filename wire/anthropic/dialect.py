@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import msgspec
 
 from wire.core.fields import Fields
@@ -37,6 +39,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     no such search."""
 
 
+@functools.lru_cache(maxsize=32)  # rules ask with each call
 def is_since_2026(version: str) -> bool:
     """Return whether a version of the API has the rules of 2026-10-21.
 

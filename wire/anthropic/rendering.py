@@ -355,9 +355,7 @@ def _sampling(
     Those that the model refuses in every version stay: the rules refuse them (A37).
     """
     version = row.version_for(model)
-    if not (
-        row.dialect.vendor_rules and is_since_2026(version) and takes_sampling(model_family)
-    ):
+    if not (row.dialect.vendor_rules and is_since_2026(version) and takes_sampling(model_family)):
         temperature, most = request.temperature, setting("temperature").bounds["messages"][1] or 1
         if isinstance(temperature, (int, float)) and most < temperature <= 2:
             # Other vendors go up to 2; beyond that it is a mistake, which the rules refuse (A38).

@@ -23,11 +23,11 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, sealed_object, unsealed
 from wire.http.aio import AsyncClient
+from wire.http.base_url import set_base_url_variable
 from wire.http.client import Client
 from wire.http.target import (
     Options,
     seal,
-    set_base_url_variable,
     set_key_variable,
 )
 from wire.neutral.compaction import Compaction

@@ -13,7 +13,7 @@ import msgspec
 from wire.core.call import Call, ReadError, StreamCall
 from wire.core.decoders import decoder
 from wire.core.errors import APIError, ConfigurationError
-from wire.core.path_segment import path_segment
+from wire.core.path_segment import model_segment
 from wire.core.provider import Provider, Shape
 from wire.core.secret import unsealed
 
@@ -39,11 +39,13 @@ def model_in(body: Any) -> str:
     return model if isinstance(model, str) else ""
 
 
-def shaped(call: AnyCall, provider: Provider) -> AnyCall:
+def shaped(call: AnyCall, provider: Provider, region: str = "") -> AnyCall:
     """Return the call as the host takes it. A call that has that form already is returned as it is.
 
-    Raises `ConfigurationError` for an endpoint that the host does not have, and for a body without
-    the model that the path needs.
+    `region` is that of the client, if it has one.
+
+    Raises `ConfigurationError` for an endpoint that the host does not have, for a body without the
+    model that the path needs, and for a model of another region.
     """
     shape = provider.shape
     if shape is None:
@@ -57,7 +59,7 @@ def shaped(call: AnyCall, provider: Provider) -> AnyCall:
             f"call: {provider.name} has no endpoint {lacking}", provider=provider.name
         )
     version = provider.version_for(model_in(call.body)) if call.body else provider.version
-    changed = _body_changes(call, shape, version, provider)
+    changed = _body_changes(call, provider, shape, version, region)
     if shape.version_header and call.body and shape.version_header not in call.headers:
         headers = changed.get("headers", call.headers)
         changed["headers"] = {**headers, shape.version_header: version}
@@ -72,7 +74,11 @@ def shaped(call: AnyCall, provider: Provider) -> AnyCall:
 
 
 def _body_changes(
-    call: Call[Any] | StreamCall[Any, Any], shape: Shape, version: str, provider: Provider
+    call: Call[Any] | StreamCall[Any, Any],
+    provider: Provider,
+    shape: Shape,
+    version: str,
+    region: str,
 ) -> dict[str, Any]:
     """Return the path, the headers and the body of this host, where they are others."""
     path, streams = call.path, isinstance(call, StreamCall)
@@ -88,7 +94,7 @@ def _body_changes(
     if streams:
         headers |= shape.stream_headers
     return {
-        "path": _path(template, call.body) if template else path,
+        "path": _path(template, call.body, region) if template else path,
         "headers": headers,
         "body": _wrapped(msgspec.json.encode(body), shape.wraps.get(path, ())),
     }
@@ -113,7 +119,8 @@ def _is_below(path: str, beginning: str) -> bool:
 
 def _fields(body: Any, provider: Provider) -> Body:
     try:
-        return decoder(Body).decode(bytes(body))
+        fields: Body = decoder(Body).decode(bytes(body))
+        return fields
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise ConfigurationError(
             "call: its body is not a JSON object", provider=provider.name
@@ -133,12 +140,11 @@ def _moved(headers: Mapping[str, Any], body: Body, shape: Shape) -> dict[str, An
     return left
 
 
-def _path(template: str, body: bytes) -> str:
+def _path(template: str, body: bytes, region: str) -> str:
     """Return the path of this host for the model of a body."""
     if "{model}" not in template:
         return template
-    name = path_segment("model", model_in(body), "claude-sonnet-5", parts=True)
-    return template.format(model=name.replace("/", "%2F"))
+    return template.format(model=model_segment(model_in(body), "claude-sonnet-5", region))
 
 
 def _wrapped(body: bytes, keys: tuple[str, ...]) -> bytes:

@@ -6,12 +6,9 @@ Both clients use it.
 from __future__ import annotations
 
 import os
-import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,10 +16,9 @@ from wire.core import retry as presets
 from wire.core.account import Preview
 from wire.core.arguments import unknown_name
 from wire.core.call import Call, StreamCall, Timeouts, timeouts_of
-from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
+from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.errors import ConfigurationError, RuleError, WireError
 from wire.core.hosts import Origin, origin_of
-from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.masking import Mask
 from wire.core.provider import first_matching
@@ -42,13 +38,12 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
+from wire.http.base_url import NAME, base_url_of, check_url, place_of, sealed_url
 from wire.wires.contract import WIRES
 from wire.wires.providers import (
     PROVIDERS,
     Provider,
     at_known_host,
-    owner_of,
-    row_called,
     unknown_provider,
     unlisted,
 )
@@ -60,10 +55,6 @@ T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 Token = Callable[[], str | Awaitable[str]]
-
-_OPTION = lazy_pattern(r"(?!\.+$)[A-Za-z0-9_.:-]+")
-_KEYED_URL = lazy_pattern(r"[?#@]|(key|token)=", re.IGNORECASE)
-_NAME = lazy_pattern(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -88,7 +79,9 @@ class Target(msgspec.Struct, frozen=True):
     trust_env: bool
     around: tuple[AroundFunction, ...] = ()
     place: dict[str, str] = {}
-    """The options of the client that are parts of the URL, such as `region`."""
+    """The options of the client that are parts of the URL or of a header, such as `region`."""
+    place_sources: dict[str, str] = {}
+    """Their sources: `argument`, `base URL`, `default` or an environment variable."""
     mask: Mask = Mask(())
     """Removes the key and the secret headers from texts that servers send back."""
 
@@ -157,7 +150,7 @@ class Target(msgspec.Struct, frozen=True):
             return call
         from wire.core.shaping import shaped  # only few hosts have a shape
 
-        return shaped(call, self.provider)
+        return shaped(call, self.provider, self.place.get("region", ""))
 
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
@@ -247,9 +240,7 @@ class Target(msgspec.Struct, frozen=True):
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
-        url = hidden_in_url(
-            self.base_url + self._prefix(preview.url, preview.body) + preview.url
-        )
+        url = hidden_in_url(self.base_url + self._prefix(preview.url, preview.body) + preview.url)
         return self._preview(preview, url, headers, self.mask.body(preview.body))
 
     def _preview(self, of: Any, url: str, headers: Mapping[str, Any], body: bytes) -> Preview:
@@ -276,6 +267,8 @@ class Target(msgspec.Struct, frozen=True):
             "provider": self.provider.name,
             "base_url": self.base_url + self.prefix,
             "base_url_source": self.base_url_source,
+            **self.place,
+            **{f"{option}_source": source for option, source in self.place_sources.items()},
             "key": "token callback" if self.token else self.key_source,
             "timeouts": self.timeouts,
             "retry": self.retry,
@@ -340,10 +333,6 @@ class Options(TypedDict, total=False):
     around: AroundFunction | Sequence[AroundFunction] | None
     """A function, or several, that see each call and may change, answer, delay or refuse it; see
     `wire.around`."""
-
-
-HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
-"""The options that are parts of a URL or of a header at the hosts whose rows have them."""
 
 
 def options_of(parameters: Mapping[str, Any]) -> Options:
@@ -413,8 +402,7 @@ def _sealed_option(name: str, value: Any) -> Any:
     if name in _KINDS:
         return value if isinstance(value, _KINDS[name]) else sealed(value)
     if name == "base_url":
-        keyed = isinstance(value, str) and _KEYED_URL().search(value)
-        return Secret.unchecked(value) if keyed else sealed(value)
+        return sealed_url(value)
     if name in _NAMES:
         return sealed(value)
     return Secret.unchecked(value)
@@ -434,7 +422,7 @@ def target(name: str, options: Options) -> Target:
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise unknown_name(unknown[0], ("http", *Options.__annotations__))
-    base_url, url_source = _base_url(name, options.get("base_url"))
+    base_url, url_source = base_url_of(name, options.get("base_url"))
     provider = _with_dialect(_provider(name, base_url), base_url, options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
     token = cast(Any, options.get("token"))
@@ -445,52 +433,23 @@ def target(name: str, options: Options) -> Target:
     )
     headers = checked_headers(options.get("headers") or {})
     plain_http = _checked(options.get("plain_http"), False, "plain_http")
-    shortened = _ShortURL("", "default", {})
     if base_url is not None:
-        _check_url(base_url, url_source, provider, source, headers, plain_http)
-        shortened = _short_url(str(unsealed(base_url)), url_source, provider)
-    for option, named in shortened.options.items():
-        given = options.get(option)
-        if given is not None and unsealed(given) != named:
-            raise ConfigurationError(
-                f"{option}: {quoted(given)} differs from {quoted(named)} in {url_source}",
-                provider=provider.name,
-            )
-    options = cast(Options, {**options, **shortened.options})
-    if provider.model_prefixes and urlsplit(shortened.url).path:
-        # A base URL with a path says where the endpoints are, whatever the model is.
-        provider = msgspec.structs.replace(provider, prefix="", model_prefixes=())
-    if options.get("version") and not provider.version:
-        message = f"version: {provider.name} has no such option; it is part of the base URL"
-        raise ConfigurationError(message, provider=provider.name)
-    place = _place(provider, options, base_url)
-    if options.get("version"):
-        provider = msgspec.structs.replace(provider, versions=())
-    if base_url is None and not provider.base_url:
-        message = (
-            f"base_url: {provider.name} needs it, or {provider.base_url_variables[0]}, such as "
-            f"{provider.base_url_like}"
-        )
-        raise ConfigurationError(message, provider=provider.name)
-    url = _own_url(provider, place) if base_url is None else shortened.url
+        check_url(base_url, url_source, provider, source, headers, plain_http)
+    place = place_of(provider, options, base_url, url_source)
+    provider = place.row
     return Target(
-        # Rules that apply to one version of the API read the version that is called. Full names
-        # of a project's resources are made of the prefix.
-        provider=msgspec.structs.replace(
-            provider,
-            version=place["version"] or "",
-            prefix=provider.prefix.format(**place),
-        ),
-        base_url=url,
-        base_url_source=shortened.source,
-        origin=_origin(url, provider),
-        prefix=provider.prefix.format(**place),
-        prefixes={segment: prefix.format(**place) for segment, prefix in provider.prefixes.items()},
+        provider=provider,
+        base_url=place.base_url,
+        base_url_source=place.base_url_source,
+        origin=place.origin,
+        prefix=provider.prefix,
+        prefixes={segment: place.filled(each) for segment, each in provider.prefixes.items()},
         headers={
-            **{name: value.format(**place) for name, value in provider.headers.items()},
+            **{name: place.filled(value) for name, value in provider.headers.items()},
             **headers,
         },
-        place={option: value for option, value in place.items() if value},
+        place={option: str(place.options[option]) for option in place.sources},
+        place_sources=place.sources,
         key=key,
         key_source=source,
         token=token,
@@ -500,67 +459,6 @@ def target(name: str, options: Options) -> Target:
         trust_env=_checked(options.get("trust_env"), True, "trust_env"),
         around=_around(options.get("around")),
     )
-
-
-def _place(provider: Provider, options: Options, base_url: Any) -> dict[str, Any]:
-    """Return the options that are parts of the URL and of headers; `None` for those without value.
-
-    Raises `ConfigurationError` that names the option, and its variables, for one that is missing,
-    that the provider does not have, or that a base URL replaces.
-    """
-    beyond = "".join((provider.prefix, *provider.prefixes.values(), *provider.headers.values()))
-    place: dict[str, Any] = dict.fromkeys(HOST_OPTIONS)
-    defaults = provider.option_defaults
-    for option in HOST_OPTIONS:
-        given = options.get(option)
-        variables = provider.option_variables.get(option, ())
-        needed = base_url is None or f"{{{option}}}" in beyond
-        problem = ""
-        if option not in provider.options:
-            problem = "has no such option" if given else ""
-        elif given and not needed and not provider.signing_service:
-            problem = "takes it or base_url, not both"
-        elif not given:
-            source = next((each for each in variables if os.environ.get(each, "").strip()), "")
-            given = sealed(os.environ[source].strip()) if source else defaults.get(option)
-            if given is None and needed:
-                problem = "needs it" + _missing(option, variables, provider, beyond)
-        if problem:
-            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
-        place[option] = given
-    place["version"] = options.get("version") or provider.version or None
-    for option, value in place.items():
-        if value is not None and not _is_segment(value):
-            raise ConfigurationError(
-                f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
-            )
-    return {option: unsealed(value) for option, value in place.items()}
-
-
-def _missing(option: str, variables: Sequence[str], provider: Provider, beyond: str) -> str:
-    """Return how a missing option can be given, as the end of a message."""
-    alone = f"{{{option}}}" in beyond
-    names = [*variables, *(() if alone else provider.base_url_variables)]
-    ways = f"give {option}=" + ("" if alone else " or base_url=")
-    return f": {ways}" + (f", or set {' or '.join(names)}" if names else "")
-
-
-def _is_segment(value: Any) -> bool:
-    """Return whether a value may be a segment of a path.
-
-    A key may not, since URLs are logged (R-27).
-    """
-    text = unsealed(value)
-    return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
-
-
-def _own_url(provider: Provider, place: Mapping[str, Any]) -> str:
-    """Return the base URL of a provider for the options of a client."""
-    for condition, url in provider.base_urls.items():
-        option, _, value = condition.partition("=")
-        if fnmatchcase(place[option] or "", value):
-            return url.format(**place)
-    return provider.base_url.format(**place)
 
 
 def _around(given: Any) -> tuple[AroundFunction, ...]:
@@ -617,7 +515,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
     # A name that looks random is a key. The user chooses the name, so it never has to look random.
-    if not isinstance(name, str) or not _NAME().fullmatch(name):
+    if not isinstance(name, str) or not NAME().fullmatch(name):
         raise ConfigurationError(
             f"provider: {quoted(name)} is not a name: expected letters, digits and . _ -, and one "
             "@ before a region"
@@ -625,7 +523,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     try:
         origin = origin_of(unsealed(base_url))
     except ValueError:
-        return unlisted(name, key_required=True)  # `_check_url` refuses the URL
+        return unlisted(name, key_required=True)  # `check_url` refuses the URL
     # A host to which no key is sent requires none.
     return unlisted(name, key_required=origin.scheme != "http" and not origin.is_loopback)
 
@@ -655,152 +553,6 @@ def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
             "idempotency_header: expected the name of a header", provider=provider.name
         )
     return msgspec.structs.replace(provider, idempotency_header=name.lower())
-
-
-def _origin(base_url: str, provider: Provider) -> Origin:
-    try:
-        return origin_of(base_url)
-    except ValueError as problem:
-        raise ConfigurationError(f"base_url: expected {problem}", provider=provider.name) from None
-
-
-def set_base_url_variable(provider: Provider) -> str:
-    """Return the variable that holds the provider's base URL in the environment; empty if none."""
-    variables = provider.base_url_variables
-    return next((each for each in variables if os.environ.get(each, "").strip()), "")
-
-
-def _base_url(name: Any, given: Any) -> tuple[Any, str]:
-    """Return the base URL and its source: the argument, or a variable; `None` for the row's own.
-
-    Another name of a row, such as `google`, reads no variable: it would become an unlisted host,
-    without the dialect of that row.
-    """
-    if given is not None or not isinstance(name, str):
-        return given, "base_url"
-    row = PROVIDERS.get(name.lower())
-    if row is None and _NAME().fullmatch(name) and not row_called(name):
-        row = unlisted(name, key_required=True)
-    variable = set_base_url_variable(row) if row is not None else ""
-    if not variable:
-        return None, ""
-    return _sealed_option("base_url", os.environ[variable].strip()), variable
-
-
-class _ShortURL(msgspec.Struct, frozen=True):
-    """A base URL in the form that calls need."""
-
-    url: str
-    source: str
-    """Its source, and the changes to it."""
-    options: Mapping[str, str]
-    """The options in its path, such as `version` in `https://host/v1beta`."""
-
-
-def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
-    """Remove the path of an endpoint, which calls add, from the base URL.
-
-    A URL without a path gets that of the row, if its host is the provider's own or the provider is
-    a server that users run themselves: the API has no other path there.
-    """
-    slash = url.find("/", url.index("://") + 3)
-    begin = len(url) if slash < 0 else slash
-    # The complete URL: a pattern may look back at the host.
-    match = WIRES[provider.wire].endpoint_paths.search(url, begin)
-    end = match.start() if match else len(url)
-    host, path, removed = url[:begin], url[begin:end].rstrip("/"), url[end:].rstrip("/")
-    source = "argument" if url_source == "base_url" else url_source
-    source += f", without {hidden(removed)}" if removed else ""
-    own = urlsplit(provider.base_url or provider.base_url_like)
-    if not path and own.path.strip("/"):
-        name = origin_of(url).host
-        is_own = name == own.hostname or any(fnmatchcase(name, each) for each in provider.hosts)
-        if is_own or not provider.key_required:
-            path = own.path.rstrip("/")
-            source += f", with {path}"
-    named = match.groupdict() if match else {}
-    return _ShortURL(host + path, source, {name: named[name] for name in named if named[name]})
-
-
-def _check_url(
-    base_url: Any,
-    url_source: str,
-    provider: Provider,
-    source: str,
-    headers: Headers,
-    plain_http: bool,
-) -> None:
-    """Raise `ConfigurationError` for a base URL that `_url_problem` refuses."""
-    from_env = url_source != "base_url"
-    problem = _url_problem(base_url, provider, source, headers, plain_http, from_env)
-    if problem is not None:
-        raise ConfigurationError(f"{url_source}: {problem}", provider=provider.name)
-
-
-def _url_problem(
-    base_url: Any,
-    provider: Provider,
-    source: str,
-    headers: Headers,
-    plain_http: bool,
-    url_from_env: bool,
-) -> str | None:
-    """Return why a base URL is refused; `None` if it is not. The text shows no key.
-
-    It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
-    option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
-    `source` is the origin of the key: a key from the environment is not sent to a host of another
-    provider. No key at all is sent there if the environment names the host: the caller, who gives
-    the key, may not know of the variable.
-    """
-    text = unsealed(base_url)
-    if isinstance(text, str) and (_KEYED_URL().search(text) or _has_key_in_path(text)):
-        return "it must not contain a user, key or query; give api_key="
-    try:
-        origin = origin_of(text)
-    except ValueError as problem:
-        return f"expected {problem}, not {quoted(base_url, 100)}{_without_scheme(text)}"
-    has_key = (
-        provider.key_required
-        or not source.startswith("none ")
-        or any(isinstance(value, Secret) for value in headers.values())
-    )
-    from_env = source in (provider.key_variable, provider.other_key_variable)
-    shown_host = hidden(origin.host)
-    guarded = from_env or (url_from_env and has_key)
-    owner = owner_of(origin.host, provider) if guarded and not origin.is_loopback else None
-    if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
-        return (
-            f"expected https for {shown_host}: plain http would send the key unencrypted; "
-            "plain_http=True permits it"
-        )
-    if owner is not None and owner.family != provider.family:
-        key = f"in {source}" if from_env else f"of {provider.name!r}"
-        remedy = "base_url= and api_key=" if url_from_env else "api_key="
-        return (
-            f"{shown_host} is a host of {owner.name!r}, and the key {key} is not for it; "
-            f'use Client("{owner.name}"), or give {remedy} if that key is meant'
-        )
-    return None
-
-
-def _without_scheme(text: Any) -> str:
-    """Return what to do with a text that only lacks the scheme of a URL."""
-    if not isinstance(text, str):
-        return ""
-    try:
-        near = origin_of(f"http://{text}").is_private
-    except ValueError:
-        return ""
-    return f"; put {'http' if near else 'https'}:// before it"
-
-
-def _has_key_in_path(url: str) -> bool:
-    """Return whether the path of a URL contains a key with the prefix of a vendor.
-
-    Other segments that look random are allowed: gateways put the ids of accounts there.
-    """
-    return known_credential("/".join(url.split("/")[3:]))
 
 
 # `identity`: a compressed stream costs time to inflate, and compression buffers delay its events.

@@ -290,7 +290,7 @@ def owner_of(host: str, asking: Provider | None = None) -> Provider | None:
     `asking` is returned, if it is among them.
 
     >>> owner_of("eu.api.openai.com").name, owner_of("llm.example")
-    ('openai', None)
+    ('openai@eu', None)
 
     A provider also owns the names below its host, and below the domain of a host `api.DOMAIN`.
     """

@@ -463,12 +463,13 @@ def sampling_supported(request: RuleInput) -> Violations:
             yield request.breach("sampling", name, message, "A37", "remove it")
         return
     if request.at_anthropic and is_since_2026(request.version):
+        older = f'version="{request.dialect.older_version}"'
         for name in given:
             yield violation(
                 name,
                 f"{name}: Extra inputs are not permitted",
                 "A42",
-                f'remove it, or ask for the older API with version="{request.dialect.older_version}"',
+                f"remove it, or ask for the older API with {older}",
             )
         return
     if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered
