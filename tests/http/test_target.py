@@ -253,9 +253,6 @@ def test_url(name: str, options: dict[str, Any], url: str):
 
 
 @pytest.mark.row("S3-21", "S3-30")
-NEEDS = "gemini@vertex needs it:"
-
-
 @joined(
     ("name", "options", "problem"),
     [

@@ -464,13 +464,9 @@ def sampling_supported(request: RuleInput) -> Violations:
         return
     if request.at_anthropic and is_since_2026(request.version):
         older = f'version="{request.dialect.older_version}"'
+        remedy = f"remove it, or ask for the older API with {older}"
         for name in given:
-            yield violation(
-                name,
-                f"{name}: Extra inputs are not permitted",
-                "A42",
-                f"remove it, or ask for the older API with {older}",
-            )
+            yield violation(name, f"{name}: Extra inputs are not permitted", "A42", remedy)
         return
     if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered
         severity = "error" if request.at_anthropic or request.family.version else "warning"
