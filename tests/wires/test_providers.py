@@ -986,7 +986,7 @@ def test_how_many_texts_hosts_embed_in_a_request():
     assert PROVIDERS["gemini@openai"].dialect.embedded_texts == 100
     mistral = PROVIDERS["mistral"].dialect
     assert (mistral.embedded_tokens, mistral.dimensions_field) == (16_384, "output_dimension")
-    assert {row.dialect.embedded_tokens for row in rows if row.name != "mistral"} == {300_000}
+    assert {row.dialect.embedded_tokens for row in rows if row.family != "mistral"} == {300_000}
 
 
 def test_how_hosts_keep_the_beginnings_of_prompts():

@@ -25,7 +25,7 @@ from wire.wires.providers import PROVIDERS, Provider, owner_of, row_called, unli
 HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
 """The options that are parts of a URL or of a header at the hosts whose rows have them."""
 _FORMS = {
-    "region": (lazy_pattern(r"[a-z]{2,4}(-[a-z]+){1,3}-\d{1,2}"), "a region of AWS", "us-east-1"),
+    "region": (lazy_pattern(r"[a-z]{2,8}(-[a-z0-9]+)+-\d{1,2}"), "a region of AWS", "us-east-1"),
     "location": (lazy_pattern(r"[a-z]+(-[a-z]+\d{1,2})?"), "a region of Google", "europe-west4"),
     "resource": (lazy_pattern(r"[A-Za-z0-9-]+"), "the name of a resource", "my-resource"),
 }
@@ -98,7 +98,19 @@ def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
             path = own.path.rstrip("/")
             source += f", with {path}"
     named = match.groupdict() if match else {}
+    named |= _options_in_host(origin_of(url).host, provider)
     return _ShortURL(host + path, source, {name: named[name] for name in named if named[name]})
+
+
+def _options_in_host(host: str, provider: Provider) -> dict[str, str]:
+    """Return the options that a host of the provider names, such as `region`."""
+    for template in (provider.base_url, *provider.base_urls.values()):
+        name = urlsplit(template).netloc
+        if "{" in name:
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^.]+)", re.escape(name))
+            if match := re.fullmatch(pattern, host):
+                return match.groupdict()
+    return {}
 
 
 def _origin(base_url: str, provider: Provider) -> Origin:
@@ -185,7 +197,7 @@ def _placed(
             if value:
                 raise _refused(option, provider, "has no such option")
             continue
-        if options.get(option) and not is_needed and not provider.signing_service:
+        if options.get(option) and not (is_needed or option in named or provider.signing_service):
             raise _refused(option, provider, "takes it or base_url, not both")
         if value is None:
             value, source = _default(option, provider)
