@@ -52,6 +52,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Path of a call to the keys of its response, and their names in the reference of the wire."""
     error_header: str = ""
     """The header that has the type of an error, where the body has only its message."""
+    error_types: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Status to the type that the host sends with it, for those that play the host."""
 
 
 class Provider(msgspec.Struct, frozen=True):
