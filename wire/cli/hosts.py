@@ -101,8 +101,20 @@ def _document(row: Provider) -> dict[str, Any]:
         "key_is_set": key_is_set(row),
         "key_required": row.key_required,
         "options": row.options,
+        **{option: _option(row, option) for option in row.options},
         "dialect": differences(row.dialect),
     }
+
+
+def _option(row: Provider, option: str) -> str:
+    """Return the value that an option has without an argument, and its source; or how to set it."""
+    from wire.http.base_url import default_of
+
+    value, source = default_of(option, row)
+    if value is not None:
+        return f"{value} ({source})"
+    variables = row.option_variables.get(option, ())
+    return f"not set ({' or '.join(variables)})" if variables else "not set"
 
 
 def differences(dialect: Any) -> dict[str, Any]:

@@ -18,6 +18,9 @@ _WIRE_OPTIONS = {"openai": "openai@chat", "anthropic": "anthropic@messages"}
 """Name of a wire -> the name of its `options`, where a provider has the same name: the options of
 that provider are not for the other hosts of the wire."""
 
+HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
+"""The options of a client that are parts of a URL or of a header, at hosts whose rows have them."""
+
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Where a host has what the reference of its wire puts elsewhere: data only.

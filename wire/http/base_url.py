@@ -18,12 +18,11 @@ from wire.core.credentials import hidden, known_credential
 from wire.core.errors import ConfigurationError
 from wire.core.hosts import Origin, origin_of
 from wire.core.lazy import lazy_pattern
+from wire.core.provider import HOST_OPTIONS
 from wire.core.secret import Headers, Secret, quoted, sealed, unsealed
 from wire.wires.contract import WIRES
 from wire.wires.providers import PROVIDERS, Provider, owner_of, row_called, unlisted
 
-HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
-"""The options that are parts of a URL or of a header at the hosts whose rows have them."""
 _FORMS = {
     "region": (lazy_pattern(r"[a-z]{2,8}(-[a-z0-9]+)+-\d{1,2}"), "a region of AWS", "us-east-1"),
     "location": (lazy_pattern(r"[a-z]+(-[a-z]+\d{1,2})?"), "a region of Google", "europe-west4"),
@@ -200,7 +199,7 @@ def _placed(
         if options.get(option) and not (is_needed or option in named or provider.signing_service):
             raise _refused(option, provider, "takes it or base_url, not both")
         if value is None:
-            value, source = _default(option, provider)
+            value, source = default_of(option, provider)
         elif option in named:
             source = "base URL"
         if value is None and is_needed:
@@ -222,8 +221,11 @@ def _problem(option: str, value: Any) -> str:
     return "" if form().fullmatch(unsealed(value)) else f"is not {meaning}, such as {example}"
 
 
-def _default(option: str, provider: Provider) -> tuple[Any, str]:
-    """Return the value of an option that is not given, and its source; `None` without one."""
+def default_of(option: str, provider: Provider) -> tuple[Any, str]:
+    """Return the value of an option that is not given, and its source; `None` without one.
+
+    A value that looks like a key is a `Secret`.
+    """
     for variable in provider.option_variables.get(option, ()):
         if value := os.environ.get(variable, "").strip():
             return sealed(value), variable

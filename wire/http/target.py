@@ -44,6 +44,7 @@ from wire.wires.providers import (
     PROVIDERS,
     Provider,
     at_known_host,
+    family_of,
     unknown_provider,
     unlisted,
 )
@@ -510,7 +511,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     if row is not None:
         return row
     # An unknown region of a listed provider is a typing error, not another host.
-    listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
+    listed = isinstance(name, str) and family_of(name.lower()) in map(family_of, PROVIDERS)
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
