@@ -313,12 +313,9 @@ def _resolved(
         settings["api_key"], inherited = _key(given["api_key"], row, f"{where}api_key", look)
     owner = _owner(settings.get("api_base", "")) if inherited else None
     if owner is not None and family_of(owner.name) != family_of(provider):
-        problem = (
-            f"a host of {owner.name}, but the key is one of {provider} and was not given for it"
-        )
-        raise ConfigurationError(
-            f"{where}api_base: {problem}; name the provider, or give its api_key"
-        )
+        problem = f"a host of {owner.name}, but the key is one of {provider}"
+        remedy = "and was not given for it; name the provider, or give its api_key"
+        raise ConfigurationError(f"{where}api_base: {problem} {remedy}")
     return LLMConfig(**settings)
 
 
@@ -329,8 +326,9 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
     if provider in FACTORIES:
         return unlisted(provider, key_required=False)  # its factory decides whether it needs a key
     # An unknown region of a known provider is a typing error, even with an api_base.
-    if not api_base or family_of(provider) in PROVIDERS:
-        remedy = "" if family_of(provider) in PROVIDERS else "; any other host needs api_base"
+    is_listed = family_of(provider) in map(family_of, PROVIDERS)
+    if not api_base or is_listed:
+        remedy = "" if is_listed else "; any other host needs api_base"
         raise ConfigurationError(f"{path}: {unknown_provider(provider, FACTORIES)}{remedy}")
     return unlisted(provider, key_required=True)
 
@@ -404,11 +402,8 @@ def _check(name: str, value: Any, path: str) -> None:
     elif name == "search_grounding":
         problem = "" if isinstance(value, bool) else "expected true or false"
     elif name == "max_tokens":
-        problem = (
-            ""
-            if value is None or (number and isinstance(value, int) and value > 0)
-            else "expected a whole number above 0"
-        )
+        is_whole = number and isinstance(value, int) and value > 0
+        problem = "" if value is None or is_whole else "expected a whole number above 0"
     elif name == "temperature":
         problem = "" if value is None or (number and value >= 0) else "expected a number from 0 on"
     elif name == "token" and callable(value):
