@@ -48,6 +48,12 @@ def set_base_url_variable(provider: Provider) -> str:
     return next((each for each in variables if os.environ.get(each, "").strip()), "")
 
 
+def is_placed(provider: Provider) -> bool:
+    """Return whether a row or the environment says where the provider is."""
+    has_options = all(default_of(each, provider)[0] is not None for each in provider.options)
+    return bool(set_base_url_variable(provider)) or (bool(provider.base_url) and has_options)
+
+
 def base_url_of(name: Any, given: Any) -> tuple[Any, str]:
     """Return the base URL and its source: the argument, or a variable; `None` for the row's own.
 
