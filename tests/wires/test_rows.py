@@ -446,7 +446,7 @@ def sent(found: Target, call: Any) -> Any:
 @in_place
 def emulated(row: Provider) -> Iterator[str]:
     """What the emulated host answers to a request that it has had before."""
-    url = row.base_url or "https://me.openai.azure.com/openai/v1"
+    url = row.base_url.format(**PLACE) + row.prefix.format(version="v1", **PLACE)
     yield shown(lambda: asked_twice(f"{row.name}:{models_of(row)[0]}", url))
 
 

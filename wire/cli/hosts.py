@@ -82,7 +82,7 @@ def _providers(chosen: argparse.Namespace) -> int:
 
 def _cells(row: Provider) -> tuple[str, ...]:
     needed = "set" if key_is_set(row) else "" if row.key_required else "optional"
-    return row.name, row.wire, row.key_variable, needed, row.base_url or row.base_url_like
+    return row.name, row.wire, row.key_variable, needed, row.base_url
 
 
 def key_is_set(row: Provider) -> bool:
@@ -95,7 +95,7 @@ def _document(row: Provider) -> dict[str, Any]:
     return {
         "name": row.name,
         "wire": row.wire,
-        "base_url": row.base_url or row.base_url_like,
+        "base_url": row.base_url,
         "key_variable": row.key_variable,
         "other_key_variable": row.other_key_variable,
         "key_is_set": key_is_set(row),

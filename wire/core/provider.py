@@ -106,8 +106,6 @@ class Provider(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     """Further host names of this provider, with `*` as a wildcard. No other provider's key is sent
     there."""
-    base_url_like: str = ""
-    """An example of a base URL, for a provider without a default."""
     prefixes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """First segment of a call's path to the prefix that replaces `prefix`."""
     model_prefixes: tuple[tuple[str, str], ...] = ()

@@ -51,7 +51,7 @@ def set_base_url_variable(provider: Provider) -> str:
 def is_placed(provider: Provider) -> bool:
     """Return whether a row or the environment says where the provider is."""
     has_options = all(default_of(each, provider)[0] is not None for each in provider.options)
-    return bool(set_base_url_variable(provider)) or (bool(provider.base_url) and has_options)
+    return has_options or bool(set_base_url_variable(provider))
 
 
 def base_url_of(name: Any, given: Any) -> tuple[Any, str]:
@@ -95,7 +95,7 @@ def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
     host, path, removed = url[:begin], url[begin:end].rstrip("/"), url[end:].rstrip("/")
     source = "argument" if url_source == "base_url" else url_source
     source += f", without {hidden(removed)}" if removed else ""
-    own = urlsplit(provider.base_url or provider.base_url_like)
+    own = urlsplit(provider.base_url)
     if not path and own.path.strip("/"):
         name = origin_of(url).host
         is_own = name == own.hostname or any(fnmatchcase(name, each) for each in provider.hosts)
@@ -165,10 +165,6 @@ def place_of(
     if options.get("version") and not provider.version:
         problem = f"{provider.name} has no such option; it is part of the base URL"
         raise ConfigurationError(f"version: {problem}", provider=provider.name)
-    if base_url is None and not provider.base_url:
-        variable, example = provider.base_url_variables[0], provider.base_url_like
-        problem = f"{provider.name} needs it, or {variable}, such as {example}"
-        raise ConfigurationError(f"base_url: {problem}", provider=provider.name)
     place, sources = _placed(provider, options, short.options, base_url is None)
     url = _own_url(provider, place) if base_url is None else short.url
     # A base URL with a path says where the endpoints are, whatever the model is.

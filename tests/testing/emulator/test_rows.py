@@ -45,8 +45,6 @@ def options(row: Provider) -> dict[str, Any]:
         "account": "a",
     }
     more: dict[str, Any] = {name: values[name] for name in row.options}
-    if not row.base_url:
-        more["base_url"] = row.base_url_like
     if row.name == "gemini@vertex" or not row.key_variable:
         return more | {"token": lambda: "fake-token"}
     return more
@@ -110,7 +108,7 @@ def test_a_self_hosted_server_needs_no_key(row: Provider) -> None:
 )
 def test_an_address_means_its_row(row: Provider) -> None:
     """So that each is asked with its own rules."""
-    base = row.base_url or row.base_url_like
+    base = row.base_url
     body = json.dumps({"model": MODELS.get(row.family, "some-model")}).encode()
     request = received(1, "POST", f"{base}{row.prefix}/any", {}, body)
     route = Route("", prefix=urlsplit(base).path + row.prefix)

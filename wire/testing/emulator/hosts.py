@@ -134,7 +134,7 @@ def own_prefix(row: Provider) -> str:
 
     `{...}` in it stands for an option of the client.
     """
-    return urlsplit(row.base_url or row.base_url_like).path + row.prefix
+    return urlsplit(row.base_url).path + row.prefix
 
 
 def _pattern(row: Provider) -> str:
