@@ -502,7 +502,7 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
-ELSEWHERE = ("dialect", "auth")
+ELSEWHERE = ("dialect", "auth", "signing_service")
 """Fields with tests of their own: of the dialect below, of the chains of credentials."""
 
 

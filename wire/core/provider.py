@@ -138,8 +138,8 @@ class Provider(msgspec.Struct, frozen=True):
     """Names of the chains of credentials that are looked at when a client has neither a key nor
     credentials, in this order: `aws`, `google`, `entra` (`wire.auth`)."""
     signing_service: str = ""
-    """The service in the scope of an AWS signature, such as `bedrock`. The region of the scope is
-    the option `region` of the client."""
+    """What the credentials of `auth` are for: the service in the scope of an AWS signature, such as
+    `bedrock`, whose region is the option `region` of the client; or the scope of an Entra token."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 

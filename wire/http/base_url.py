@@ -198,7 +198,8 @@ def _placed(
             if value:
                 raise _refused(option, provider, "has no such option")
             continue
-        if options.get(option) and not (is_needed or option in named or provider.signing_service):
+        is_signed = option == "region" and bool(provider.signing_service)
+        if options.get(option) and not (is_needed or option in named or is_signed):
             raise _refused(option, provider, "takes it or base_url, not both")
         if value is None:
             value, source = default_of(option, provider)
