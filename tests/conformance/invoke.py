@@ -21,15 +21,21 @@ from tests.conformance.gemini import Checks
 from tests.conformance.records import Record, body_of, cut_at_random, path_of
 from tests.conformance.result import Mismatch
 from wire.anthropic import types
-from wire.anthropic.endpoints import create_message, stream_message
+from wire.anthropic.endpoints import count_tokens, create_message, stream_message
 from wire.anthropic.reader import ChunkReader
 from wire.core.event_stream import Decoder, frame_bytes
 from wire.core.lenient import decoded
 from wire.errors import StreamIncomplete, WireError
 from wire.http.target import Target, target
 
-_PATH = re.compile(r"/model/(?P<model>.+)/invoke(?P<stream>-with-response-stream)?$")
-_BESIDE = ("anthropic_version", "anthropic_beta")
+_PATH = re.compile(
+    r"/model/(?P<model>.+)/(invoke(?P<stream>-with-response-stream)?|(?P<count>count-tokens))$"
+)
+_MESSAGES = re.compile(r"anthropic\.claude-(?!instant|v\d)")
+"""Models that speak Messages; before them, Claude completed a prompt."""
+_PROMPT = set(types.CountTokensRequest.__struct_fields__)
+_NONE = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 1, "messages": []}
+"""In place of a request that was not recorded."""
 _ALL_CUTS = 20_000
 """Bytes of the longest stream that is read one byte at a time."""
 
@@ -37,9 +43,16 @@ _ALL_CUTS = 20_000
 def scope(record: Record, *, every: bool = False) -> Checks | None:
     """What is to hold of a record; `None` for other models and endpoints."""
     match, body = _PATH.search(path_of(record)), record.get("request_body")
-    if match is None or not isinstance(body, dict) or "anthropic_version" not in body:
+    if match is None:
         return None
-    checks: Checks = [check_call]
+    if match["count"]:
+        is_ours = isinstance(body, dict) and "invokeModel" in body["input"]
+        return [check_count] if is_ours and record["status"] == 200 else None
+    if body is None and not _MESSAGES.search(match["model"]):
+        return None
+    if body is not None and not (isinstance(body, dict) and "anthropic_version" in body):
+        return None
+    checks: Checks = [check_call] if body is not None else []
     if record["status"] != 200:
         return [*checks, check_error]
     if match["stream"]:
@@ -55,7 +68,7 @@ def _target(record: Record) -> Target:
 
 def _call(record: Record) -> Any:
     """The call of this library for the recorded request, in the form of the host."""
-    match, body = _PATH.search(path_of(record)), dict(record["request_body"])
+    match, body = _PATH.search(path_of(record)), dict(record["request_body"] or _NONE)
     assert match is not None
     betas = body.pop("anthropic_beta", [])
     version = body.pop("anthropic_version")
@@ -77,6 +90,33 @@ def check_call(record: Record) -> None:
         raise Mismatch(f"{call.target} is not {path}")
     if (sent := json.loads(call.body)) != record["request_body"]:
         raise Mismatch(f"the body differs: {sent} is not {record['request_body']}"[:500])
+
+
+def check_count(record: Record) -> None:
+    """The recorded request, made by this library; the count of the answer."""
+    match, body = _PATH.search(path_of(record)), record["request_body"]
+    assert match is not None
+    data = json.loads(base64.b64decode(body["input"]["invokeModel"]["body"]))
+    model = urllib.parse.unquote(match["model"])
+    prompt = {"model": model, **{key: data[key] for key in data if key in _PROMPT}}
+    there = _target(record)
+    row = msgspec.structs.replace(there.provider, version=data["anthropic_version"], versions=())
+    request = decoded(json.dumps(prompt).encode(), types.CountTokensRequest)
+    call = msgspec.structs.replace(there, provider=row).shaped(
+        count_tokens(request, betas=data.get("anthropic_beta", ()))
+    )
+    sent = json.loads(base64.b64decode(json.loads(call.body)["input"]["invokeModel"]["body"]))
+    # What is not of the prompt is not counted.
+    beside = {key: data[key] for key in ("anthropic_version", "anthropic_beta") if key in data}
+    if sent != {
+        **{key: prompt[key] for key in prompt if key != "model"},
+        **beside,
+        "max_tokens": 1,
+    }:
+        raise Mismatch(f"the body differs: {sent} is not {data}"[:500])
+    answer = body_of(record)
+    if call.parse(answer).input_tokens != json.loads(answer)["inputTokens"]:
+        raise Mismatch("the count differs")
 
 
 def check_error(record: Record) -> None:
