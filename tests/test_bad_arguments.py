@@ -110,8 +110,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "options: no provider is called 'open_ai' (did you mean 'openai'?)",
     ),
     "an unknown provider": (
-        {"options": {"colour": {}}},
-        "options: no provider is called 'colour' (`wire providers` lists all)",
+        {"options": {"sky": {}}},
+        "options: no provider is called 'sky' (`wire providers` lists all)",
     ),
     "options of a type": (
         {"options": {"openai": 5}},

@@ -311,8 +311,10 @@ def test_a_setting_is_sent_or_noted(model: str):
 
 def test_nothing_is_stored_unless_it_is_asked_for():
     stores = {name for name, row in PROVIDERS.items() if b'"store":false' in plain(name, row.wire)}
-    wanted = {"gemini", "openai", "openai@chat", "azure"}
-    assert {name for name in stores if "@responses" not in name} == wanted
+    regions = {f"openai@{region}" for region in PROVIDERS["openai"].regions}
+    wanted = {"gemini", "openai", "openai@chat", "azure", *regions}
+    assert {name for name in stores if PROVIDERS[name].wire != "openai.responses"} == wanted
+    assert len(regions) == 6
     row = setting("store")
     for name, each in PROVIDERS.items():
         if each.wire != "openai.responses":

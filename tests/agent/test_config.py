@@ -22,6 +22,7 @@ from wire.agent import LLMAgent
 from wire.agent.config import Config, LLMConfig, load_config
 from wire.chat.chat import AsyncChat
 from wire.core.memory import Note, notes
+from wire.core.provider import HOST_OPTIONS
 from wire.core.secret import Secret
 from wire.errors import ConfigurationError
 from wire.gemini.lifetimes import NEWEST
@@ -35,8 +36,8 @@ ENV = {
 
 
 def shown(config: LLMConfig) -> dict[str, Any]:
-    """The fields, with the key in the open; those of Vertex only if they are given."""
-    vertex = ("project", "location", "token")
+    """The fields, with the key in the open; those of hosts only if they are given."""
+    vertex = (*HOST_OPTIONS, "token")
     fields = {
         name: value
         for name in config.__struct_fields__
@@ -304,18 +305,43 @@ def test_an_agent_of_the_same_provider_takes_project_location_and_token():
     assert parser({"provider": "deepseek", "model": "m"}, **top).project == ""
 
 
-@pytest.mark.parametrize("key", ["project", "location", "token"])
+TAKERS = {
+    "account": "cloudflare takes it",
+    "workspace": "anthropic@google, anthropic@aws take it",
+    "resource": "azure, azure@deployments, azure@responses, azure@anthropic take it",
+}
+
+
+@pytest.mark.parametrize("key", [*HOST_OPTIONS, "token"])
 def test_vertex_settings_of_another_provider(key: str):
-    assert load({key: "x", "model": "m"}).notes == (
-        Note(
-            key,
-            "not a setting of gemini: left to the application; gemini@vertex takes it",
-        ),
-    )
+    (note,) = load({key: "x", "model": "m"}).notes
+    told = "not a setting of gemini: left to the application; "
+    assert (note.path, note.message[: len(told)]) == (key, told)
+    takers = note.message[len(told) :]
+    assert takers == TAKERS.get(key, takers)
+    assert "project" not in key or takers.startswith("gemini@vertex, ")
     assert refused({"multi_agent": {"agents": {"parser": {key: "x"}}}}) == (
-        f"multi_agent.agents.parser.{key}: gemini has no such setting; gemini@vertex takes it"
+        f"multi_agent.agents.parser.{key}: gemini has no such setting; {takers}"
     )
-    assert refused({**VERTEX, key: 5}).startswith(f"{key}: expected a text")
+    taker = {"provider": re.split("[, ]", takers)[0], "model": "m"}
+    assert refused({**taker, key: 5}).startswith(f"{key}: expected a text")
+
+
+def test_an_agent_of_bedrock_by_region():
+    config = load(
+        {
+            "provider": "bedrock@invoke",
+            "model": "anthropic.claude-opus-4-8",
+            "region": "${REGION}",
+            "api_key": "fake-key",
+        },
+        {"REGION": "us-west-2"},
+    ).llm
+    chat = agent_of(config).model
+    assert isinstance(chat, AsyncChat)
+    described = chat.client.describe()
+    assert described["base_url"] == "https://bedrock-runtime.us-west-2.amazonaws.com"
+    assert described["region_source"] == "argument"
 
 
 # --- who stands in for whom -----------------------------------------------------------------------

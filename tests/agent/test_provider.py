@@ -450,7 +450,7 @@ def test_another_base_and_names_that_are_in_no_list() -> None:
     )
     with pytest.raises(
         ConfigurationError,
-        match=r"'my-host' is unknown; .*; known are anthropic, azure, baseten, cerebras, chatgpt",
+        match=r"'my-host' is unknown; .*; known are anthropic, azure, baseten, bedrock, cerebras,",
     ):
         create_provider("my-host", "fake-key", "m")
 

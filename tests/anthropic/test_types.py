@@ -119,7 +119,9 @@ def test_every_struct(cls: Any):
 
 def test_every_name_is_the_one_on_the_wire():
     assert {(cls, name): wire_name for cls, name, wire_name, _ in FIELDS if name != wire_name} == {
-        (ContentBlock, "from_"): "from"
+        (ContentBlock, "from_"): "from",
+        (MessageResponse, "invocation_metrics"): "amazon-bedrock-invocationMetrics",
+        (MessageStreamEvent, "invocation_metrics"): "amazon-bedrock-invocationMetrics",
     }
 
 

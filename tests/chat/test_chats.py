@@ -130,6 +130,12 @@ def test_the_other_variables_of_a_provider(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("AZURE_BASE_URL", "https://my.openai.azure.com/openai/v1")
     with Chats.from_env() as chats:
         assert list(chats.clients) == ["gemini", "openai", "azure"]
+    monkeypatch.delenv("AZURE_BASE_URL")
+    monkeypatch.setenv("AZURE_RESOURCE_NAME", "my")
+    with Chats.from_env() as chats:
+        described = chats.clients["azure"].describe()
+        assert described["base_url"] == "https://my.openai.azure.com/openai/v1"
+        assert described["resource_source"] == "AZURE_RESOURCE_NAME"
 
 
 def test_the_second_variable_of_a_key_is_for_its_provider_alone(

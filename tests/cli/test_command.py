@@ -240,6 +240,39 @@ def test_providers(wire: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said.err.startswith("wire providers: NAME: no provider is called 'kimy'; did you mean")
 
 
+def test_providers_say_where_an_option_comes_from(
+    wire: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    asked = ("providers", "bedrock@openai")
+    assert "region        not set (AWS_REGION or AWS_DEFAULT_REGION)" in wire(*asked).out
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-west-2")
+    assert "region        us-west-2 (AWS_DEFAULT_REGION)" in wire(*asked).out
+    assert wire(*asked, "--json").json["region"] == "us-west-2 (AWS_DEFAULT_REGION)"
+    assert wire("providers", "anthropic@google", "--json").json["location"] == "global (default)"
+
+
+def test_probe_says_where_it_asked(
+    wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "fake-key")
+    monkeypatch.setenv("AWS_REGION", "us-west-2")
+    monkeypatch.setenv("BEDROCK_OPENAI_BASE_URL", f"{server.url}/openai/v1")
+    said = wire("probe", "--name", "bedrock@openai", "--model", "openai.gpt-oss-120b")
+    assert said.out.splitlines()[:3] == [
+        f"base URL               {server.url}/openai/v1",
+        "region                 us-west-2 (AWS_REGION)",
+        "answer                 yes",
+    ]
+    said = wire("probe", "--name", "bedrock@openai", "--model", "openai.gpt-oss-120b", "--json")
+    assert said.json["host"] == {
+        "base_url": f"{server.url}/openai/v1",
+        "options": {"region": ["us-west-2", "AWS_REGION"]},
+        "key": "AWS_BEARER_TOKEN_BEDROCK",
+    }
+
+
 def test_probe_prints_a_row_that_can_be_pasted(
     wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,6 +23,7 @@ from wire.chat.chat import Chat
 from wire.core.provider import Provider
 from wire.core.retry import NONE
 from wire.neutral.messages import Message, Reply, ServerToolCall, ServerToolResult
+from wire.providers import PROVIDERS
 from wire.sessions import dump_session, load_session
 
 Cited = tuple[str, str, str | None]
@@ -130,9 +131,9 @@ def played(record: Record, wire: str) -> tuple[Reply, Chat]:
     body, headers = body_of(record), {"content-type": _content_type(record)}
     http = httpx.MockTransport(lambda _: httpx.Response(200, headers=headers, content=body))
     row = row_of(record, wire)
-    name = row.name if isinstance(row, Provider) and row.base_url and row.wire == wire else ""
+    name = row.name if isinstance(row, Provider) and row.wire == wire else ""
     options: dict[str, Any] = {"api_key": "fake-key", "retry": NONE, "http": http}
-    if name in ("", "gemini@vertex"):
+    if not name or PROVIDERS[name].options:
         defaults = {"openai": "example", "openai.responses": "openai@responses"}
         name = defaults.get(wire, wire)
         options["base_url"] = "https://llm.example/v1"

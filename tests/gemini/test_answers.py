@@ -223,7 +223,7 @@ def test_odd_answers(body, expected):
         (b'{"id":"x","choices":[]}', StreamInvalid, None, "choices"),
         (b"<html><body>\n502\n</body></html>", StreamInvalid, None, "<html>"),
         (b'{"candidates":{}}', StreamInvalid, None, '{"candidates":{}}'),
-        (b"\x00\x01\xff", StreamInvalid, None, ""),
+        (b"\x89\x01\xff", StreamInvalid, None, ""),
         (
             b'{"error":{"code":503,"message":"Busy.","status":"UNAVAILABLE"}}',
             OverloadedError,

@@ -47,7 +47,7 @@ from wire.http.target import target
 from wire.providers import PROVIDERS
 
 VERTEX = target("gemini@vertex", {"api_key": "fake-key", "project": "p", "location": "eu"})
-HOST = "https://eu-aiplatform.googleapis.com/v1beta1"
+HOST = "https://aiplatform.eu.rep.googleapis.com/v1beta1"
 BRIEF = Content(parts=[Part(text="Be brief.")])
 UTC = datetime.UTC
 

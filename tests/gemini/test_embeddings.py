@@ -174,7 +174,9 @@ def test_answers():
 
 
 def test_vertex_embeds_one_at_a_time():
-    place = "https://eu-aiplatform.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google"
+    place = (
+        "https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google"
+    )
     assert (
         VERTEX.url(VERTEX.accept(embed_content(MODEL, "Hi"), Call))
         == f"{place}/models/{MODEL}:embedContent"

@@ -256,8 +256,16 @@ def test_url(name: str, options: dict[str, Any], url: str):
 @joined(
     ("name", "options", "problem"),
     [
-        ("gemini@vertex", {"location": "global"}, "project: gemini@vertex needs it"),
-        ("gemini@vertex", {"project": "p"}, "location: gemini@vertex needs it"),
+        (
+            "gemini@vertex",
+            {"location": "global"},
+            "project: gemini@vertex needs it: give project=, or set GOOGLE_CLOUD_PROJECT",
+        ),
+        (
+            "gemini@vertex",
+            {"project": "p"},
+            "location: gemini@vertex needs it: give location=, or set GOOGLE_CLOUD_LOCATION",
+        ),
         ("gemini", {"project": "p"}, "project: gemini has no such option"),
         ("gemini", {"location": "global"}, "location: gemini has no such option"),
         ("gemini", {"version": "v1/../x"}, "version: 'v1/../x' cannot be part of a path"),
@@ -388,7 +396,9 @@ def test_a_key_goes_to_no_host_that_only_httpx_reads(host: str, monkeypatch: pyt
 @pytest.mark.row("R-31")
 def test_a_location_is_part_of_one_label():
     message = refused("gemini@vertex", project="p", location="a:80", api_key=KEY)
-    assert message.startswith("gemini@vertex: base_url: expected an http(s) URL with a host")
+    assert message == (
+        "gemini@vertex: location: 'a:80' is not a region of Google, such as europe-west4"
+    )
 
 
 @pytest.mark.row("R-31")

@@ -271,6 +271,36 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
 """What a client of one age gives otherwise."""
 
 
+CLOUDS = ("mantle", "aws", "vertex", "google", "foundry")
+BEDROCK = ("bedrock", "bedrock_arn", "bedrock_signed")
+HOSTS: dict[str, list[Any]] = {
+    **{
+        f"{name} {case}": outcome
+        for name in (*BEDROCK, *CLOUDS)
+        for case, outcome in {
+            "plain": ["ok", [SAID, "end_turn", 15]],
+            "streamed": ["ok", [SAID, 15]],
+            "beta": ["ok", "end_turn"],
+            "429": ["RateLimitError", 429],
+            "error": ["APIStatusError", 200],
+            "cut": ["RemoteProtocolError", None],
+        }.items()
+    },
+    **{f"{name} counted": ["ok", 1] for name in CLOUDS},
+    **{f"{name} key": ["AuthenticationError", 401] for name in CLOUDS},
+    **{f"{name} key": ["PermissionDeniedError", 403] for name in BEDROCK},
+    "invoked": ["ok", [SAID, "15"]],
+    "invoked_as_stream": ["ok", [["message_start", "content_block_start"], 15]],
+    "tokens_counted": ["ok", 1],
+    "without_version": ["ok", ["ValidationException", "anthropic_version: Field required"]],
+    "azure_chat": ["ok", SAID],
+    "azure_stream": ["ok", SAID],
+    "azure_embeddings": ["ok", 2],
+    "mantle_responses": ["ok", SAID],
+}
+"""The clients for hosts behind clouds, and botocore."""
+
+
 @pytest.fixture
 def url() -> Iterator[str]:
     with serve(Emulator()) as server:
@@ -299,6 +329,11 @@ WANTED = {"google": GOOGLE, "openai": OPENAI, "anthropic": ANTHROPIC}
 def test_clients_for_python(url: str, age: str, vendor: str) -> None:
     found = cases(VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py", url)
     assert found == WANTED[vendor] | OTHERWISE.get(f"{age} {vendor}", {})
+
+
+@pytest.mark.sdks
+def test_clients_for_hosts_behind_clouds(url: str) -> None:
+    assert cases(VENVS / "today" / "bin" / "python", HERE / "drive_hosts.py", url) == HOSTS
 
 
 @pytest.mark.sdks

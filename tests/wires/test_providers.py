@@ -45,7 +45,21 @@ CHAT = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai")
 MESSAGES = sorted(name for name, row in PROVIDERS.items() if row.wire == "anthropic")
 RESPONSES = sorted(name for name, row in PROVIDERS.items() if row.wire == "openai.responses")
 OWN = ["ollama", "vllm", "llama.cpp", "lmstudio"]
-VERTEX = {"project": "my-project", "location": "us-central1"}
+PLACE = {
+    "project": "my-project",
+    "location": "us-central1",
+    "region": "us-east-1",
+    "resource": "me",
+    "workspace": "wrkspc_1",
+    "account": "my-account",
+}
+
+
+def place(name: str, base_url: bool = False) -> dict[str, str]:
+    """The options that a row needs, beside a base URL or without one."""
+    row = PROVIDERS[name]
+    beyond = "".join((row.prefix, *row.prefixes.values(), *row.headers.values()))
+    return {each: PLACE[each] for each in row.options if not base_url or f"{{{each}}}" in beyond}
 
 
 def error_of(status: int, headers: Any, body: bytes) -> APIError:
@@ -72,8 +86,8 @@ def stream(**fields: Any) -> StreamCall[Any, bytes]:
 
 
 def made(name: str, **options: Any) -> Target:
-    if name == "azure":
-        options = {"base_url": "https://me.openai.azure.com/openai/v1", **options}
+    if name in PROVIDERS:
+        options = {**place(name, "base_url" in options), **options}
     return target(name, options)  # type: ignore[arg-type]
 
 
@@ -228,7 +242,7 @@ def test_a_server_of_messages_of_ones_own_is_asked_without_a_key(name: str):
 def test_a_row_stands_under_its_name_and_in_lower_case(name: str):
     row = PROVIDERS[name]
     assert (row.name, row.name) == (name, name.lower())
-    assert bool(row.base_url) != bool(row.base_url_like)
+    assert row.base_url
     assert not row.base_url.endswith("/")
 
 
@@ -269,10 +283,13 @@ def test_the_rows_load_no_types_and_no_http_library():
 def test_a_missing_key_is_told_with_the_variable(name: str):
     with pytest.raises(ConfigurationError) as caught:
         made(name).accept(call(), Call)
-    assert (
-        str(caught.value)
-        == f"{name}: no API key: give api_key= or set {PROVIDERS[name].key_variable}"
+    variable = PROVIDERS[name].key_variable
+    told = (
+        f"no API key: give api_key= or set {variable}"
+        if variable
+        else (f"no token: {name} needs token=")
     )
+    assert str(caught.value) == f"{name}: {told}"
 
 
 @joined("name", OWN)
@@ -308,9 +325,9 @@ def test_without_a_key_a_header_of_the_users_own_is_sent():
 
 
 def test_azure():
-    assert (
-        refused("azure", api_key=KEY)
-        == "azure: base_url: azure needs it, or AZURE_BASE_URL, such as https://NAME.openai.azure.com/openai/v1"
+    assert refused("azure", api_key=KEY) == (
+        "azure: resource: azure needs it: give resource= or base_url=, "
+        "or set AZURE_RESOURCE_NAME or AZURE_BASE_URL or AZURE_OPENAI_ENDPOINT"
     )
     found = made("azure", api_key=KEY)
     assert found.url(call()) == "https://me.openai.azure.com/openai/v1/chat/completions"
@@ -329,7 +346,7 @@ def host_of(name: str) -> str:
     """A host of a row, one of its patterns made concrete."""
     row = PROVIDERS[name]
     return (row.hosts[0].replace("*", "my") if row.hosts else "") or str(
-        urlsplit(row.base_url).hostname
+        urlsplit(row.base_url.format(**PLACE)).hostname
     )
 
 
@@ -337,30 +354,33 @@ def family(name: str) -> str:
     return name.partition("@")[0]
 
 
-HOSTED = [name for name, row in PROVIDERS.items() if row.key_required]
+HOSTED = [name for name, row in PROVIDERS.items() if row.key_required and row.key_variable]
 
 
 @pytest.mark.row("S1-36")
 @pytest.mark.sampled
-@pytest.mark.parametrize(("place", "name"), list(enumerate(PROVIDERS)))
+@pytest.mark.parametrize(
+    ("at", "name"), [each for each in enumerate(PROVIDERS) if PROVIDERS[each[1]].key_variable]
+)
 def test_a_key_of_the_environment_goes_to_no_foreign_host(
-    place: int, name: str, monkeypatch: pytest.MonkeyPatch
+    at: int, name: str, monkeypatch: pytest.MonkeyPatch
 ):  # R-31, S1-36
     monkeypatch.setenv(PROVIDERS[name].key_variable, KEY)
-    options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
-    for other in HOSTED if ALL else HOSTED[place % 5 :: 5]:
+    for other in HOSTED if ALL else HOSTED[at % 5 :: 5]:
         url = f"https://{host_of(other)}/llm"
         if family(name) == family(other):
-            assert made(name, base_url=url, **options).base_url == url
+            assert made(name, base_url=url).base_url == url
         else:
-            is_told_whose_host(name, other, refused(name, base_url=url, **options))
+            message = refused(name, base_url=url, **place(name, base_url=True))
+            is_told_whose_host(name, other, message)
 
 
 @pytest.mark.row("S1-36")
 @pytest.mark.parametrize(
     ("name", "host", "owner"),
     [
-        ("gemini", "eu.api.openai.com", "openai"),
+        ("gemini", "eu.api.openai.com", "openai@eu"),
+        ("gemini", "fr.api.openai.com", "openai"),
         ("openai", "console.anthropic.com", "anthropic"),
         ("anthropic", "europe-west4-generativelanguage.googleapis.com", "gemini@vertex"),
     ],
@@ -374,26 +394,23 @@ def test_nor_to_a_host_below_one(
 
 def is_told_whose_host(name: str, other: str, message: str) -> None:
     row, host = PROVIDERS[name], host_of(other)
-    owner = next(
-        each
-        for each in PROVIDERS
-        if family(each) == family(other) and f'Client("{each}")' in message
-    )
+    owner = next(each for each in PROVIDERS if f'Client("{each}")' in message)
     assert message == (
         f"{name}: base_url: {host} is a host of {owner!r}, and the key in "
         f"{row.key_variable} is not for it; "
         f'use Client("{owner}"), or give api_key= if that key is meant'
     )
-    own = {each.replace("*", "my") for each in PROVIDERS[owner].hosts}
-    assert host in own | {urlsplit(PROVIDERS[owner].base_url).hostname}
+    own = PROVIDERS[owner]
+    urls = (own.base_url, *own.base_urls.values())
+    hosts = [*own.hosts, *(re.sub(r"{\w+}", "*", str(urlsplit(url).hostname)) for url in urls)]
+    assert any(fnmatchcase(host, each) for each in hosts)
 
 
 @joined("name", PROVIDERS)
 def test_a_key_that_is_given_goes_where_it_is_told(name: str):
-    options: dict[str, Any] = dict(VERTEX) if name == "gemini@vertex" else {}
     for other in HOSTED:
         url = f"https://{host_of(other)}/llm"
-        found = made(name, base_url=url, api_key=KEY, **options)
+        found = made(name, base_url=url, api_key=KEY)
         assert found.base_url == url
         assert KEY in "".join(sent(found).values())
 
@@ -682,9 +699,10 @@ def test_a_base_url_of_vertex_names_project_and_location():
     url = f"https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google{METHOD}"
     own = {"project": "p", "location": "global"}
     for options in ({}, own, {"version": "v1", **own}):
-        found = made("gemini@vertex", base_url=url, **options)
+        found = target("gemini@vertex", {"base_url": url, **options})  # type: ignore[typeddict-item]
         assert found.base_url + found.prefix == url.removesuffix(METHOD)
-    assert refused("gemini@vertex", base_url=url, **{**own, "project": "q"}) == (
+        assert found.place == own
+    assert refused("gemini@vertex", base_url=url, **own | {"project": "q"}) == (
         "gemini@vertex: project: 'q' differs from 'p' in base_url"
     )
 
@@ -700,8 +718,8 @@ def test_two_versions_are_refused():
 
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_each_row_reads_its_variable_after_the_argument(name: str, monkeypatch: pytest.MonkeyPatch):
-    options = {"project": "p", "location": "global"} if PROVIDERS[name].options else {}
-    variable = re.sub(r"[^A-Z]", "_", name.upper()) + "_BASE_URL"
+    options = place(name, base_url=True)
+    variable = re.sub(r"[^A-Z0-9]", "_", name.upper()) + "_BASE_URL"
     monkeypatch.setenv(variable, " https://variable.example/llm/\n")
     base_url, source = described(name, **options)
     assert base_url.startswith("https://variable.example/llm")
@@ -711,7 +729,7 @@ def test_each_row_reads_its_variable_after_the_argument(name: str, monkeypatch: 
     assert source == "argument"
     monkeypatch.setenv(variable, " ")
     if PROVIDERS[name].base_url:
-        assert described(name, **options)[1] == "default"
+        assert described(name, **place(name))[1] == "default"
 
 
 @pytest.mark.parametrize(
@@ -968,7 +986,7 @@ def test_how_many_texts_hosts_embed_in_a_request():
     assert PROVIDERS["gemini@openai"].dialect.embedded_texts == 100
     mistral = PROVIDERS["mistral"].dialect
     assert (mistral.embedded_tokens, mistral.dimensions_field) == (16_384, "output_dimension")
-    assert {row.dialect.embedded_tokens for row in rows if row.name != "mistral"} == {300_000}
+    assert {row.dialect.embedded_tokens for row in rows if row.family != "mistral"} == {300_000}
 
 
 def test_how_hosts_keep_the_beginnings_of_prompts():
@@ -1129,8 +1147,8 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def documented(row: Provider) -> list[str]:
-    url = f"`{row.base_url}`" if row.base_url else f"your own, such as `{row.base_url_like}`"
-    return [row.name, url, f"`{row.key_variable}`{'' if row.key_required else ', not needed'}"]
+    key = f"`{row.key_variable}`" if row.key_variable else "a token"
+    return [row.name, f"`{row.base_url}`", key + ("" if row.key_required else ", not needed")]
 
 
 def test_the_page_has_every_row():

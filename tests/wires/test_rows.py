@@ -13,7 +13,7 @@ import pytest
 from tests.property import sample
 from wire import Account, Chat, Chats, Limits, Media, Message, Request, Tool, notes
 from wire.anthropic import rows as anthropic_rows
-from wire.core.call import Call
+from wire.core.call import Call, StreamCall
 from wire.core.incoming import Incoming
 from wire.core.provider import with_regions
 from wire.errors import WireError
@@ -56,7 +56,8 @@ MODELS = {
     "huggingface": "meta-llama/Llama-3.3-70B-Instruct",
     "mimo": "mimo-v2.5-pro",
     "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
-    "azure": "gpt-5 gpt-6.1-sol",
+    "azure": "gpt-5 gpt-6.1-sol claude-sonnet-5",
+    "bedrock": "anthropic.claude-sonnet-5 openai.gpt-5.5",
     "chatgpt": "gpt-5.6 gpt-4o gpt-5",
 }
 """Names of models that the patterns of a family's rows match; `m` for all others."""
@@ -377,9 +378,13 @@ def connected(row: Provider) -> Iterator[str]:
     yield shown(lambda: [getattr(owner_of(each), "name", "") for each in HOSTS])
     yield shown(lambda: [row_of_model(row, model).name for model in models_of(row)])
     with_key = {"api_key": "fake-key"}
-    place = {"project": "p", "location": "l"} if row.options else {}
+    place = {each: PLACE[each] for each in row.options}
+    places = [{**place, option: value} for option, value in OTHERS if option in place]
+    places += [{each: place[each] for each in place if each != option} for option in place]
     urls = [{**with_key, "base_url": f"https://{host}"} for host in HOSTS]
-    for given in (with_key | place, place, with_key, {**with_key, "version": "v9"}, *urls):
+    places += [{**urls[0], **place}]
+    version = {**with_key, **place, "version": "v9"}
+    for given in (with_key | place, place, *places, with_key, version, *urls):
         yield shown(lambda given=given: described(target(row.name, given)))
     for variables in VARIABLES[row.name]:
         with pytest.MonkeyPatch.context() as patched:
@@ -398,21 +403,50 @@ def from_environment(row: Provider, place: Any) -> Any:
             return chat.client.preview(chat.call("Hi")).headers
 
 
+PLACE = {
+    "project": "p",
+    "location": "europe-west4",
+    "region": "eu-west-3",
+    "resource": "me",
+    "workspace": "wrkspc_1",
+    "account": "a",
+}
+"""An option of each kind, as the rows ask for them."""
+OTHERS = (("location", "eu"), ("location", "global"), ("region", "cn-north-1"))
+PATHS = (
+    *("/models/m", "/projects/p", "/publishers/p", "/cachedContents/c", "/chat/completions"),
+    *("/messages", "/messages/count_tokens", "/messages/batches", "/files", "/responses"),
+)
+BEFORE = {"anthropic-beta": "a,b", "anthropic-user-profile-id": "u"}
+
+
 def described(found: Target) -> Any:
-    calls = [
-        Call(row_wire, "POST", path, b"{}", parse=bytes, read_error=lambda *_: WireError())
-        for row_wire in (found.provider.wire,)
-        for path in ("/models/m", "/projects/p", "/publishers/p", "/cachedContents/c")
+    def read_error(status: int, headers: Any, body: bytes) -> WireError:
+        return WireError(body.decode())
+
+    common = {"wire": found.provider.wire, "method": "POST", "read_error": read_error}
+    made: list[Any] = [
+        kind(**common, path=path, body=body, **own)
+        for path in PATHS
+        for body in (b"{}", b'{"model":"gpt-5.4","stream":true}', b'{"model":"claude-sonnet-4"}')
+        for kind, own in ((Call, {"parse": bytes}), (StreamCall, {"reader": bytes, "fold": bytes}))
     ]
-    return found.describe(), [
-        (found.url(each), dict(found.send_headers(each, None))) for each in calls
-    ]
+    made += [call.replace(headers=BEFORE) for call in made if call.path == "/messages"]
+    return found.describe(), found.place, [shown(lambda c=call: sent(found, c)) for call in made]
+
+
+def sent(found: Target, call: Any) -> Any:
+    call = found.shaped(call)
+    error = call.read_error(400, {"x-amzn-errortype": "Odd:x"}, b'{"message":"No."}')
+    answer = call.parse(b'{"inputTokens":1}') if isinstance(call, Call) else None
+    headers = dict(found.send_headers(call, None))
+    return found.url(call), headers, call.query, call.body, str(error), answer
 
 
 @in_place
 def emulated(row: Provider) -> Iterator[str]:
     """What the emulated host answers to a request that it has had before."""
-    url = row.base_url or "https://me.openai.azure.com/openai/v1"
+    url = row.base_url.format(**PLACE) + row.prefix.format(version="v1", **PLACE)
     yield shown(lambda: asked_twice(f"{row.name}:{models_of(row)[0]}", url))
 
 
@@ -468,6 +502,10 @@ class Outcomes:
         return all(one == another for one, another in zip(self, other, strict=True))
 
 
+ELSEWHERE = ("dialect", "auth", "signing_service")
+"""Fields with tests of their own: of the dialect below, of the chains of credentials."""
+
+
 @pytest.mark.parametrize("wire", WIRES)
 def test_each_field_that_a_row_sets_changes_an_outcome(wire: str):
     unseen = []
@@ -475,7 +513,7 @@ def test_each_field_that_a_row_sets_changes_an_outcome(wire: str):
         places = Outcomes(row, connected)
         for field, default in set_fields(row):
             other = msgspec.structs.replace(row, **{field: default})
-            if field != "dialect" and places.same(Outcomes(other, connected)):
+            if field not in ELSEWHERE and places.same(Outcomes(other, connected)):
                 unseen.append(f"{row.name}: {field}")
     assert unseen == []
 

@@ -42,6 +42,7 @@ from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
 from wire.core.hosts import origin_of
 from wire.core.memory import Note
+from wire.core.provider import HOST_OPTIONS
 from wire.core.secret import Secret, TokenSource, quoted, sealed, type_name, unsealed
 from wire.gemini.lifetimes import NEWEST
 from wire.wires.providers import (
@@ -96,12 +97,21 @@ class LLMConfig(msgspec.Struct, frozen=True):
     search_grounding: bool = False
     """Whether the model may search the web; Gemini only."""
     project: str = ""
-    """The Google Cloud project; `gemini@vertex` only, which requires it."""
+    """The Google Cloud project; for providers such as `gemini@vertex`."""
     location: str = ""
-    """The region, or `global`; as `project`."""
+    """The region of Google, or `global`; as `project`."""
+    region: str = ""
+    """The region of AWS; for providers such as `bedrock@invoke`."""
+    resource: str = ""
+    """The name of a resource of Azure; for providers such as `azure`."""
+    workspace: str = ""
+    """The id of a workspace; for `anthropic@aws` and `anthropic@google`."""
+    account: str = ""
+    """The id of an account; for `cloudflare`."""
     token: Token | Secret | str = ""
     """The bearer token in place of a key: a text, stored as a `Secret`, or a function that returns
-    one, which is called before each request. `gemini@vertex` takes it."""
+    one, which is called before each request. For providers behind clouds, such as
+    `gemini@vertex`."""
 
     def __post_init__(self) -> None:
         # No variable of this frame has a value before it is sealed: tracebacks show them (R-28).
@@ -180,7 +190,7 @@ def _config(data: dict[str, Any], where: str, look: _Lookup, day: str) -> Config
     top = {key: value for key, value in data.items() if key not in _SECTIONS}
     settings = _without_foreign(top, (*_SETTINGS, *_SECTIONS), where, "", notes)
     row = _top_row(settings)
-    for name in _HOST_OPTIONS:
+    for name in _OF_HOSTS:
         if row is not None and settings.get(name) is not None and not _takes(row, name):
             del settings[name]
             notes.append(
@@ -226,7 +236,8 @@ def _without_foreign(
             continue
         near = difflib.get_close_matches(str(key), known, 1, _TYPO_RATIO)
         grouped = isinstance(value, dict | list)
-        alike = near and (near[0] in _MIXED or grouped is (near[0] in _GROUPS))
+        longer = near and str(key).startswith(f"{near[0]}_")  # another word, such as workspace_dir
+        alike = near and not longer and (near[0] in _MIXED or grouped is (near[0] in _GROUPS))
         if alike or not isinstance(key, str):
             _check_keys({key: value}, known, where)
         notes.append(Note(f"{path}{key}", "not a setting: left to the application"))
@@ -247,15 +258,16 @@ def _top_row(settings: dict[str, Any]) -> Provider | None:
 
 
 def _takes(row: Provider, name: str) -> bool:
-    """Return whether a provider has this one of `_HOST_OPTIONS`.
+    """Return whether a provider has this one of `_OF_HOSTS`.
 
-    A token replaces the key of a project.
+    A token replaces the key of a cloud.
     """
-    return ("project" if name == "token" else name) in row.options
+    return bool(row.auth) if name == "token" else name in row.options
 
 
 def _takers(name: str) -> str:
-    return f"{', '.join(row.name for row in PROVIDERS.values() if _takes(row, name))} takes it"
+    names = [row.name for row in PROVIDERS.values() if _takes(row, name)]
+    return f"{', '.join(names)} {'takes' if len(names) == 1 else 'take'} it"
 
 
 def _resolved(
@@ -283,7 +295,7 @@ def _resolved(
         if secret in given and other not in given:
             taken.pop(other, None)  # a client takes a key or a token, not both
     row = _row(provider, given.get("api_base") or taken.get("api_base"), f"{where}provider")
-    for name in _HOST_OPTIONS:
+    for name in _OF_HOSTS:
         if provider in PROVIDERS and name in given and not _takes(row, name):
             raise ConfigurationError(
                 f"{where}{name}: {provider} has no such setting; {_takers(name)}"
@@ -301,12 +313,9 @@ def _resolved(
         settings["api_key"], inherited = _key(given["api_key"], row, f"{where}api_key", look)
     owner = _owner(settings.get("api_base", "")) if inherited else None
     if owner is not None and family_of(owner.name) != family_of(provider):
-        problem = (
-            f"a host of {owner.name}, but the key is one of {provider} and was not given for it"
-        )
-        raise ConfigurationError(
-            f"{where}api_base: {problem}; name the provider, or give its api_key"
-        )
+        problem = f"a host of {owner.name}, but the key is one of {provider}"
+        remedy = "and was not given for it; name the provider, or give its api_key"
+        raise ConfigurationError(f"{where}api_base: {problem} {remedy}")
     return LLMConfig(**settings)
 
 
@@ -317,8 +326,9 @@ def _row(provider: str, api_base: str | None, path: str) -> Provider:
     if provider in FACTORIES:
         return unlisted(provider, key_required=False)  # its factory decides whether it needs a key
     # An unknown region of a known provider is a typing error, even with an api_base.
-    if not api_base or family_of(provider) in PROVIDERS:
-        remedy = "" if family_of(provider) in PROVIDERS else "; any other host needs api_base"
+    is_listed = family_of(provider) in map(family_of, PROVIDERS)
+    if not api_base or is_listed:
+        remedy = "" if is_listed else "; any other host needs api_base"
         raise ConfigurationError(f"{path}: {unknown_provider(provider, FACTORIES)}{remedy}")
     return unlisted(provider, key_required=True)
 
@@ -350,7 +360,7 @@ def _given(section: dict[str, Any], name: str, path: str, look: _Lookup) -> Any:
         value, path = value.get("enabled", False), f"{path}.enabled"
     if isinstance(value, str):
         value = _expanded_value(name, value, path, look)
-        if name in ("api_base", "api_key", *_HOST_OPTIONS) and not value:
+        if name in ("api_base", "api_key", *_OF_HOSTS) and not value:
             return None
     if value is not None:
         _check(name, value, path)
@@ -387,16 +397,13 @@ def _check(name: str, value: Any, path: str) -> None:
         problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
     elif name == "api_base":
         problem = "" if isinstance(value, str) else "expected a URL without a key, as text"
-    elif name in ("project", "location"):
+    elif name in HOST_OPTIONS:
         problem = "" if isinstance(value, str) else "expected a text"
     elif name == "search_grounding":
         problem = "" if isinstance(value, bool) else "expected true or false"
     elif name == "max_tokens":
-        problem = (
-            ""
-            if value is None or (number and isinstance(value, int) and value > 0)
-            else "expected a whole number above 0"
-        )
+        is_whole = number and isinstance(value, int) and value > 0
+        problem = "" if value is None or is_whole else "expected a whole number above 0"
     elif name == "temperature":
         problem = "" if value is None or (number and value >= 0) else "expected a number from 0 on"
     elif name == "token" and callable(value):
@@ -467,7 +474,7 @@ _GROUPS = (*_SECTIONS, "agents")
 """Known keys that have keys of their own."""
 _MIXED = ("search_grounding",)
 """Settings that are given as a value or as a section."""
-_HOST_OPTIONS = ("project", "location", "token")
+_OF_HOSTS = (*HOST_OPTIONS, "token")
 """Settings that only some providers have (`_takes`)."""
 
 

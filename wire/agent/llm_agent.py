@@ -62,6 +62,7 @@ from wire.chat.stream import AsyncTexts
 from wire.core.arguments import checked_arguments, checked_names
 from wire.core.errors import ConfigurationError, StreamIncomplete
 from wire.core.exchange import Pause
+from wire.core.provider import HOST_OPTIONS
 from wire.core.retry import RESUME_AGENT, Retry
 from wire.core.secret import Headers, sealed_object, unsealed
 from wire.core.stream_block import async_stream_block
@@ -385,9 +386,7 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         temperature = config.temperature if temperature is None else temperature
         options = agent_options(locals())
         given: dict[str, Any] = {"search_grounding": True} if config.search_grounding else {}
-        given |= {
-            name: value for name in ("project", "location") if (value := getattr(config, name))
-        }
+        given |= {name: value for name in HOST_OPTIONS if (value := getattr(config, name))}
         if config.token:
             given["token"] = config.token_source
         if http != "auto":

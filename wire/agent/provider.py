@@ -582,7 +582,7 @@ def create_provider(
         **kwargs,
     }
     if (
-        family_of(name) not in PROVIDERS
+        family_of(name) not in map(family_of, PROVIDERS)
         and "base_url" not in options
         and not os.environ.get(base_url_variable_of(name), "").strip()
     ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import msgspec
 
 from wire.core.fields import Fields
@@ -23,6 +25,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     newest_models: bool = False
     """An unknown model name means a new model of Anthropic, with the capabilities of its newest
     models. At other hosts it means a model of that host."""
+    older_version: str = API_VERSION_2023
+    """The version of the API before 2026-10-21 at this host."""
     adaptive_only: bool = False
     """The models accept `thinking.type: adaptive` only: no token budget, and no effort."""
     reads_effort: bool = False
@@ -33,6 +37,16 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     tool_search: str | None = None
     """The models for which the host searches deferred tools, as in `server_tools`; `None` if it has
     no such search."""
+
+
+@functools.lru_cache(maxsize=32)  # rules ask with each call
+def is_since_2026(version: str) -> bool:
+    """Return whether a version of the API has the rules of 2026-10-21.
+
+    >>> is_since_2026("2026-10-21"), is_since_2026("bedrock-2023-05-31"), is_since_2026("")
+    (True, False, False)
+    """
+    return version[-len(API_VERSION_2026) :] >= API_VERSION_2026
 
 
 PLAIN = Dialect()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026, Dialect
+from wire.anthropic.dialect import Dialect, is_since_2026
 from wire.anthropic.effort import thinking_for
 from wire.anthropic.endpoints import FILES_BETA, create_message, stream_message
 from wire.anthropic.error_body import parse_error
@@ -145,7 +145,7 @@ def render_request(
     ]
     temperature, top_p = request.temperature, request.top_p
     if temperature is not None or top_p is not None:
-        temperature, top_p = _sampling(request, model_family, row, notes)
+        temperature, top_p = _sampling(request, model_family, row, model, notes)
     built = MessageRequest(
         model=model,
         max_tokens=within_longest(request.max_tokens, row, model, notes) or 0,
@@ -346,7 +346,7 @@ def _with_display(
 
 
 def _sampling(
-    request: Request, model_family: Family, row: Provider, notes: list[Note]
+    request: Request, model_family: Family, row: Provider, model: str, notes: list[Note]
 ) -> tuple[float | None, float | None]:
     """Return `temperature`, which ends at 1 on this wire, and `top_p`.
 
@@ -354,11 +354,8 @@ def _sampling(
 
     Those that the model refuses in every version stay: the rules refuse them (A37).
     """
-    if not (
-        row.dialect.vendor_rules
-        and row.version >= API_VERSION_2026
-        and takes_sampling(model_family)
-    ):
+    version = row.version_for(model)
+    if not (row.dialect.vendor_rules and is_since_2026(version) and takes_sampling(model_family)):
         temperature, most = request.temperature, setting("temperature").bounds["messages"][1] or 1
         if isinstance(temperature, (int, float)) and most < temperature <= 2:
             # Other vendors go up to 2; beyond that it is a mistake, which the rules refuse (A38).
@@ -368,8 +365,8 @@ def _sampling(
     notes.extend(
         Note(
             name,
-            f"not sent: version {row.version} of the API has no such parameter; "
-            f'version="{API_VERSION_2023}" has',
+            f"not sent: version {version} of the API has no such parameter; "
+            f'version="{row.dialect.older_version}" has',
         )
         for name in ("temperature", "top_p")
         if getattr(request, name) is not None

@@ -13,7 +13,7 @@ import msgspec
 
 from wire.anthropic.dialect import API_VERSION_2023, PLAIN, Dialect
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, known_hosts, tuples
+from wire.core.provider import Provider, ProviderNames, Shape, known_hosts, tuples
 
 
 @checked_arguments()
@@ -53,13 +53,15 @@ def messages_host(
 
 def _known_row(messages: Mapping[str, Any], **fields: Any) -> Provider:
     fields.pop("sources", None)
-    place = {name: tuples(fields.pop(name)) for name in _PLACE if name in fields}
+    more = {name: tuples(fields.pop(name)) for name in tuple(fields) if name not in _ARGUMENTS}
+    if "shape" in more:
+        more["shape"] = Shape(**more["shape"])
     dialect = Dialect(**{key: tuples(value) for key, value in messages.items()})
-    return msgspec.structs.replace(messages_host(**fields, dialect=dialect), **place)
+    return msgspec.structs.replace(messages_host(**fields, dialect=dialect), **more)
 
 
-_PLACE = ("base_url_like", "other_base_url_variable", "hosts")
-"""Fields of a host whose base URL is the customer's own."""
+_ARGUMENTS = ("name", "base_url", "key_variable", "bearer", "key_required", "version")
+"""Fields of a host that are arguments of `messages_host`; all others are those of `Provider`."""
 
 
 ROWS: tuple[Provider, ...] = tuple(
@@ -68,5 +70,13 @@ ROWS: tuple[Provider, ...] = tuple(
 
 provider_row: Callable[[Provider | str], Provider] = ProviderNames("anthropic", ROWS, PLAIN).row
 
-endpoint_paths: re.Pattern[str] = re.compile(r"/(v1(/(messages|models))?)/*$", re.IGNORECASE)
-"""Matches the path of an endpoint at the end of a base URL: calls add it themselves."""
+endpoint_paths: re.Pattern[str] = re.compile(
+    r"/v1/projects/(?P<project>[^/]+)/locations/(?P<location>[^/]+)"
+    r"(/publishers/anthropic(/models(/[^/]+)?)?"
+    r"|/workspaces/(?P<workspace>[^/]+)/invoke(/v1(/(messages|models))?)?)?/*$"
+    r"|/(v1(/(messages|models))?)/*$",
+    re.IGNORECASE,
+)
+"""Matches the path of an endpoint at the end of a base URL: calls add it themselves. The groups are
+options of the client.
+"""

@@ -16,6 +16,7 @@ import msgspec
 
 from wire.core.arguments import suggestion
 from wire.core.decoders import decoder
+from wire.core.provider import known_hosts
 
 Policy: TypeAlias = Literal["same", "nearest", "clamp", "reword", "cut", "many", "drop", "refuse"]
 
@@ -109,11 +110,21 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def is_taken(self, wire: str, provider: str) -> bool:
         """Return whether a host has the setting: a row of providers that speaks the wire.
 
+        A region has what its provider has.
+
         >>> setting("store").is_taken("gemini", "gemini@vertex")
         False
         """
         hosts = self.hosts.get(COLUMNS.get(wire, ""))
-        return self.path(wire) is not None and (hosts is None or provider in hosts)
+        if self.path(wire) is None:
+            return False
+        return hosts is None or provider in hosts or _without_region(provider) in hosts
+
+
+def _without_region(provider: str) -> str:
+    """Return the name of the provider of which another one is a region; else the name itself."""
+    name, _, region = provider.partition("@")
+    return name if region in known_hosts().get(name, {}).get("regions", {}) else provider
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

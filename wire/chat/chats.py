@@ -23,11 +23,11 @@ from wire.core.limits import Limits
 from wire.core.retry import Retry
 from wire.core.secret import Headers, quoted, sealed, sealed_object, unsealed
 from wire.http.aio import AsyncClient
+from wire.http.base_url import is_placed
 from wire.http.client import Client
 from wire.http.target import (
     Options,
     seal,
-    set_base_url_variable,
     set_key_variable,
 )
 from wire.neutral.compaction import Compaction
@@ -974,7 +974,7 @@ def options_from_env(names: Iterable[str], shared: SharedOptions) -> dict[str, O
     for row in rows:
         if not (set_key_variable(row) or (requested and not row.key_required)):
             continue
-        if not (row.base_url or requested or set_base_url_variable(row)):
+        if not (requested or is_placed(row)):
             continue  # each customer has a URL, and this one's is not set
         own = cast(Options, {**shared})
         headers = {

@@ -82,7 +82,7 @@ def _providers(chosen: argparse.Namespace) -> int:
 
 def _cells(row: Provider) -> tuple[str, ...]:
     needed = "set" if key_is_set(row) else "" if row.key_required else "optional"
-    return row.name, row.wire, row.key_variable, needed, row.base_url or row.base_url_like
+    return row.name, row.wire, row.key_variable, needed, row.base_url
 
 
 def key_is_set(row: Provider) -> bool:
@@ -95,14 +95,26 @@ def _document(row: Provider) -> dict[str, Any]:
     return {
         "name": row.name,
         "wire": row.wire,
-        "base_url": row.base_url or row.base_url_like,
+        "base_url": row.base_url,
         "key_variable": row.key_variable,
         "other_key_variable": row.other_key_variable,
         "key_is_set": key_is_set(row),
         "key_required": row.key_required,
         "options": row.options,
+        **{option: _option(row, option) for option in row.options},
         "dialect": differences(row.dialect),
     }
+
+
+def _option(row: Provider, option: str) -> str:
+    """Return the value that an option has without an argument, and its source; or how to set it."""
+    from wire.http.base_url import default_of
+
+    value, source = default_of(option, row)
+    if value is not None:
+        return f"{value} ({source})"
+    variables = row.option_variables.get(option, ())
+    return f"not set ({' or '.join(variables)})" if variables else "not set"
 
 
 def differences(dialect: Any) -> dict[str, Any]:

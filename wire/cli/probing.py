@@ -154,11 +154,18 @@ def _probe(chosen: argparse.Namespace) -> int:
     from wire.core.errors import ConfigurationError
     from wire.http.client import Client
 
-    if not chosen.base_url:
+    if not (chosen.base_url or chosen.name):
         raise ConfigurationError("base_url: missing; such as http://127.0.0.1:8080/v1")
     name = chosen.name or default_name(chosen.base_url)
+    url = chosen.base_url or None
     # An error is what a probe looks for, so no call is repeated.
-    with Client(name, base_url=chosen.base_url, timeouts=chosen.timeout, retry=None) as client:
+    with Client(name, base_url=url, timeouts=chosen.timeout, retry=None) as client:
+        described = client.describe()
+        place = {
+            each: (described[each], described[f"{each}_source"])
+            for each in client.row.options
+            if each in described
+        }
         if client.wire != "openai":
             raise ConfigurationError(f"name: {name} speaks {client.wire}; probe asks chat hosts")
         model = chosen.model or first_model(client)
@@ -168,11 +175,16 @@ def _probe(chosen: argparse.Namespace) -> int:
             findings.append(ask(client, model, probe, slots))
             if not chosen.json:
                 found = findings[-1]
+                if place and len(findings) == 1:
+                    write(f"{'base URL':<22} {described['base_url']}")
+                    for option, (value, source) in place.items():
+                        write(f"{option:<22} {value} ({source})")
                 write(f"{found.name:<22} {found.outcome:<8} {found.words}".rstrip())
         row = row_of(client, findings, slots)
     if chosen.json:
         found_all = [each._asdict() for each in findings]
-        write_json({"model": model, "findings": found_all, "row": row})
+        host = {"base_url": described["base_url"], "options": place, "key": described["key"]}
+        write_json({"host": host, "model": model, "findings": found_all, "row": row})
     else:
         write(f"\n{row}")
     return 0

@@ -412,7 +412,8 @@ _HALF = "half of a surrogate pair, which no URL can encode"
 
 @functools.lru_cache(maxsize=256)
 def _quoted(path: str) -> str:
-    return quote(path, safe="/:@!$&'()*+,;=~-._")
+    # A name in a segment may have an escaped slash; no other name has one (`path_segment`).
+    return quote(path, safe="/:@!$&'()*+,;=~-._").replace("%252F", "%2F")
 
 
 def _is_texts(query: Any) -> bool:

@@ -129,6 +129,22 @@ STATUS_OF_WORD: Mapping[str, int] = {
     "timeout_error": 504,
     "overloaded": 529,
     "overloaded_error": 529,
+    # exceptions of AWS, whole and in event streams
+    "validationexception": 400,
+    "servicequotaexceededexception": 400,
+    "accessdeniedexception": 403,
+    "expiredtokenexception": 403,
+    "invalidsignatureexception": 403,
+    "missingauthenticationtokenexception": 403,
+    "unrecognizedclientexception": 403,
+    "resourcenotfoundexception": 404,
+    "modeltimeoutexception": 408,
+    "modelerrorexception": 424,
+    "modelstreamerrorexception": 424,
+    "modelnotreadyexception": 429,
+    "throttlingexception": 429,
+    "internalserverexception": 500,
+    "serviceunavailableexception": 503,
 }
 """The HTTP status of a code, type or status in lower case, with `_` for blanks. It decides where
 the error came with status 200."""
@@ -157,6 +173,11 @@ _FILTER = lazy_pattern(
 )
 _KEY = lazy_pattern(
     r"(api.?key|x-api-key)\b.{0,9} (not valid|invalid)|(invalid|incorrect) (x-)?api.?key",
+    re.IGNORECASE,
+)
+
+_SIGNATURE = lazy_pattern(
+    r"^(UnrecognizedClient|InvalidSignature|ExpiredToken|MissingAuthenticationToken)Exception\b",
     re.IGNORECASE,
 )
 
@@ -211,6 +232,7 @@ _CLASSES = (
     # No later attempt passes the same filter, whatever the status.
     Words(BadRequestError, _FILTER),
     Words(AuthenticationError, _KEY, frozenset({400, 401})),
+    Words(AuthenticationError, _SIGNATURE, frozenset({400, 401, 403})),
 )
 """Rows for every wire."""
 

@@ -42,6 +42,7 @@ _REQUEST_IDS = (
     "request-id",
     "x-goog-request-id",
     "x-cloud-trace-context",
+    "x-amzn-requestid",
     "cf-ray",
 )
 

@@ -8,6 +8,9 @@ from wire.core.errors import ConfigurationError
 from wire.core.lazy import lazy_pattern
 from wire.core.secret import quoted
 
+_ARN = lazy_pattern(
+    r"arn:aws[a-z-]*:(bedrock|sagemaker):(?P<region>[a-z0-9-]+):(\d{12})?:[a-z-]+/[\w./:-]+"
+)
 _UNSENDABLE = lazy_pattern("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -28,6 +31,7 @@ def path_segment(parameter: str, name: object, example: str, *, parts: bool = Fa
         not isinstance(name, str)
         or not all(each.strip(". ") for each in (name.split("/") if parts else [name]))
         or ("/" in name and not parts)
+        or "%2f" in name.lower()  # an escaped slash, which `Call.target` keeps
         or _UNSENDABLE().search(name)
         or known_credential(name)
     ):
@@ -35,3 +39,25 @@ def path_segment(parameter: str, name: object, example: str, *, parts: bool = Fa
             f"{parameter}: expected a name such as {example}, not {quoted(name)}"
         )
     return name
+
+
+def model_segment(model: object, example: str, region: str = "") -> str:
+    """Return the name of a model at AWS as one segment of a path; it may be an ARN.
+
+    >>> model_segment("arn:aws:bedrock:us-east-1::foundation-model/a.b-v1:0", "anthropic.claude")
+    'arn:aws:bedrock:us-east-1::foundation-model%2Fa.b-v1:0'
+
+    Raises `ConfigurationError` for an ARN that is malformed, and for one of another region than
+    `region`, which is empty if it is unknown.
+    """
+    name = path_segment("model", model, example, parts=True)
+    if name.startswith("arn:"):
+        arn = _ARN().fullmatch(name)
+        if arn is None:
+            form = "arn:aws:bedrock:REGION:ACCOUNT:KIND/ID"
+            raise ConfigurationError(f"model: expected an ARN {form}, not {quoted(name)}")
+        if region and arn["region"] != region:
+            raise ConfigurationError(
+                f"model: {quoted(name)} is in {arn['region']}, and region= is {region}"
+            )
+    return name.replace("/", "%2F")

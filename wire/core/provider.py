@@ -18,11 +18,52 @@ _WIRE_OPTIONS = {"openai": "openai@chat", "anthropic": "anthropic@messages"}
 """Name of a wire -> the name of its `options`, where a provider has the same name: the options of
 that provider are not for the other hosts of the wire."""
 
+HOST_OPTIONS = ("project", "location", "region", "resource", "workspace", "account")
+"""The options of a client that are parts of a URL or of a header, at hosts whose rows have them."""
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a host has what the reference of its wire puts elsewhere: data only.
+
+    Paths are those of calls, such as `/messages`. A call to a path that is not listed is sent as it
+    is.
+    """
+
+    paths: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Path of a call to the path of this host. `{model}` is replaced by the model of the body."""
+    stream_paths: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """The same for streams, where they have a path of their own."""
+    lacks: tuple[str, ...] = ()
+    """Paths, or their beginnings, of the endpoints that the host does not have."""
+    drops: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys that its body does not have here."""
+    adds: Mapping[str, Mapping[str, Any]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys that its body gets, unless it has them, and their values. The text
+    `{version}` is replaced by the version of the API."""
+    moves: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Header to the key of the body that has its value here. A key that ends in `[]` has a list of
+    the texts between commas."""
+    query: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Query parameters of each call. `{version}` is replaced by the version of the API."""
+    stream_headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Headers of streams."""
+    version_header: str = ""
+    """The header that has the version of the API, where it depends on the model."""
+    wraps: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys, from the outermost one, under which its body stands as base64."""
+    renames: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    """Path of a call to the keys of its response, and their names in the reference of the wire."""
+    error_header: str = ""
+    """The header that has the type of an error, where the body has only its message."""
+    error_types: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Status to the type that the host sends with it, for those that play the host."""
+
 
 class Provider(msgspec.Struct, frozen=True):
     """One row of `wire.providers.PROVIDERS`: data only.
 
-    `{...}` in `base_url` and `prefix` is replaced by an option of the client.
+    `{...}` in `base_url`, `prefix` and the values of `headers` is replaced by an option of the
+    client.
 
     >>> from wire.providers import PROVIDERS
     >>> PROVIDERS["deepseek"].key_variable
@@ -49,7 +90,15 @@ class Provider(msgspec.Struct, frozen=True):
     """Sent with each call, unless the client or the call has a header of that name. `{version}` in
     a value is replaced by the option."""
     options: tuple[str, ...] = ()
-    """Client options that are required."""
+    """Client options that are parts of the URL or of a header, such as `region`. They are required,
+    unless a base URL is given that replaces the only place of an option."""
+    option_variables: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Option to the environment variables that are read, in this order, when it is not given."""
+    option_defaults: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Option to its value when neither it nor a variable is set."""
+    base_urls: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """`option=value` to the base URL in place of `base_url`; in a value `*` is a wildcard. The
+    first that matches counts."""
     key_required: bool = True
     """False for self-hosted servers: without a key, no authentication header is sent."""
     regions: Mapping[str, str] = msgspec.field(default_factory=dict)
@@ -57,10 +106,18 @@ class Provider(msgspec.Struct, frozen=True):
     hosts: tuple[str, ...] = ()
     """Further host names of this provider, with `*` as a wildcard. No other provider's key is sent
     there."""
-    base_url_like: str = ""
-    """An example of a base URL, for a provider without a default."""
     prefixes: Mapping[str, str] = msgspec.field(default_factory=dict)
     """First segment of a call's path to the prefix that replaces `prefix`."""
+    model_prefixes: tuple[tuple[str, str], ...] = ()
+    """Regular expression of the names of models, and the prefix that replaces `prefix` in calls
+    whose body names such a model. The first that matches counts."""
+    versions: tuple[tuple[str, str], ...] = ()
+    """Regular expression of the names of models, and the version of the API in place of `version`
+    for them, unless the client has an option `version`."""
+    shape: Shape | None = None
+    """Where the host has what the reference of its wire puts elsewhere; `None` if nowhere."""
+    other_key_header: str = ""
+    """A second header that carries the key, without a scheme."""
     other_key_variable: str = ""
     """The environment variable that is read when `key_variable` is not set."""
     other_base_url_variable: str = ""
@@ -77,6 +134,12 @@ class Provider(msgspec.Struct, frozen=True):
     another wire of the same API, so that one client sends the calls of both. An empty expression
     stands for the models that chat completions do not serve, or not with tools
     (`wire.catalogue.facts`)."""
+    auth: tuple[str, ...] = ()
+    """Names of the chains of credentials that are looked at when a client has neither a key nor
+    credentials, in this order: `aws`, `google`, `entra` (`wire.auth`)."""
+    signing_service: str = ""
+    """What the credentials of `auth` are for: the service in the scope of an AWS signature, such as
+    `bedrock`, whose region is the option `region` of the client; or the scope of an Entra token."""
     dialect: Any = None
     """The `Dialect` of its wire: how this host differs from the vendor's reference."""
 
@@ -97,6 +160,10 @@ class Provider(msgspec.Struct, frozen=True):
         ('KIMI_CN_BASE_URL',)
         """
         return tuple(filter(None, (base_url_variable_of(self.name), self.other_base_url_variable)))
+
+    def version_for(self, model: str) -> str:
+        """Return the version of the API for a model: that of `versions`, or else `version`."""
+        return first_matching(self.versions, model, self.version)
 
     @property
     def family(self) -> str:
@@ -125,6 +192,18 @@ class Provider(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(
             self, name=other.name, wire=other.wire, dialect=other.dialect, model_rows=()
         )
+
+
+def first_matching(table: Iterable[tuple[str, str]], model: str, default: str) -> str:
+    """Return the value of the first regular expression that matches the name of a model.
+
+    >>> first_matching([(".*haiku.*", "/v1")], "claude-haiku-4-5", "/v2")
+    '/v1'
+    """
+    for pattern, value in table:
+        if re.fullmatch(pattern, model, re.IGNORECASE):
+            return value
+    return default
 
 
 def wire_option(wire: str) -> str:
@@ -197,6 +276,8 @@ def known_hosts() -> Mapping[str, Mapping[str, Any]]:
 
 def tuples(value: Any) -> Any:
     """Return a value of a row with tuples in the place of lists, as structs have them."""
+    if isinstance(value, dict):
+        return {key: tuples(each) for key, each in value.items()}
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 

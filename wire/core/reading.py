@@ -2,10 +2,11 @@
 
 The machine has four stages. Each gives the same output wherever the network cut the bytes:
 
-1. `Framing` buffers the body until its first non-blank byte shows whether it is events or JSON. The
-   content type is ignored, because hosts send the wrong one.
+1. `Framing` buffers the body until its first non-blank byte shows whether it is events, JSON, or
+   binary frames. The content type is ignored, because hosts send the wrong one.
 2. `Decoder` splits events, `Cutter` splits JSON objects: one object, consecutive objects, or the
-   items of one array.
+   items of one array. The decoder of `wire.core.event_stream` splits frames, which then are read
+   as events.
 3. `FramedReader` passes each value to the wire's `read`. A value that begins as JSON and is
    malformed is an error: its content would be missing in the response. Any other text, such as a
    lone word that keeps the connection alive, is dropped and reported as a note (Q3).
@@ -17,36 +18,39 @@ are untrusted input, and an exception of another kind would leave the connection
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar
 
 import msgspec
 
 from wire.core.chunk_bytes import DATA, ChunkBytes, RawValue
-from wire.core.decoders import decoder
 from wire.core.error_words import ErrorReader
-from wire.core.errors import (
-    Deferred,
-    StreamError,
-    StreamIncomplete,
-    StreamInvalid,
-    WireError,
-    one_line,
+from wire.core.errors import Deferred, StreamError, StreamIncomplete, StreamInvalid, WireError
+from wire.core.framing import (
+    BOM,
+    MAX_SHOWN_BYTES,
+    Framing,
+    are_several,
+    is_damaged,
+    is_scalar,
+    items,
+    may_be_events,
 )
-from wire.core.framing import BOM, Framing
+from wire.core.framing import shown as shown
 from wire.core.jsonstream import Cutter
 from wire.core.lenient import Unreadable, decoded, fields_of
 from wire.core.limits import Limits, check_json, over, unchecked_json
 from wire.core.memory import NOTES, PARTIAL, Note, WireStruct, kept_bytes, notes, with_notes
 from wire.core.sse import Decoder, Event, end_of_event, event_form
 
+if TYPE_CHECKING:  # few hosts send frames
+    from wire.core.event_stream import EventDecoder
+
 C = TypeVar("C", bound=WireStruct)
 W = TypeVar("W", bound=WireStruct)
 
 _MAX_NOTES = 100
 _MAX_DROPPED_BYTES = 1000
-_MAX_SHOWN_BYTES = 200
 _BYTES_AT_ONCE = 1024 * 1024
 
 _SLOW_BYTES = 4096
@@ -54,13 +58,6 @@ _SLOW_BYTES = 4096
 _MAX_WINDOW = 256 * 1024
 """Bytes of events that are decoded at once. It is reached by doubling: an event that does not fit
 costs no more than those before it."""
-_SSE_FIELDS = (b"data", b"event", b"id", b"retry")
-_JSON = re.compile(rb"\{|\[\s*[\[{\"]")
-
-
-def shown(data: bytes) -> str:
-    """Return the beginning of malformed bytes, for an error message."""
-    return one_line(data[:_MAX_SHOWN_BYTES].decode("utf-8", "replace"))
 
 
 class FramedReader(Generic[C]):
@@ -73,6 +70,7 @@ class FramedReader(Generic[C]):
         "_cutter",
         "_events",
         "_form",
+        "_frames",
         "_framing",
         "_gives_texts",
         "_head",
@@ -140,6 +138,7 @@ class FramedReader(Generic[C]):
         self._tail = b""  # the first bytes of a usual event, which the next ones may complete
         self._is_usual = False  # the last data ended with a usual event
         self._cutter: Cutter | None = None  # a stream of events needs none
+        self._frames: EventDecoder | None = None
         self._unused = 0  # bytes since the last chunk
 
     # --- for a wire to define ---------------------------------------------------------------------
@@ -150,6 +149,15 @@ class FramedReader(Generic[C]):
         Raises `Unreadable` if `data` is not an object, and the typed error that it contains.
         """
         raise NotImplementedError
+
+    def unframed(self, name: str, payload: bytes) -> tuple[bytes, str]:
+        """Return the JSON object in a binary frame, and the name of its event.
+
+        `name` is the type of the frame's event. Raises `StreamInvalid`.
+        """
+        from wire.core.event_stream import object_in
+
+        return object_in(name, payload)
 
     def follow(self, chunk: C) -> None:
         """Update the state of the response after a chunk."""
@@ -186,7 +194,7 @@ class FramedReader(Generic[C]):
     @property
     def rest(self) -> bytes:
         """A JSON object, or an event, that the end of the body truncated."""
-        return bytes(self._uncut) or self.cut
+        return bytes(self._uncut) or self.cut or self._unframed_rest
 
     def note(self, path: str, message: str) -> None:
         """Report something: the first times only, since a stream may repeat it without end."""
@@ -230,9 +238,11 @@ class FramedReader(Generic[C]):
                     for value in self._cut(data):
                         self._count_event()
                         self._read(value, "")
+                elif self._framing.as_frames:
+                    self._take_frames(data)
                 elif data:
-                    if len(self._head) < _MAX_SHOWN_BYTES:
-                        self._head += data[:_MAX_SHOWN_BYTES]
+                    if len(self._head) < MAX_SHOWN_BYTES:
+                        self._head += data[:MAX_SHOWN_BYTES]
                     self._take_events(data)
                 if out:
                     self._unused = 0
@@ -252,6 +262,8 @@ class FramedReader(Generic[C]):
                 if not self.done:
                     self._last()
                 whole = self.is_whole() and not (self.as_json and self._uncut and not self.done)
+                if self._frames is not None and self._frames.held and not self.done:
+                    whole = False
                 if not whole or not self.count:
                     self.error = self.incomplete()
                 elif not self.answers:
@@ -263,13 +275,15 @@ class FramedReader(Generic[C]):
     def incomplete(self) -> StreamError:
         """Build the error of an incomplete response, or of a body in a foreign format."""
         rest = self.rest
-        if self.as_json and rest:
+        if rest and (self.as_json or self._unframed_rest):
+            what = "its JSON" if self.as_json else f"a frame, after {self.count} events"
             return StreamIncomplete(
-                f"the answer ended in the middle of its JSON: {shown(rest)}",
+                f"the answer ended in the middle of {what}"
+                + (f": {shown(rest)}" if self.as_json else ""),
                 retryable=not self.begun,
                 raw=rest,
             )
-        strange = self._strange or (b"" if _may_be_events(self._head) else self._head)
+        strange = self._strange or (b"" if may_be_events(self._head) else self._head)
         if not self.begun and strange:
             return StreamInvalid(
                 f"not {self.value_name} (bytes outside the framing): {shown(bytes(strange))}",
@@ -341,6 +355,21 @@ class FramedReader(Generic[C]):
                 self._line_end = b"\r"
             self._decode_events(data[position:end])
             position = end
+
+    @property
+    def _unframed_rest(self) -> bytes:
+        """The beginning of a frame that has not ended."""
+        return b"" if self._frames is None else self._frames.rest
+
+    def _take_frames(self, data: bytes) -> None:
+        """Read the binary frames that these bytes complete, as events."""
+        if self._frames is None:
+            from wire.core.event_stream import EventDecoder  # few hosts send frames
+
+            self._frames = EventDecoder(self._limits, self.unframed)
+        self._take(self._frames.feed(data))
+        if self._frames.error is not None and not self.done:
+            raise self._frames.error
 
     def _decode_events(self, data: bytes) -> None:
         self._take(self._events.feed(data))
@@ -420,6 +449,7 @@ class FramedReader(Generic[C]):
         An unfinished large event is not one.
         """
         held = len(self._uncut) if self.as_json else self._events.held + len(self._tail)
+        held += 0 if self._frames is None else self._frames.held
         if self._unused - held > self._limits.unused:
             raise over("unused", f"more than {self._limits.unused} bytes complete no event")
 
@@ -440,11 +470,11 @@ class FramedReader(Generic[C]):
             problem = str(cause)
         else:
             return
-        items = None if opened or data[:1] != b"[" else _items(data)
-        if items:
-            for item in items:
+        several = None if opened or data[:1] != b"[" else items(data)
+        if several:
+            for item in several:
                 self._read(item, name, opened=True)
-        elif name != "error" and not self.as_json and _are_several(data):
+        elif name != "error" and not self.as_json and are_several(data):
             # The host left out the blank lines between events, so `data` has several (Q3).
             *lines, last = data.split(b"\n")
             for line in lines:
@@ -458,7 +488,7 @@ class FramedReader(Generic[C]):
             raise self.errors.in_success(data, certain=True) or self.errors.without_words(data)
         if error := self.errors.in_success(data):
             raise error
-        if not self.as_json and not _is_damaged(data):
+        if not self.as_json and not is_damaged(data):
             self._drop("bad_chunk", data)
         elif cut:
             self.cut = data  # truncated, not malformed: `close` reports it
@@ -497,42 +527,6 @@ class FramedReader(Generic[C]):
         self.note(f"event {self._seen}", f"{why}: dropped, not a value of the wire: {shown(data)}")
 
 
-def _items(data: bytes) -> list[bytes] | None:
-    """Split a JSON list, in most cases of one error; `None` if `data` is not a list."""
-    try:
-        return [bytes(item) for item in decoder(list[msgspec.Raw]).decode(data)]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
-def _are_several(data: bytes) -> bool:
-    """Return whether the lines are values of their own, not one value on several lines."""
-    first, newline, _ = data.partition(b"\n")
-    return bool(newline) and not _is_damaged(first)
-
-
-def _may_be_events(head: bytes) -> bool:
-    """Return whether a body begins with a comment or an event's field, which may be cut off."""
-    name = re.split(rb"[:\r\n]", head, maxsplit=1)[0]
-    if len(name) < len(head):
-        return name in (b"", *_SSE_FIELDS)
-    return any(field.startswith(name) for field in _SSE_FIELDS)
-
-
-def _is_damaged(data: bytes) -> bool:
-    """Return whether a text begins as JSON and is not valid.
-
-    `[DONE` and other JSON than objects do not count.
-    """
-    if not _JSON.match(data):
-        return False
-    try:
-        decoder(msgspec.Raw).decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return True
-    return False
-
-
 # --- bodies that are not streamed -----------------------------------------------------------------
 
 
@@ -560,7 +554,7 @@ def parse_whole(
         else:
             if is_whole(response, bare):
                 return keep_bytes(response, bare)
-    elif _is_scalar(bare):
+    elif is_scalar(bare):
         # The SSE decoder would take `null` for a field name and ignore it.
         raise StreamInvalid(f"not {reader_type().value_name}: {shown(bare)}", raw=body)
     reader = reader_type()
@@ -578,17 +572,6 @@ def parse_whole(
             )
         raise reader.error
     return with_notes(fold(chunks), reader.notes)
-
-
-def _is_scalar(data: bytes) -> bool:
-    """Return whether a body is one JSON value that is neither object nor array."""
-    if data.lstrip()[:1] in (b"", b"["):
-        return False
-    try:
-        decoder(msgspec.Raw).decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
 
 
 def parse_plain(

@@ -36,12 +36,22 @@ ROWS: tuple[Provider, ...] = (
     Provider(
         "gemini@vertex",
         wire="gemini",
-        base_url="https://{host}aiplatform.googleapis.com",
+        base_url="https://{location}-aiplatform.googleapis.com",
+        base_urls={
+            "location=global": "https://aiplatform.googleapis.com",
+            "location=us": "https://aiplatform.us.rep.googleapis.com",
+            "location=eu": "https://aiplatform.eu.rep.googleapis.com",
+        },
         prefix="/{version}/projects/{project}/locations/{location}/publishers/google",
         key_variable="GOOGLE_API_KEY",
         key_header="x-goog-api-key",
         version="v1beta1",
         options=("project", "location"),
+        option_variables={
+            "project": ("GOOGLE_CLOUD_PROJECT",),
+            "location": ("GOOGLE_CLOUD_LOCATION",),
+        },
+        auth=("google",),
         other_base_url_variable="GOOGLE_VERTEX_BASE_URL",
         hosts=("aiplatform.googleapis.com", "*.googleapis.com"),
         prefixes={

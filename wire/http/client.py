@@ -258,8 +258,14 @@ class Client(ForThreads, ClientState):
         limits: Largest sizes of what is received. `None`: the defaults, such as 256 MiB for a body.
         version: Version of the API, if the path or a header contains one. By default, that of the
             provider.
-        project: Project of Google Cloud, for `gemini@vertex`.
-        location: Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`.
+        project: Project of Google Cloud, such as for `gemini@vertex`; replaces
+            `GOOGLE_CLOUD_PROJECT`.
+        location: Region of Google Cloud, such as for `gemini@vertex`: `europe-west4`, `us`, `eu` or
+            `global`; replaces `GOOGLE_CLOUD_LOCATION`.
+        region: Region of AWS, such as for `bedrock@invoke`: `us-east-1`; replaces `AWS_REGION`.
+        resource: Name of a resource of Azure, such as for `azure`: the first label of its host.
+        workspace: Id of a workspace at Anthropic, for `anthropic@aws` and `anthropic@google`.
+        account: Id of an account, such as for `cloudflare`.
         token: Function that returns a bearer token, in place of `api_key`. Called before each
             attempt. An `AsyncClient` also accepts an async function.
         dialect: The `Dialect` of the host; replaces that of its row.
@@ -289,6 +295,10 @@ class Client(ForThreads, ClientState):
         version: str | None = None,
         project: str | None = None,
         location: str | None = None,
+        region: str | None = None,
+        resource: str | None = None,
+        workspace: str | None = None,
+        account: str | None = None,
         token: Token | None = None,
         dialect: Any = None,
         plain_http: bool = False,

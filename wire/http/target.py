@@ -6,12 +6,9 @@ Both clients use it.
 from __future__ import annotations
 
 import os
-import re
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -19,12 +16,12 @@ from wire.core import retry as presets
 from wire.core.account import Preview
 from wire.core.arguments import unknown_name
 from wire.core.call import Call, StreamCall, Timeouts, timeouts_of
-from wire.core.credentials import SHOWN, hidden, hidden_in_url, known_credential
+from wire.core.credentials import SHOWN, hidden_in_url
 from wire.core.errors import ConfigurationError, RuleError, WireError
 from wire.core.hosts import Origin, origin_of
-from wire.core.lazy import lazy_pattern
 from wire.core.limits import Limits
 from wire.core.masking import Mask
+from wire.core.provider import first_matching
 from wire.core.retry import Retry
 from wire.core.secret import (
     HEADER_NAME,
@@ -41,13 +38,13 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
+from wire.http.base_url import NAME, base_url_of, check_url, place_of, sealed_url
 from wire.wires.contract import WIRES
 from wire.wires.providers import (
     PROVIDERS,
     Provider,
     at_known_host,
-    owner_of,
-    row_called,
+    family_of,
     unknown_provider,
     unlisted,
 )
@@ -59,10 +56,6 @@ T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
 
 Token = Callable[[], str | Awaitable[str]]
-
-_OPTION = lazy_pattern(r"(?!\.+$)[A-Za-z0-9_.:-]+")
-_KEYED_URL = lazy_pattern(r"[?#@]|(key|token)=", re.IGNORECASE)
-_NAME = lazy_pattern(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -86,6 +79,10 @@ class Target(msgspec.Struct, frozen=True):
     limits: Limits
     trust_env: bool
     around: tuple[AroundFunction, ...] = ()
+    place: dict[str, str] = {}
+    """The options of the client that are parts of the URL or of a header, such as `region`."""
+    place_sources: dict[str, str] = {}
+    """Their sources: `argument`, `base URL`, `default` or an environment variable."""
     mask: Mask = Mask(())
     """Removes the key and the secret headers from texts that servers send back."""
 
@@ -123,7 +120,7 @@ class Target(msgspec.Struct, frozen=True):
         else:
             self.require_key()
         try:
-            return cast(AnyCall, call.judge(self.provider))
+            return self.shaped(cast(AnyCall, call.judge(self.provider)))
         except WireError as error:
             if isinstance(error, RuleError):
                 error.preview = self.preview(call)
@@ -145,21 +142,39 @@ class Target(msgspec.Struct, frozen=True):
                 provider=self.provider.name,
             )
 
+    def shaped(self, call: AnyCall) -> AnyCall:
+        """Return the call as this host takes it, if it differs from the reference of the wire.
+
+        Raises `ConfigurationError` for an endpoint that the host does not have.
+        """
+        if self.provider.shape is None or call.url:
+            return call
+        from wire.core.shaping import shaped  # only few hosts have a shape
+
+        return shaped(call, self.provider, self.place.get("region", ""))
+
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
         if self.key is None and self.token is None and self.provider.key_required:
-            message = f"no API key: give api_key= or set {self.provider.key_variable}"
+            variable = self.provider.key_variable
+            message = f"no API key: give api_key= or set {variable}"
+            message = message if variable else f"no token: {self.provider.name} needs token="
             raise ConfigurationError(message, provider=self.provider.name)
 
     def url(self, call: Call[Any] | StreamCall[Any, Any]) -> str:
         """Return the complete URL of a call. It never contains a key (R-27)."""
         if call.url:
             return call.url
-        return self.base_url + call.path_prefix + self._prefix(call.path) + call.target
+        return self.base_url + call.path_prefix + self._prefix(call.path, call.body) + call.target
 
-    def _prefix(self, path: str) -> str:
+    def _prefix(self, path: str, body: Any = b"") -> str:
         """Return the prefix of the path of a call, such as the version."""
-        return self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
+        prefix = self.prefixes.get(path.lstrip("/").partition("/")[0], self.prefix)
+        if self.provider.model_prefixes and body:
+            from wire.core.shaping import model_in  # only few hosts have several prefixes
+
+            prefix = first_matching(self.provider.model_prefixes, model_in(body), prefix)
+        return prefix
 
     def with_id(self, call: AnyCall) -> AnyCall:
         """Add an id to the call in the provider's idempotency header, if it has one (R-19).
@@ -185,7 +200,11 @@ class Target(msgspec.Struct, frozen=True):
             return revealed_headers(headers)
         name, scheme = self._auth
         headers.pop(name, None)
-        return [*revealed_headers(headers), (name, scheme + (key.reveal() if key else ""))]
+        shown = [*revealed_headers(headers), (name, scheme + (key.reveal() if key else ""))]
+        if (other := self.provider.other_key_header) and not self.token and key is not None:
+            shown = [*((each, value) for each, value in shown if each != other)]
+            shown.append((other, key.reveal()))
+        return shown
 
     @property
     def _auth(self) -> tuple[str, str]:
@@ -210,6 +229,7 @@ class Target(msgspec.Struct, frozen=True):
             raise ConfigurationError(
                 f"call: expected a Call or StreamCall, not {type(call).__name__}"
             )
+        call = self.shaped(call)
         auth = {} if call.url else self._shown_auth()
         mask = mask or self.mask.and_also(call.secrets())
         body = masked_body(mask.body(call.body if call.form is None else call.form.shown()))
@@ -221,7 +241,7 @@ class Target(msgspec.Struct, frozen=True):
         Only calls have a `path_prefix` or a `url` that are refused when they are sent.
         """
         headers = {**_AGENT, **self.headers, **preview.headers, **self._shown_auth()}
-        url = hidden_in_url(self.base_url + self._prefix(preview.url) + preview.url)
+        url = hidden_in_url(self.base_url + self._prefix(preview.url, preview.body) + preview.url)
         return self._preview(preview, url, headers, self.mask.body(preview.body))
 
     def _preview(self, of: Any, url: str, headers: Mapping[str, Any], body: bytes) -> Preview:
@@ -233,7 +253,8 @@ class Target(msgspec.Struct, frozen=True):
         """Return the hidden authentication header; empty if no key is needed and none is set."""
         keyless = self.key is None and self.token is None and not self.provider.key_required
         name, scheme = self._auth
-        return {} if keyless else {name: scheme + SHOWN}
+        other = self.provider.other_key_header if self.token is None else ""
+        return {} if keyless else {name: scheme + SHOWN, **({other: SHOWN} if other else {})}
 
     def masked(self, error: WireError) -> WireError:
         """Add the provider's name to an error; mask the key, which a server may repeat (R-29)."""
@@ -247,6 +268,8 @@ class Target(msgspec.Struct, frozen=True):
             "provider": self.provider.name,
             "base_url": self.base_url + self.prefix,
             "base_url_source": self.base_url_source,
+            **self.place,
+            **{f"{option}_source": source for option, source in self.place_sources.items()},
             "key": "token callback" if self.token else self.key_source,
             "timeouts": self.timeouts,
             "retry": self.retry,
@@ -281,9 +304,18 @@ class Options(TypedDict, total=False):
     """Version of the API, if the path or a header contains one. By default, that of the
     provider."""
     project: str | None
-    """Project of Google Cloud, for `gemini@vertex`."""
+    """Project of Google Cloud, such as for `gemini@vertex`; replaces `GOOGLE_CLOUD_PROJECT`."""
     location: str | None
-    """Region of Google Cloud, for `gemini@vertex`, such as `europe-west4` or `global`."""
+    """Region of Google Cloud, such as for `gemini@vertex`: `europe-west4`, `us`, `eu` or `global`;
+    replaces `GOOGLE_CLOUD_LOCATION`."""
+    region: str | None
+    """Region of AWS, such as for `bedrock@invoke`: `us-east-1`; replaces `AWS_REGION`."""
+    resource: str | None
+    """Name of a resource of Azure, such as for `azure`: the first label of its host."""
+    workspace: str | None
+    """Id of a workspace at Anthropic, for `anthropic@aws` and `anthropic@google`."""
+    account: str | None
+    """Id of an account, such as for `cloudflare`."""
     token: Token | None
     """Function that returns a bearer token, in place of `api_key`. Called before each attempt. An
     `AsyncClient` also accepts an async function."""
@@ -330,6 +362,10 @@ _NAMES = (
     "version",
     "project",
     "location",
+    "region",
+    "resource",
+    "workspace",
+    "account",
     "idempotency_header",
 )
 """Parameters whose values are names. One that looks random may be a key in a wrong place."""
@@ -367,8 +403,7 @@ def _sealed_option(name: str, value: Any) -> Any:
     if name in _KINDS:
         return value if isinstance(value, _KINDS[name]) else sealed(value)
     if name == "base_url":
-        keyed = isinstance(value, str) and _KEYED_URL().search(value)
-        return Secret.unchecked(value) if keyed else sealed(value)
+        return sealed_url(value)
     if name in _NAMES:
         return sealed(value)
     return Secret.unchecked(value)
@@ -388,7 +423,7 @@ def target(name: str, options: Options) -> Target:
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
         raise unknown_name(unknown[0], ("http", *Options.__annotations__))
-    base_url, url_source = _base_url(name, options.get("base_url"))
+    base_url, url_source = base_url_of(name, options.get("base_url"))
     provider = _with_dialect(_provider(name, base_url), base_url, options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
     token = cast(Any, options.get("token"))
@@ -399,63 +434,23 @@ def target(name: str, options: Options) -> Target:
     )
     headers = checked_headers(options.get("headers") or {})
     plain_http = _checked(options.get("plain_http"), False, "plain_http")
-    shortened = _ShortURL("", "default", {})
     if base_url is not None:
-        _check_url(base_url, url_source, provider, source, headers, plain_http)
-        shortened = _short_url(str(unsealed(base_url)), url_source, provider)
-    for option, named in shortened.options.items():
-        given = options.get(option)
-        if given is not None and unsealed(given) != named:
-            raise ConfigurationError(
-                f"{option}: {quoted(given)} differs from {quoted(named)} in {url_source}",
-                provider=provider.name,
-            )
-    options = cast(Options, {**options, **shortened.options})
-    path_options = {
-        "version": options.get("version") or provider.version or None,
-        "project": options.get("project"),
-        "location": options.get("location"),
-    }
-    for option in ("project", "location"):
-        if bool(path_options[option]) != (option in provider.options):
-            problem = "has no such option" if path_options[option] else "needs it"
-            raise ConfigurationError(f"{option}: {provider.name} {problem}", provider=provider.name)
-    if path_options["version"] and not provider.version:
-        message = f"version: {provider.name} has no such option; it is part of the base URL"
-        raise ConfigurationError(message, provider=provider.name)
-    for option, value in path_options.items():
-        if value is not None and not _is_segment(value):
-            raise ConfigurationError(
-                f"{option}: {quoted(value)} cannot be part of a path", provider=provider.name
-            )
-    path_options = {option: unsealed(value) for option, value in path_options.items()}
-    if base_url is None and not provider.base_url:
-        message = (
-            f"base_url: {provider.name} needs it, or {provider.base_url_variables[0]}, such as "
-            f"{provider.base_url_like}"
-        )
-        raise ConfigurationError(message, provider=provider.name)
-    host = f"{path_options['location'] or 'global'}-".removeprefix("global-")
-    url = provider.base_url.format(host=host) if base_url is None else shortened.url
+        check_url(base_url, url_source, provider, source, headers, plain_http)
+    place = place_of(provider, options, base_url, url_source)
+    provider = place.row
     return Target(
-        # Rules that apply to one version of the API read the version that is called. Full names
-        # of a project's resources are made of the prefix.
-        provider=msgspec.structs.replace(
-            provider,
-            version=path_options["version"] or "",
-            prefix=provider.prefix.format(**path_options),
-        ),
-        base_url=url,
-        base_url_source=shortened.source,
-        origin=_origin(url, provider),
-        prefix=provider.prefix.format(**path_options),
-        prefixes={
-            segment: prefix.format(**path_options) for segment, prefix in provider.prefixes.items()
-        },
+        provider=provider,
+        base_url=place.base_url,
+        base_url_source=place.base_url_source,
+        origin=place.origin,
+        prefix=provider.prefix,
+        prefixes={segment: place.filled(each) for segment, each in provider.prefixes.items()},
         headers={
-            **{name: value.format(**path_options) for name, value in provider.headers.items()},
+            **{name: place.filled(value) for name, value in provider.headers.items()},
             **headers,
         },
+        place={option: str(place.options[option]) for option in place.sources},
+        place_sources=place.sources,
         key=key,
         key_source=source,
         token=token,
@@ -483,15 +478,6 @@ def _checked(value: Any, default: T, option: str) -> T:
             f"{option}: expected a {type(default).__name__}, not {type_name(value)}"
         )
     return value
-
-
-def _is_segment(value: Any) -> bool:
-    """Return whether a value may be a segment of a path.
-
-    A key may not, since URLs are logged (R-27).
-    """
-    text = unsealed(value)
-    return isinstance(text, str) and bool(_OPTION().fullmatch(text)) and not known_credential(text)
 
 
 def set_key_variable(provider: Provider) -> str:
@@ -525,12 +511,12 @@ def _provider(name: Any, base_url: Any) -> Provider:
     if row is not None:
         return row
     # An unknown region of a listed provider is a typing error, not another host.
-    listed = isinstance(name, str) and name.lower().partition("@")[0] in PROVIDERS
+    listed = isinstance(name, str) and family_of(name.lower()) in map(family_of, PROVIDERS)
     if base_url is None or listed:
         remedy = "" if listed else "; any other host of chat completions needs base_url="
         raise ConfigurationError(f"provider: {unknown_provider(name)}{remedy}")
     # A name that looks random is a key. The user chooses the name, so it never has to look random.
-    if not isinstance(name, str) or not _NAME().fullmatch(name):
+    if not isinstance(name, str) or not NAME().fullmatch(name):
         raise ConfigurationError(
             f"provider: {quoted(name)} is not a name: expected letters, digits and . _ -, and one "
             "@ before a region"
@@ -538,7 +524,7 @@ def _provider(name: Any, base_url: Any) -> Provider:
     try:
         origin = origin_of(unsealed(base_url))
     except ValueError:
-        return unlisted(name, key_required=True)  # `_check_url` refuses the URL
+        return unlisted(name, key_required=True)  # `check_url` refuses the URL
     # A host to which no key is sent requires none.
     return unlisted(name, key_required=origin.scheme != "http" and not origin.is_loopback)
 
@@ -568,152 +554,6 @@ def _with_idempotency_header(provider: Provider, name: Any) -> Provider:
             "idempotency_header: expected the name of a header", provider=provider.name
         )
     return msgspec.structs.replace(provider, idempotency_header=name.lower())
-
-
-def _origin(base_url: str, provider: Provider) -> Origin:
-    try:
-        return origin_of(base_url)
-    except ValueError as problem:
-        raise ConfigurationError(f"base_url: expected {problem}", provider=provider.name) from None
-
-
-def set_base_url_variable(provider: Provider) -> str:
-    """Return the variable that holds the provider's base URL in the environment; empty if none."""
-    variables = provider.base_url_variables
-    return next((each for each in variables if os.environ.get(each, "").strip()), "")
-
-
-def _base_url(name: Any, given: Any) -> tuple[Any, str]:
-    """Return the base URL and its source: the argument, or a variable; `None` for the row's own.
-
-    Another name of a row, such as `google`, reads no variable: it would become an unlisted host,
-    without the dialect of that row.
-    """
-    if given is not None or not isinstance(name, str):
-        return given, "base_url"
-    row = PROVIDERS.get(name.lower())
-    if row is None and _NAME().fullmatch(name) and not row_called(name):
-        row = unlisted(name, key_required=True)
-    variable = set_base_url_variable(row) if row is not None else ""
-    if not variable:
-        return None, ""
-    return _sealed_option("base_url", os.environ[variable].strip()), variable
-
-
-class _ShortURL(msgspec.Struct, frozen=True):
-    """A base URL in the form that calls need."""
-
-    url: str
-    source: str
-    """Its source, and the changes to it."""
-    options: Mapping[str, str]
-    """The options in its path, such as `version` in `https://host/v1beta`."""
-
-
-def _short_url(url: str, url_source: str, provider: Provider) -> _ShortURL:
-    """Remove the path of an endpoint, which calls add, from the base URL.
-
-    A URL without a path gets that of the row, if its host is the provider's own or the provider is
-    a server that users run themselves: the API has no other path there.
-    """
-    slash = url.find("/", url.index("://") + 3)
-    begin = len(url) if slash < 0 else slash
-    # The complete URL: a pattern may look back at the host.
-    match = WIRES[provider.wire].endpoint_paths.search(url, begin)
-    end = match.start() if match else len(url)
-    host, path, removed = url[:begin], url[begin:end].rstrip("/"), url[end:].rstrip("/")
-    source = "argument" if url_source == "base_url" else url_source
-    source += f", without {hidden(removed)}" if removed else ""
-    own = urlsplit(provider.base_url or provider.base_url_like)
-    if not path and own.path.strip("/"):
-        name = origin_of(url).host
-        is_own = name == own.hostname or any(fnmatchcase(name, each) for each in provider.hosts)
-        if is_own or not provider.key_required:
-            path = own.path.rstrip("/")
-            source += f", with {path}"
-    named = match.groupdict() if match else {}
-    return _ShortURL(host + path, source, {name: named[name] for name in named if named[name]})
-
-
-def _check_url(
-    base_url: Any,
-    url_source: str,
-    provider: Provider,
-    source: str,
-    headers: Headers,
-    plain_http: bool,
-) -> None:
-    """Raise `ConfigurationError` for a base URL that `_url_problem` refuses."""
-    from_env = url_source != "base_url"
-    problem = _url_problem(base_url, provider, source, headers, plain_http, from_env)
-    if problem is not None:
-        raise ConfigurationError(f"{url_source}: {problem}", provider=provider.name)
-
-
-def _url_problem(
-    base_url: Any,
-    provider: Provider,
-    source: str,
-    headers: Headers,
-    plain_http: bool,
-    url_from_env: bool,
-) -> str | None:
-    """Return why a base URL is refused; `None` if it is not. The text shows no key.
-
-    It must be https, except for loopback addresses, for hosts to which no key is sent, and with the
-    option `plain_http`. It contains no key and no user, because URLs are logged (R-27, R-31).
-    `source` is the origin of the key: a key from the environment is not sent to a host of another
-    provider. No key at all is sent there if the environment names the host: the caller, who gives
-    the key, may not know of the variable.
-    """
-    text = unsealed(base_url)
-    if isinstance(text, str) and (_KEYED_URL().search(text) or _has_key_in_path(text)):
-        return "it must not contain a user, key or query; give api_key="
-    try:
-        origin = origin_of(text)
-    except ValueError as problem:
-        return f"expected {problem}, not {quoted(base_url, 100)}{_without_scheme(text)}"
-    has_key = (
-        provider.key_required
-        or not source.startswith("none ")
-        or any(isinstance(value, Secret) for value in headers.values())
-    )
-    from_env = source in (provider.key_variable, provider.other_key_variable)
-    shown_host = hidden(origin.host)
-    guarded = from_env or (url_from_env and has_key)
-    owner = owner_of(origin.host) if guarded and not origin.is_loopback else None
-    if origin.scheme == "http" and not origin.is_loopback and not plain_http and has_key:
-        return (
-            f"expected https for {shown_host}: plain http would send the key unencrypted; "
-            "plain_http=True permits it"
-        )
-    if owner is not None and owner.family != provider.family:
-        key = f"in {source}" if from_env else f"of {provider.name!r}"
-        remedy = "base_url= and api_key=" if url_from_env else "api_key="
-        return (
-            f"{shown_host} is a host of {owner.name!r}, and the key {key} is not for it; "
-            f'use Client("{owner.name}"), or give {remedy} if that key is meant'
-        )
-    return None
-
-
-def _without_scheme(text: Any) -> str:
-    """Return what to do with a text that only lacks the scheme of a URL."""
-    if not isinstance(text, str):
-        return ""
-    try:
-        near = origin_of(f"http://{text}").is_private
-    except ValueError:
-        return ""
-    return f"; put {'http' if near else 'https'}:// before it"
-
-
-def _has_key_in_path(url: str) -> bool:
-    """Return whether the path of a URL contains a key with the prefix of a vendor.
-
-    Other segments that look random are allowed: gateways put the ids of accounts there.
-    """
-    return known_credential("/".join(url.split("/")[3:]))
 
 
 # `identity`: a compressed stream costs time to inflate, and compression buffers delay its events.

@@ -111,7 +111,13 @@ _OTHER_NAMES = {
     "gemini@vertex": "vertex vertexai googlevertex googlevertexai geminivertex",
     "anthropic": "claude claudeai anthropicai",
     "openai": "gpt chatgpt oai openaichat codex",
+    "anthropic@vertex": "claude@vertex vertexanthropic",
+    "anthropic@aws": "claude@aws",
+    "anthropic@google": "claude@google",
     "azure": "azureopenai azureai azureaifoundry foundry microsoft",
+    "azure@anthropic": "anthropic@foundry anthropic@azure claude@foundry",
+    "bedrock@anthropic": "bedrock@messages bedrock@mantle anthropic@bedrock anthropic@mantle",
+    "bedrock@openai": "bedrock@chat openai@bedrock",
     "deepseek": "deepseekai",
     "glm": "zai zhipu zhipuai bigmodel chatglm zaiorg",
     "kimi": "moonshot moonshotai",
@@ -269,27 +275,38 @@ def unknown_provider(name: object, others: Iterable[str] = ()) -> str:
 
 @functools.cache  # each client looks up the host of each row
 def _host_of(base_url: str) -> str | None:
-    return urlsplit(base_url).hostname
+    # An option of the client may be any text.
+    return urlsplit(_OPTION.sub("*", base_url)).hostname
+
+
+_OPTION = re.compile(r"\{\w+\}")
 
 
 @checked_arguments(ConfigurationError)
-def owner_of(host: str) -> Provider | None:
+def owner_of(host: str, asking: Provider | None = None) -> Provider | None:
     """Return the provider that owns a host name, the only one whose key is sent to it (R-31).
 
+    Several providers have models at the hosts of a cloud. The one with the family and the key of
+    `asking` is returned, if it is among them.
+
     >>> owner_of("eu.api.openai.com").name, owner_of("llm.example")
-    ('openai', None)
+    ('openai@eu', None)
 
     A provider also owns the names below its host, and below the domain of a host `api.DOMAIN`.
     """
     own = [
         (row, name)
         for row in PROVIDERS.values()
-        for name in (_host_of(row.base_url), *row.hosts)
+        for name in (*map(_host_of, (row.base_url, *row.base_urls.values())), *row.hosts)
         if name
     ]
-    exact = (row for row, name in own if _fits(host, name))
-    below = (row for row, name in own if _fits(host, f"*.{name.removeprefix('api.')}"))
-    return next(exact, None) or next(below, None)
+    own.sort(key=lambda each: "*" in each[1])  # a name says more than a pattern
+    exact = [row for row, name in own if _fits(host, name)]
+    owners = exact or [row for row, name in own if _fits(host, f"*.{name.removeprefix('api.')}")]
+    if asking is not None:
+        key = asking.family, asking.key_variable
+        owners = [row for row in owners if (row.family, row.key_variable) == key] or owners
+    return owners[0] if owners else None
 
 
 def _fits(host: str, name: str) -> bool:
@@ -310,7 +327,7 @@ def at_known_host(row: Provider, base_url: object) -> Provider:
         origin = origin_of(unsealed(base_url))
     except ValueError:  # no URL, or one that a client refuses
         return row
-    owner = None if origin.is_loopback else owner_of(origin.host)
+    owner = None if origin.is_loopback else owner_of(origin.host, row)
     if owner is None or owner.family == row.family:
         return row
     theirs = (each for each in PROVIDERS.values() if each.family == owner.family)

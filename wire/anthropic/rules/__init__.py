@@ -181,6 +181,8 @@ def check_body(
             return [too_large(schemas, "", BOUNDS.schema_values)]
         model = model or str(body.plain.get("model") or "")
         row = provider_row(provider)
+        if row.versions and version == row.version:
+            version = row.version_for(model)
         request = RuleInput(body, model, row.dialect, endpoint, version)
         violations: list[Violation] = []
         found_before = body.found.setdefault((model, endpoint), {})

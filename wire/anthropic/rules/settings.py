@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wire.anthropic.dialect import API_VERSION_2023, API_VERSION_2026
+from wire.anthropic.dialect import is_since_2026
 from wire.anthropic.families import (
     all_efforts,
     efforts,
@@ -462,14 +462,11 @@ def sampling_supported(request: RuleInput) -> Violations:
             message = f"`{name}` is not supported for this model."
             yield request.breach("sampling", name, message, "A37", "remove it")
         return
-    if request.at_anthropic and request.version >= API_VERSION_2026:
+    if request.at_anthropic and is_since_2026(request.version):
+        older = f'version="{request.dialect.older_version}"'
+        remedy = f"remove it, or ask for the older API with {older}"
         for name in given:
-            yield violation(
-                name,
-                f"{name}: Extra inputs are not permitted",
-                "A42",
-                f'remove it, or ask for the older API with version="{API_VERSION_2023}"',
-            )
+            yield violation(name, f"{name}: Extra inputs are not permitted", "A42", remedy)
         return
     if isinstance(temperature, (int, float)):  # not `top_p`: -1 was answered
         severity = "error" if request.at_anthropic or request.family.version else "warning"

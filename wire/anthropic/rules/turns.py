@@ -11,7 +11,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 
-from wire.anthropic.dialect import API_VERSION_2026
+from wire.anthropic.dialect import is_since_2026
 from wire.anthropic.families import pairs_calls, takes_prefill
 from wire.anthropic.rules.rule_input import (
     TEXT_ONLY,
@@ -440,7 +440,7 @@ def blocks_are_of_their_role(request: RuleInput) -> Violations:
     """A43, A44: since version 2026-10-21 an assistant message has no document blocks, and the texts
     of a user message have no citations.
     """
-    if not request.dialect.vendor_rules or request.version < API_VERSION_2026:
+    if not request.dialect.vendor_rules or not is_since_2026(request.version):
         return
     for turn in request.body.turns_with_blocks:
         if turn.role == "assistant":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
+
 from wire.anthropic.types.base import AnthropicStruct
 from wire.anthropic.types.content import Citation, ContentBlock, Message, text_of
 from wire.anthropic.types.errors import BaseResp, ErrorObject
@@ -46,6 +48,10 @@ class MessageResponse(AnthropicStruct, frozen=True, kw_only=True):
     """The provider that served the call."""
     base_resp: Annotated[BaseResp | None, Facts(hosts=("minimax",), source=DOCS)] = None
     """An error if its code is not 0."""
+    invocation_metrics: Annotated[
+        dict[str, Any] | None, Facts(hosts=("bedrock",), source=TRAFFIC)
+    ] = msgspec.field(default=None, name="amazon-bedrock-invocationMetrics")
+    """Counts of tokens, and times in milliseconds, at the end of a stream."""
 
     @property
     def message(self) -> Message:
@@ -127,6 +133,10 @@ class MessageStreamEvent(AnthropicStruct, frozen=True, kw_only=True):
     """In `error`."""
     request_id: Annotated[str | None, Facts(source=DOCS)] = None
     """In `error`."""
+    invocation_metrics: Annotated[
+        dict[str, Any] | None, Facts(hosts=("bedrock",), source=TRAFFIC)
+    ] = msgspec.field(default=None, name="amazon-bedrock-invocationMetrics")
+    """Counts of tokens, and times in milliseconds, at the end of a stream."""
 
     @property
     def text(self) -> str:

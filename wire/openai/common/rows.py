@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 from wire.core.arguments import checked_arguments
-from wire.core.provider import Provider, ProviderNames, key_variable_of, known_hosts, tuples
+from wire.core.provider import (
+    Provider,
+    ProviderNames,
+    Shape,
+    key_variable_of,
+    known_hosts,
+    tuples,
+)
 from wire.openai.common.dialect import PLAIN, Caching, CallIds, Dialect, ModelRefusal, Refusal
 
 _Dialect = TypeVar("_Dialect")
@@ -65,7 +72,7 @@ def unlisted(name: str, *, key_required: bool) -> Provider:
 
 RESPONSES_ONLY = "This model is only supported in v1/responses and not in v1/chat/completions."
 _RECORDS = {"refuses": Refusal, "refuses_models": ModelRefusal}
-_PARTS = {"caching": Caching, "call_ids": CallIds}
+_PARTS = {"caching": Caching, "call_ids": CallIds, "shape": Shape}
 _OF_CALLS = ("chat", "responses", "sources")
 
 
@@ -81,16 +88,16 @@ def _value(name: str, value: Any) -> Any:
     if name in _RECORDS:
         return tuple(_RECORDS[name](**each) for each in value)
     if name in _PARTS:
-        return _PARTS[name](**value)
+        return _PARTS[name](**tuples(value))
     return tuples(value)
 
 
 def provider_of(host: str, wire: str, name: str, dialect: Any) -> Provider:
     """Build the row of a known host for one wire."""
-    row = {"base_url": "", "key_header": "authorization", "key_scheme": "Bearer "}
+    row = {"base_url": "", "prefix": "", "key_header": "authorization", "key_scheme": "Bearer "}
     row |= {key: value for key, value in known_hosts()[host].items() if key not in _OF_CALLS}
     fields = {key: _value(key, value) for key, value in row.items()}
-    return Provider(**{**fields, "name": name, "wire": wire, "prefix": "", "dialect": dialect})
+    return Provider(**{**fields, "name": name, "wire": wire, "dialect": dialect})
 
 
 ROWS: tuple[Provider, ...] = tuple(

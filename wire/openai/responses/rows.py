@@ -42,7 +42,8 @@ def _known_row(host: str) -> Provider:
     chat = _CHAT_ROWS.get(host)
     if chat is not None:
         return responses_host(chat, dialect)
-    return rows.provider_of(host, "openai.responses", f"{host}{_SUFFIX}", dialect)
+    name = host if "@" in host else f"{host}{_SUFFIX}"
+    return rows.provider_of(host, "openai.responses", name, dialect)
 
 
 _CHAT_ROWS = {row.name: row for row in rows.ROWS}

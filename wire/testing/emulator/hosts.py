@@ -55,8 +55,12 @@ def rows_of(wire: str) -> list[Provider]:
 
 
 def prefix_pattern(wire: str) -> str:
-    """Build the regular expression of the prefixes of a call's path, for all rows of a wire."""
-    prefixes = {re.escape(_prefix(row)) for row in rows_of(wire)}
+    """Build the regular expression of the prefixes of a call's path, for all rows of a wire.
+
+    It leaves out rows whose paths have another form (`wire.testing.emulator.forms`).
+    """
+    rows = [row for row in rows_of(wire) if row.shape is None or not row.shape.paths]
+    prefixes = {_pattern(row) for row in rows}
     return "(?P<prefix>" + "|".join(sorted(prefixes, key=len, reverse=True)) + ")"
 
 
@@ -71,6 +75,8 @@ def row_of(
 
     `provider` is a name that decides; the vendor of the wire is the default, if it `has` the model.
     """
+    if request.host is not None and request.host.wire == wire:
+        return request.host
     rows = rows_of(wire)
     if provider:
         named = [row for row in rows if row.name == provider]
@@ -80,7 +86,7 @@ def row_of(
         # The emulator runs inside the transport: this is the address of the real server.
         there = [row for row in rows if _is_at(row, request.origin)]
         return max(
-            (row for row in there if route.prefix == _prefix(row)),
+            (row for row in there if _has_prefix(row, route.prefix)),
             key=lambda row: len(row.base_url),
             default=next(iter(there), None),
         )
@@ -88,9 +94,9 @@ def row_of(
     if local:
         return local[0]
     vendor = rows[0]
-    common = route.prefix in ("", _prefix(vendor))  # a client of any host may be pointed here
+    common = route.prefix in ("", own_prefix(vendor))  # a client of any host may be pointed here
     if not common:
-        rows = [row for row in rows if _prefix(row) == route.prefix]
+        rows = [row for row in rows if _has_prefix(row, route.prefix)]
         if len({row.family for row in rows}) == 1:
             return rows[0]
     named = [row for row in rows if row.family in _OWN_MODELS_ONLY and serves(row, model)]
@@ -123,15 +129,32 @@ def _of_family(rows: Iterable[Provider], name: str) -> list[Provider]:
     return [row for row in rows if row.family == family_of(name)]
 
 
-def _prefix(row: Provider) -> str:
-    """Return the path before that of a call; chat completions have a version in the base URL."""
-    return urlsplit(row.base_url or row.base_url_like).path + row.prefix
+def own_prefix(row: Provider) -> str:
+    """Return the path before that of a call; chat completions have a version in the base URL.
+
+    `{...}` in it stands for an option of the client.
+    """
+    return urlsplit(row.base_url).path + row.prefix
+
+
+def _pattern(row: Provider) -> str:
+    return re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(own_prefix(row)))
+
+
+def _has_prefix(row: Provider, prefix: str) -> bool:
+    return re.fullmatch(_pattern(row), prefix) is not None
 
 
 def _is_at(row: Provider, origin: str) -> bool:
     host = urlsplit(f"//{origin}").hostname or ""
-    own = urlsplit(row.base_url)
-    return own.netloc == origin or any(fnmatchcase(host, pattern) for pattern in row.hosts)
+    own = (urlsplit(re.sub(r"\{\w+\}", "*", url)).netloc for url in _base_urls(row))
+    return any(fnmatchcase(origin, each) for each in own if each) or any(
+        fnmatchcase(host, pattern) for pattern in row.hosts
+    )
+
+
+def _base_urls(row: Provider) -> tuple[str, ...]:
+    return (row.base_url, *row.base_urls.values())
 
 
 def _is_loopback(origin: str) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from wire.core.errors import ConfigurationError
+from wire.core.provider import Provider
 from wire.core.secret import sealed_headers, shown_headers
 from wire.core.secret_fields import masked_body
 from wire.testing.cassette.format.kept_headers import kept_url
@@ -37,6 +38,8 @@ class Received:
     origin: str = ""
     """Host and port of the server that the client meant, if the emulator runs inside the client's
     transport; empty if it runs as a server itself."""
+    host: Provider | None = None
+    """The provider, if the form of the request says which (`wire.testing.emulator.forms`)."""
     excess: str = ""
     """Why the body is too deep, or has too many values, to be decoded; empty if it is not."""
 
