@@ -698,6 +698,7 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
     "Signal": lambda: around.Signal(),
     "bytes": lambda: b"{}",
     "Callable[[], object]": lambda: list,
+    "Callable[[Change], object]": lambda: list,
     "Callable[[str], str]": lambda: str,
     "Request": request,
     "Message": hi,
@@ -728,6 +729,8 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
 
 
 def _of_type(annotation: Any) -> Any:
+    if typing.get_origin(annotation) is typing.Literal:
+        return typing.get_args(annotation)[0]
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     text = text or getattr(annotation, "__forward_arg__", "")  # of a named tuple
     return BY_TYPE[text.removesuffix(" | None")]()
