@@ -272,7 +272,9 @@ def test_early(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "looking up Brest\n"
     said = Bench(tmp_path, {"say": reply}, TIDE).run(f"{FEATURES}/early.py", "High tide?")
-    assert said.splitlines() == ["looking up Brest", "looking up Oslo", "At 05:12."]
+    # The calls run in parallel: which of them prints first is chance.
+    assert sorted(said.splitlines()) == ["At 05:12.", "looking up Brest", "looking up Oslo"]
+    assert said.endswith("At 05:12.\n")
 
 
 @pytest.mark.processes

@@ -194,7 +194,8 @@ class FramedReader(Generic[C]):
     @property
     def rest(self) -> bytes:
         """A JSON object, or an event, that the end of the body truncated."""
-        return bytes(self._uncut) or self.cut or self._unframed_rest
+        rest = bytes(self._uncut) or self.cut
+        return rest if self._frames is None else rest or self._frames.rest
 
     def note(self, path: str, message: str) -> None:
         """Report something: the first times only, since a stream may repeat it without end."""
