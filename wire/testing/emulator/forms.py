@@ -182,7 +182,8 @@ def _type(shape: Shape, status: int) -> str:
 
 def _frames(pieces: tuple[Piece, ...], shape: Shape) -> Iterator[Piece]:
     """Yield the events of a stream as frames; half a frame for an event that was cut off."""
-    decoder, usage = Decoder(), dict.fromkeys(_COUNTS, 0)
+    decoder = Decoder()
+    usage: dict[str, int] = dict.fromkeys(_COUNTS, 0)
     for piece in pieces:
         if not isinstance(piece, bytes):
             yield piece
