@@ -171,14 +171,14 @@ def _probe(chosen: argparse.Namespace) -> int:
         model = chosen.model or first_model(client)
         findings: list[Finding] = []
         slots: list[str] = []
+        if place and not chosen.json:
+            write(f"{'base URL':<22} {described['base_url']}")
+            for option, (value, source) in place.items():
+                write(f"{option:<22} {value} ({source})")
         for probe in PROBES:
             findings.append(ask(client, model, probe, slots))
             if not chosen.json:
                 found = findings[-1]
-                if place and len(findings) == 1:
-                    write(f"{'base URL':<22} {described['base_url']}")
-                    for option, (value, source) in place.items():
-                        write(f"{option:<22} {value} ({source})")
                 write(f"{found.name:<22} {found.outcome:<8} {found.words}".rstrip())
         row = row_of(client, findings, slots)
     if chosen.json:

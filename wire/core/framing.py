@@ -49,9 +49,8 @@ class Framing:
             return b""
         self._head = None
         self.as_json = bare[:1] in b"[{"
-        self.as_frames = (
-            bare[:1] in b"\0\1"
-        )  # of at most 24 MiB, so of 4 bytes in which it is first
+        # A frame begins with its size in 4 bytes. It has at most 24 MiB: the first byte is 0 or 1.
+        self.as_frames = bare[:1] in b"\0\1"
         return bare
 
 

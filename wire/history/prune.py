@@ -89,13 +89,13 @@ def prune(
             f"dropped: {_counted(dropped_turns, 'turn')}, {_counted(len(dropped), 'message')}, "
             f"for the limit of {exceeded}{exception}"
         )
-        notes += _told(history, dropped, report)
+        notes += _notes_on(history, dropped, report)
     if still := exceeded_limits(count, weight, max_messages, max_tokens):
         notes.append(still_over(still, current[0] if current else None))
     return Noted((message for index, message in enumerate(history) if index not in excluded), notes)
 
 
-def _told(history: list[Message], dropped: list[int], report: str) -> Iterable[Note]:
+def _notes_on(history: list[Message], dropped: list[int], report: str) -> Iterable[Note]:
     """Yield the notes on dropped messages: that they are, and what it may cost those that stay."""
     path, excluded = f"messages[{dropped[0]}]", set(dropped)
     yield Note(path, report)

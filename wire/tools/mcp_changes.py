@@ -87,7 +87,7 @@ async def _replaced(
         added=tuple(name for name in now if name not in before),
         removed=tuple(name for name in before if name not in now),
         changed=tuple(
-            name for name in now if name in before and _told(now[name]) != _told(before[name])
+            name for name in now if name in before and _shown(now[name]) != _shown(before[name])
         ),
     )
     toolbox.replace(known, tools)
@@ -96,7 +96,7 @@ async def _replaced(
     return tools
 
 
-def _told(tool: Tool) -> tuple[Any, ...]:
+def _shown(tool: Tool) -> tuple[Any, ...]:
     return tool.description, tool.parameters
 
 

@@ -28,6 +28,8 @@ from wire.testing.emulator.vendor import Failed, Failure
 from wire.wires.providers import PROVIDERS
 
 _SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=(?P<id>[^/,\s]+)/")
+_DAY = re.compile(r".*?(\d{4}-\d\d-\d\d)")
+"""The day in a version of the API: hosts put their name before it, as in `bedrock-2023-05-31`."""
 _COUNTS = ("input_tokens", "output_tokens")
 _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -112,7 +114,7 @@ def _converted(request: Received, form: Form, model: str) -> Received:
     if body is not None:
         version = _unmoved(body, headers, form)
         if version:
-            headers["anthropic-version"] = version[-len("2026-10-21") :]
+            headers["anthropic-version"] = _DAY.sub(r"\1", version)
         if model:
             body["model"] = model
         if "stream" in shape.drops.get(form.path, ()):
