@@ -49,7 +49,7 @@ QUOTA = (
     "more information on this error, head to: "
     "https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: "
     "generativelanguage.googleapis.com/"
-    "generate_content_free_tier_requests, limit: 10, model: gemini-3.1-pro-preview\nPlease "
+    "generate_content_free_tier_requests, model: gemini-3.1-pro-preview\nPlease "
     "retry in 2s."
 )
 UNKNOWN = (
