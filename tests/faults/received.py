@@ -237,9 +237,13 @@ class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
 _PLAYER = _Player()
 
 
+_PLACES = {"bedrock@invoke": {"region": "us-east-1"}}
+"""Options of hosts that need them."""
+
+
 @cache
 def client_of(name: str) -> Client:
-    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE, **_PLACES.get(name, {}))
 
 
 @cache

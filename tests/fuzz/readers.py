@@ -6,6 +6,7 @@ A reader raises a `WireError` for what it refuses, and nothing else.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import functools
 import json
@@ -25,6 +26,7 @@ from tests.faults import received
 from wire import AsyncChat, bulk, sessions
 from wire.agent import load_config, load_run, read_run, save_run
 from wire.catalogue.catalogue import parse_file
+from wire.core.event_stream import frame_bytes
 from wire.core.rate_limits import header_limits
 from wire.core.response_headers import shown
 from wire.errors import RuleError, WireError
@@ -100,6 +102,42 @@ def _headers(data: bytes, seed: str, dice: Random) -> object:
     # All transports refuse other names.
     headers = httpx.Headers([(name, value) for name, _, value in lines if _NAME.fullmatch(name)])
     return shown(headers), header_limits(headers, 1_800_000_000.0)
+
+
+@functools.cache
+def _events() -> Mapping[str, bytes]:
+    """The events of a recorded stream as a body of frames, and as lines to be framed."""
+    body = (FIXTURES / "anthropic" / "streams" / "parallel-calls.sse").read_bytes()
+    lines = [each[6:].strip() for each in body.splitlines() if each.startswith(b"data: ")]
+    framed = b"".join(map(_frame, lines))
+    return {"frames": framed, "events": b"\n".join(lines)}
+
+
+def _frame(data: bytes, *, kind: str = "event", bare: bool = False) -> bytes:
+    """A frame with right checksums around bytes of any kind; a bare one does not wrap them."""
+    if not bare:
+        data = json.dumps({"bytes": base64.b64encode(data).decode(), "p": "abc"}).encode()
+    headers = {":event-type": "chunk", ":message-type": kind}
+    return frame_bytes({**headers, ":exception-type": "throttlingException"}, data)
+
+
+def _frames(data: bytes, seed: str, dice: Random) -> object:
+    if seed == "events":
+        lines = data.splitlines()
+        framed = [_frame(each) for each in lines]
+        if dice.random() < 0.2 and lines:
+            at, kind = dice.randrange(len(lines)), dice.choice(("event", "exception", "error", ""))
+            framed[at] = _frame(lines[at], kind=kind, bare=True)
+        data = b"".join(framed)
+    cut = dice.randrange(len(data) + 1)
+    call = received.chat_of("anthropic").stream_call("Hi")
+    got, error = received.receive("bedrock@invoke", call, 200, [data[:cut], data[cut:]])
+    for each in received.after_each:
+        each()
+    received.use("anthropic", error or got[-1])
+    if error is not None:
+        raise error
+    return got
 
 
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -544,6 +582,7 @@ def _one(value: Any) -> Callable[[], Mapping[str, bytes]]:
 
 READERS: Mapping[str, Reader] = {
     **{name: _of_wire(name) for name in received.MODELS},
+    "frames": Reader(_frames, _events),
     "headers": Reader(_headers, _one(HEADERS)),
     "gateway": Reader(_gateway, _requests),
     "emulator": Reader(_emulator, _requests),
