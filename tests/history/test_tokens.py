@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.joined import joined
-from wire.history import estimate_tokens
+from wire.history import estimate_request, estimate_tokens
 from wire.history.tokens import MEDIA_TOKENS
+from wire.neutral.deferred import FIND_TOOLS
 from wire.neutral.messages import Media, Message, Other, Text, Thought, ToolCall, ToolResult
+from wire.neutral.request import Request, Tool
 
 
 @pytest.mark.row("S1-44")
@@ -97,3 +100,22 @@ def test_never_less_than_the_share_of_each_character(one, other):
     beyond = sum(not letter.isascii() for letter in one + other)
     assert tokens >= beyond / 1.5
     assert tokens == (len(one + other) - beyond) // 4 + math.ceil(beyond / 1.5)
+
+
+def test_deferred_tools_count_when_they_are_sent():
+    now = Tool("now", "Tells the time.")
+    cranes = [Tool(f"crane_{at}", "Moves a crane.", deferred=True) for at in range(300)]
+    find = Tool(FIND_TOOLS, "Finds tools.")
+    found = [
+        Message.assistant(ToolCall(id="1", name=FIND_TOOLS, arguments={"query": "crane"})),
+        Message.tool_response(ToolResult("1", FIND_TOOLS, {"tools": [{"name": "crane_7"}]})),
+    ]
+
+    def tokens(tools, messages=()):
+        said = (Message.user("Hi."), *messages)
+        return estimate_request(Request(messages=said, tools=tools))
+
+    assert tokens((now, find, *cranes)) == tokens((now, find))
+    assert tokens((now, find, *cranes), found) == tokens((now, find, cranes[7]), found)
+    in_full = [msgspec.structs.replace(each, deferred=False) for each in cranes]
+    assert tokens((now, *cranes)) == tokens((now, *in_full)) > tokens((now, find)) + 1_000

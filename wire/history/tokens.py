@@ -59,15 +59,21 @@ def estimate_request(request: Request) -> int:
     """Estimate the tokens of a request.
 
     They are those of its messages, of its system prompt, and of the JSON of its tools and of the
-    schema of its output.
+    schema of its output. A deferred tool counts once it was found or called, or if the request has
+    no `find_tools`: then a host without a search gets it in full.
 
     >>> estimate_request(Request(messages=(Message.user("How high is the tide?"),)))
     5
     """
     further = [request.system]
-    for tool in request.tools:
-        if isinstance(tool, Tool):  # the vendor's description of its own tools is unknown
-            further += tool.name, tool.description, _json(tool.parameters)
+    # The vendor's description of its own tools is unknown.
+    functions = [("", tool) for tool in request.tools if isinstance(tool, Tool)]
+    if any(tool.deferred for _, tool in functions):
+        from wire.neutral.deferred import searched  # few requests have deferred tools
+
+        functions, _ = searched(request, functions, [], None)
+    for _, tool in functions:
+        further += tool.name, tool.description, _json(tool.parameters)
     if request.output is not None:
         further.append(_json(request.output.schema))
     added = Message.user([Text(each) for each in further if each])
