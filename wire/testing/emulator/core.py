@@ -34,7 +34,7 @@ from wire.testing.emulator.control import (
     with_cors,
 )
 from wire.testing.emulator.faults import fault_of, with_fault
-from wire.testing.emulator.forms import as_reference, form_of
+from wire.testing.emulator.forms import as_reference
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
@@ -302,13 +302,11 @@ class Emulator:
         """Answer a request, in the form of its host."""
         if self._cassette is not None:
             return self._in_reference(request)
-        try:
-            asked, form = as_reference(request)
-        except Failed as failed:
-            form = form_of(request)
-            answer = self._vendor(request)[0].error_answer(failed.failure)
-        else:
+        asked, form, failure = as_reference(request)
+        if failure is None:
             answer = self._in_reference(asked)
+        else:
+            answer = self._vendor(request)[0].error_answer(failure)
         return answer if form is None else form.answered(answer)
 
     def _in_reference(self, request: Received) -> Answer:

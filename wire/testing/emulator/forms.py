@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from wire.core.error_words import STATUS_OF_WORD
 from wire.core.event_stream import CONTENT_TYPE, frame_bytes
 from wire.core.provider import Provider, Shape
 from wire.core.sse import Decoder, Event
 from wire.testing.cassette.pieces import Piece
-from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.answer import Answer, LiveAnswer, json_bytes
 from wire.testing.emulator.hosts import own_prefix, rows_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
@@ -31,6 +32,7 @@ _SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=(?P<id>[^/,\s]+)/")
 _DAY = re.compile(r".*?(\d{4}-\d\d-\d\d)")
 """The day in a version of the API: hosts put their name before it, as in `bedrock-2023-05-31`."""
 _COUNTS = ("input_tokens", "output_tokens")
+Headers: TypeAlias = tuple[tuple[str, str], ...]
 _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
@@ -47,41 +49,62 @@ class Form:
 
     def answered(self, answer: Answer) -> Answer:
         """Return the answer of a vendor in the form of the host."""
-        headers = dict(answer.headers)
-        if self.shape.error_header:
-            headers["x-amzn-requestid"] = headers.pop("request-id", "")
-            if answer.status >= 400 and answer.whole:
-                return _error(answer, headers, self.shape)
-            if answer.whole:
-                headers |= _counts(answer.body)
-        if headers.get("content-type", "").startswith("text/event-stream"):
-            if self.shape.stream_headers.get("accept") != CONTENT_TYPE:
-                return answer
-            headers["content-type"] = CONTENT_TYPE
-            pieces = tuple(_frames(answer.pieces, self.shape))
-            return replace(answer, headers=tuple(headers.items()), pieces=pieces)
+        if self.shape.error_header and answer.whole:
+            if answer.status >= 400:
+                return _error(answer, self._head(answer.headers), self.shape)
+            answer = replace(answer, headers=(*answer.headers, *_counts(answer.body)))
+        headers = self._head(answer.headers)
+        if self._has_frames(headers):
+            framing = _Framing(self.shape)
+            pieces: list[Piece] = [
+                framing.feed(each) if isinstance(each, bytes) else each for each in answer.pieces
+            ]
+            pieces.append(framing.end())
+            sent = tuple(each for each in pieces if each != b"")
+            return replace(answer, headers=headers, pieces=sent)
         if (names := self.shape.renames.get(self.path)) and answer.whole:
             theirs = {ours: name for name, ours in names.items()}
             body = {theirs.get(key, key): value for key, value in json.loads(answer.body).items()}
-            return json_answer(json_bytes(body), answer.status, headers)
-        return replace(answer, headers=tuple(headers.items()))
+            return replace(answer, headers=headers, pieces=(json_bytes(body),))
+        return replace(answer, headers=headers)
+
+    def answered_live(self, answer: LiveAnswer) -> LiveAnswer:
+        """Do the same for a response whose body is still being made."""
+        headers, pieces = self._head(answer.headers), answer.pieces
+        if self._has_frames(headers):
+            pieces = _framed(pieces, self.shape)
+        return replace(answer, headers=headers, pieces=pieces)
+
+    def _head(self, headers: Headers) -> Headers:
+        """Return the headers of an answer by their names here, with the type of a stream."""
+        names = {"request-id": "x-amzn-requestid"} if self.shape.error_header else {}
+        kind = self.shape.stream_headers.get("accept", "")
+        return tuple(
+            (name, kind)
+            if kind and name == "content-type" and value.startswith("text/event-stream")
+            else (names.get(name, name), value)
+            for name, value in headers
+        )
+
+    @staticmethod
+    def _has_frames(headers: Headers) -> bool:
+        return ("content-type", CONTENT_TYPE) in headers
 
 
-def form_of(request: Received) -> Form | None:
-    """Return the form of a request; `None` for that of the reference."""
-    return next((form for pattern, form in _forms() if pattern.fullmatch(request.path)), None)
-
-
-def as_reference(request: Received) -> tuple[Received, Form | None]:
+def as_reference(request: Received) -> tuple[Received, Form | None, Failure | None]:
     """Return a request in the form of its reference, and its own form; `None` if they are the same.
 
-    Raises `Failed` for a request without what the host requires.
+    The failure is that of a request without what the host requires.
     """
     for pattern, form in _forms():
         match = pattern.fullmatch(request.path)
-        if match is not None:
-            return _converted(request, form, match.groupdict().get("model") or ""), form
-    return request, None
+        if match is None:
+            continue
+        try:
+            return _converted(request, form, match.groupdict().get("model") or ""), form, None
+        except Failed as failed:
+            return request, form, failed.failure
+    return request, None, None
 
 
 @functools.cache
@@ -160,42 +183,54 @@ def _body(data: bytes, keys: tuple[str, ...]) -> dict[str, Any] | None:
 # --- responses ------------------------------------------------------------------------------------
 
 
-def _error(answer: Answer, headers: dict[str, str], shape: Shape) -> Answer:
+def _error(answer: Answer, headers: Headers, shape: Shape) -> Answer:
     """Return an error whose type stands in a header."""
     body = json.loads(answer.body)
     told = body.get("error") if isinstance(body, dict) else None
     status = {401: 403, 529: 503}.get(answer.status, answer.status)
     if isinstance(told, dict):
         body = {"message": told.get("message", "")}
-    headers[shape.error_header] = _type(shape, answer.status)
-    return replace(json_answer(json_bytes(body), status, headers), rule=answer.rule)
+    headers = (*headers, (shape.error_header, _type(shape, answer.status)))
+    return replace(answer, status=status, headers=headers, pieces=(json_bytes(body),))
 
 
-def _counts(body: bytes) -> dict[str, str]:
-    """Return the headers with the counts in the `usage` of a response."""
+def _counts(body: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the headers with the counts in the `usage` of a response."""
     usage = json.loads(body).get("usage") or {}
-    names = {name: f"x-amzn-bedrock-{name[:-1].replace('_', '-')}-count" for name in _COUNTS}
-    return {names[name]: str(usage[name]) for name in _COUNTS if name in usage}
+    for name in _COUNTS:
+        if name in usage:
+            header = f"x-amzn-bedrock-{name[:-1].replace('_', '-')}-count"
+            yield header, str(usage[name])
 
 
 def _type(shape: Shape, status: int) -> str:
     return shape.error_types.get(str(status)) or shape.error_types[str(status // 100 * 100)]
 
 
-def _frames(pieces: tuple[Piece, ...], shape: Shape) -> Iterator[Piece]:
-    """Yield the events of a stream as frames; half a frame for an event that was cut off."""
-    decoder = Decoder()
-    usage: dict[str, int] = dict.fromkeys(_COUNTS, 0)
-    for piece in pieces:
-        if not isinstance(piece, bytes):
-            yield piece
-            continue
-        events = decoder.feed(piece)
-        if events or not piece:
-            yield b"".join([_frame(event, shape, usage) for event in events])
-    if decoder.held:
-        rest = _chunk(b"{}")
-        yield rest[: len(rest) // 2]
+class _Framing:
+    """The events of a stream as frames."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._decoder, self._shape = Decoder(), shape
+        self._usage: dict[str, int] = dict.fromkeys(_COUNTS, 0)
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the frames of the events that the bytes complete."""
+        events = self._decoder.feed(data)
+        return b"".join([_frame(event, self._shape, self._usage) for event in events])
+
+    def end(self) -> bytes:
+        """Return half a frame for an event that was cut off."""
+        rest = _chunk(b"{}") if self._decoder.held else b""
+        return rest[: len(rest) // 2]
+
+
+async def _framed(pieces: AsyncGenerator[bytes, None], shape: Shape) -> AsyncGenerator[bytes, None]:
+    framing = _Framing(shape)
+    async with contextlib.aclosing(pieces):
+        async for piece in pieces:
+            yield framing.feed(piece)
+    yield framing.end()
 
 
 def _frame(event: Event, shape: Shape, usage: dict[str, int]) -> bytes:
