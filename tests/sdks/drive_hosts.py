@@ -1,5 +1,5 @@
 """The vendors' own clients for hosts behind clouds, case by case, against the emulator: run in
-`.venv-sdks` with its URL; a line of JSON a case.
+`.venv-sdks` with its URL, and names of cases or none for all; a line of JSON a case.
 """
 
 from __future__ import annotations
@@ -209,5 +209,6 @@ def each() -> dict[str, Callable[[], Any]]:
 
 
 if __name__ == "__main__":
-    for name, case in each().items():
-        print(json.dumps([name, *refused(case)], default=str), flush=True)
+    found = each()
+    for name in sys.argv[2:] or found:
+        print(json.dumps([name, *refused(found[name])], default=str), flush=True)

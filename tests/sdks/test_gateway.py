@@ -16,6 +16,7 @@ from tests.sdks.test_sdks import (
     JAVASCRIPT,
     OPENAI_JAVASCRIPT,
     OTHERWISE,
+    SAID,
     VENVS,
     WANTED,
     cases,
@@ -78,6 +79,17 @@ def test_clients_for_python(url: str, age: str, vendor: str) -> None:
     found = cases(VENVS / age / "bin" / "python", HERE / f"drive_{vendor}.py", url, *jobs)
     wanted = WANTED[vendor] | OTHERWISE.get(f"{age} {vendor}", {})
     assert without_blanks(found) == without_blanks({name: wanted[name] for name in jobs})
+
+
+def test_clients_for_hosts_behind_clouds(url: str) -> None:
+    jobs = [f"{name} {case}" for name in ("bedrock", "vertex") for case in ("plain", "streamed")]
+    jobs += ["bedrock_signed streamed", "azure_chat", "azure_stream"]
+    python, driver = VENVS / "today" / "bin" / "python", HERE / "drive_hosts.py"
+    found = cases(python, driver, url, *jobs, "invoked_as_stream")
+    [ok, [kinds, tokens]] = found.pop("invoked_as_stream")
+    assert (ok, kinds[0], tokens > 9) == ("ok", "message_start", True)
+    said = [told[0] if isinstance(told, list) else told for _, told in found.values()]
+    assert said == [SAID] * len(jobs)
 
 
 @pytest.mark.parametrize("age", AGES)
