@@ -314,7 +314,7 @@ loop.append(loop)
             "$: JSON cannot represent this: Only dicts with str-like or number-like keys are "
             "supported",
         ),
-        (loop, "$: JSON cannot represent this: maximum recursion depth exceeded"),
+        (loop, "$: nested too deeply, or contains itself"),
         (iter([1]), "$: JSON cannot represent this: list_iterator has no JSON form"),
     ],
 )

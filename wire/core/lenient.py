@@ -14,7 +14,7 @@ import msgspec
 from wire.core.decoders import convert, decoder
 from wire.core.errors import LimitError
 from wire.core.json_values import are_sound
-from wire.core.limits import is_deeper
+from wire.core.limits import READ_DEPTH, is_deeper
 from wire.core.memory import (
     PICKLED_DEPTH,
     Note,
@@ -48,6 +48,8 @@ def decoded(data: bytes, kind: type[W]) -> W:
     and a note of the struct names its path. Raises `Unreadable` if the input is not a JSON object,
     `LimitError` if it is nested too deeply.
     """
+    if len(data) > READ_DEPTH and is_deeper(data, READ_DEPTH):
+        raise LimitError("JSON is nested too deeply", raw=data)
     try:
         read: W = decoder(kind).decode(data)
         return remember(read, data)

@@ -139,6 +139,9 @@ def check_json(data: bytes, limits: Limits) -> None:
         raise over("depth", f"JSON is nested more than {limits.depth} levels deep")
 
 
+READ_DEPTH = 1_000
+"""Levels of JSON that a file or a value may have. Python 3.11 decodes no more; later versions
+decode as many as the stack of the thread holds, and walking or indenting these does not end."""
 LARGE_JSON = 64 * 1024
 """Bytes from which on a search is worth a loop in Python."""
 _FEW_BYTES = 256

@@ -504,6 +504,8 @@ class FramedReader(Generic[C]):
             self._drop_outside(line)
             return
         for data in self._cut(line + b"\n"):
+            if len(data) > self._unchecked:
+                check_json(data, self._limits)
             if self.errors.in_success(data) is not None:
                 self._read(data, "error")
             elif self._is_own(data):

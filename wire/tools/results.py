@@ -81,7 +81,9 @@ def as_json(value: Any) -> Any:
         return json_values.checked(copy, "$", plain=True)
     except RuleError as error:
         raise Mismatch(error.violations[0].path, error.violations[0].message) from None
-    except (TypeError, ValueError, OverflowError, RecursionError) as cause:
+    except RecursionError:
+        raise Mismatch("$", "nested too deeply, or contains itself") from None
+    except (TypeError, ValueError, OverflowError) as cause:
         raise Mismatch("$", f"JSON cannot represent this: {cause}") from None
 
 

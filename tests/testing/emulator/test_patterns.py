@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import sys
 
 import pytest
 
@@ -42,6 +43,8 @@ def test_it_finds_what_re_finds() -> None:
             continue
         for _ in range(4):
             text = "".join(dice.choice("abAB1 \n_") for _ in range(dice.randrange(9)))
+            if not text and "\\B" in one and sys.version_info < (3, 14):
+                continue  # `re` then found \B in no empty text, unlike JavaScript and JSON Schema
             assert Search(one).found(text) == bool(compiled.search(text)), (one, text)
             compared += 1
 

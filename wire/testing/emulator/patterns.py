@@ -164,7 +164,7 @@ def _holds(kind: Any, at: int, text: str) -> bool:
     before, after = at > 0 and _is_word(text[at - 1]), at < len(text) and _is_word(text[at])
     if kind is regex.AT_BOUNDARY:
         return before != after
-    return kind is regex.AT_NON_BOUNDARY and before == after and bool(text)
+    return kind is regex.AT_NON_BOUNDARY and before == after
 
 
 # --- search ---------------------------------------------------------------------------------------

@@ -19,7 +19,14 @@ from wire.testing.cassette.checks.endpoints import endpoint_of
 from wire.testing.cassette.checks.scan import Allowed, scan
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import VERSION, CassetteFile, load
-from wire.testing.cassette.format.file_position import Fault, Path, fault_of, positions, shown
+from wire.testing.cassette.format.file_position import (
+    Fault,
+    Path,
+    fault_of,
+    positions,
+    refuse_deep,
+    shown,
+)
 from wire.testing.cassette.matching import Match
 
 Kind = Literal["format", "secret", "drift", "orphan", "incomplete", "repeated", "unknown"]
@@ -115,6 +122,7 @@ def _format_faults(text: str, name: str, lines: _Lines, error: CassetteError) ->
     try:
         json.loads(text)
         if decoder(_Version).decode(text).wire_cassette == VERSION:
+            refuse_deep(text.encode())
             for path, at, fault in _faults(CassetteFile, text.encode(), ()):
                 line = lines.of(at) + max(fault.line - 1, 0)
                 whole = shown(path) + fault.path[1:]

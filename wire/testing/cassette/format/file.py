@@ -23,7 +23,7 @@ from wire.core.decoders import decoder, json_schema
 from wire.core.errors import CassetteError, ConfigurationError
 from wire.core.files import read_whole, write_whole
 from wire.core.secret_fields import masked_body, may_have_fields
-from wire.testing.cassette.format.file_position import Fault, fault_of, repeated_key
+from wire.testing.cassette.format.file_position import Fault, fault_of, refuse_deep, repeated_key
 from wire.testing.cassette.format.json_paths import parsed
 from wire.testing.cassette.format.json_style import (
     ON_ONE_LINE,
@@ -292,6 +292,7 @@ def load(data: bytes, name: str) -> CassetteFile:
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         cassette: CassetteFile = decoder(CassetteFile).decode(data)
+        refuse_deep(data)
         _check_keys(data, cassette)
     except (ValueError, RecursionError) as cause:
         fault = _first_fault(data.decode(), cause)

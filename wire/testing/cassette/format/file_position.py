@@ -13,6 +13,8 @@ from typing import Any
 
 import msgspec
 
+from wire.core.limits import READ_DEPTH, is_deeper
+
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}:,]|[^\s\[\]{}:,"]+', re.DOTALL)
@@ -39,6 +41,12 @@ class Fault(ValueError):
         self.path = path
         self.message = message
         self.line = line
+
+
+def refuse_deep(data: bytes) -> None:
+    """Raise `RecursionError` for JSON that is nested more deeply than it may be."""
+    if is_deeper(data, READ_DEPTH):
+        raise RecursionError
 
 
 def fault_of(text: str, cause: BaseException) -> Fault:
