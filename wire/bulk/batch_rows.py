@@ -27,6 +27,8 @@ from wire.neutral.request import Request
 
 LINE_BYTES = 200
 """Of the line around a request: its id, its method and its URL."""
+LOST = "batch_lost"
+"""`code` of the error of a row whose job is not the vendor's batch that was taken for it."""
 
 
 class BatchRows:
