@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wire import AsyncChat, LLMAgent
+from wire.agent.steps import INTERRUPTED
 from wire.core.retry import Retry
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
 from wire.testing.emulator.received import Received
@@ -28,15 +29,22 @@ def asks_for_tools(rounds: int = 2, at_once: int = 1) -> Callable[[Received], An
     def script(request: Received) -> Any:
         text = request.body.decode("utf-8", "replace")
         found = re.search(r"Row (\d+)\.", text)
-        if found is None:
+        if found is None or not is_for_model(request):
             return None
-        number, done = found[1], len(set(re.findall(r"done:\d+-\d+-\d+", text)))
+        number = found[1]
+        done = len(set(re.findall(r"done:\d+-\d+-\d+", text))) + text.count(INTERRUPTED)
         if done < rounds * at_once:
             ids = [f"{number}-{done // at_once}-{each}" for each in range(at_once)]
             return {"say": {"calls": [{"name": "work", "args": {"id": id}} for id in ids]}}
         return {"say": f"Row {number} has {done} results."}
 
     return script
+
+
+def is_for_model(request: Received) -> bool:
+    """Whether it is a request for a reply, alone or in a batch."""
+    ends = (":generateContent", "/messages", "/chat/completions", "/responses")
+    return request.path.endswith(ends)
 
 
 def worker(log: list[str]) -> Callable[[str], str]:

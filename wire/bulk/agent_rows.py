@@ -14,7 +14,7 @@ import msgspec
 from wire.agent.copies import copy_of
 from wire.agent.hooks import refuse_coroutine
 from wire.agent.llm_agent import LLMAgent
-from wire.agent.model import AsyncModel, close_model
+from wire.agent.model import close_model
 from wire.agent.run_state import RunState
 from wire.agent.state import AgentState
 from wire.agent.steps import Ask
@@ -42,7 +42,13 @@ _OF_ROWS = ("system", "max_tokens", "temperature", "output")
 class Door(Protocol):
     """The way of the requests of one row, if they do not go to the chat of the agent itself."""
 
-    model: AsyncModel
+    job: str
+    """The key of the job whose reply is the last one in the saved run."""
+
+    @property
+    def model(self) -> Any:
+        """The model that the agent asks in place of its own."""
+        ...
 
     def changed(self, state: RunState) -> str:
         """Note a state of the run; return the key of the job whose reply was the last in it."""
@@ -190,6 +196,8 @@ class RowRun:
         self._kept = Kept(digest=row.digest)
         if kept is not None:
             self._state, self._kept = kept
+        if door is not None:
+            door.job = self._kept.job
         settings = _checked(question.settings)
         self._output = settings.get("output", asker.output)
         self._notes = question.notes

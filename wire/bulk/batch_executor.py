@@ -121,7 +121,7 @@ class _Jobs:
         await self._vendor.room()
         rows = [row for row, _ in filling]
         job = await self._vendor.new_job(ranges_of(row.number for row in rows))
-        calls = {id_of(job, row): call for row, call in filling}
+        calls = {id_of(job, row.number, row.digest): call for row, call in filling}
         try:
             job = await self._vendor.created(job, calls)
         except BadRequestError as error:

@@ -398,7 +398,9 @@ def _in_batches(
 
     most = JOBS if jobs is None else jobs
     if not isinstance(asked, Job):
-        raise ConfigurationError("batch: does not apply to an agent")
+        from wire.bulk.agent_batches import AgentBatchExecutor  # and most ask chats
+
+        return AgentBatchExecutor(asked.asker(runs), header, journal, jobs=most, every=every)
     [chat] = asked.chats()
     return BatchExecutor(chat, asked.output, header, journal, jobs=most, every=every)
 
