@@ -29,22 +29,27 @@ class Killed:
         self._name, self._way, self._to, self._rows = name, way, to, rows
         self.kills = 0
 
-    def often(self, kills: int, seed: int) -> dict[str, object]:
-        """Kill processes at random moments, and let the last one end; returns its figures."""
-        dice = random.Random(seed)
+    def often(self, kills: int, dice: random.Random) -> dict[str, object]:
+        """Kill up to so many processes at random moments, and let the last one end.
+
+        Returns its figures. Fewer are killed if one ends before.
+        """
         with serve(self.emulator) as server:
             program = [sys.executable, "-m", "tests.bulk.agents_driver", MODELS[self._name]]
             program += [f"{server.url}{URLS[self._name]}", str(self._to), str(self._rows)]
             program.append(self._way)
-            while self.kills < kills:
-                self._kill(program, dice)
+            while self.kills < kills and self._kill(program, dice):
+                self.kills += 1
             ended = subprocess.run(program, capture_output=True, text=True, check=False)
         assert ended.returncode == 0, ended.stderr
         figures: dict[str, object] = json.loads(ended.stdout)
         return figures
 
-    def _kill(self, program: list[str], dice: random.Random) -> None:
-        """Start a process, and kill it after some requests or calls of tools."""
+    def _kill(self, program: list[str], dice: random.Random) -> bool:
+        """Start a process, and kill it after some requests or calls of tools.
+
+        Returns whether it had not ended before.
+        """
         log = Path(f"{self._to}.log")
         what = dice.choice(["requests", "calls"])
 
@@ -66,7 +71,7 @@ class Killed:
             process.kill()
             _, errors = process.communicate()
         assert is_running or process.returncode == 0, errors.decode()
-        self.kills += 1
+        return is_running
 
 
 def check(to: Path, rows: int) -> int:
@@ -106,13 +111,18 @@ SLOW = [(name, way, 40, kills) for way, kills in (("batch", 13), ("at once", 7))
 def test_agents_that_are_killed_go_on(
     name: str, way: str, rows: int, kills: int, tmp_path: Path
 ) -> None:
-    killed = Killed(name, way, tmp_path / "out", rows)
-    figures = killed.often(kills, seed=kills)
-    assert (figures["rows"], figures["done"], figures["left"]) == (rows, rows, 0)
-    cancelled = check(tmp_path / "out", rows)
-    events = [each["event"] for each in lines(tmp_path / "out.jobs.jsonl")[1:]]
-    print(name, way, f"{killed.kills} kills", f"{cancelled} calls told as cancelled", len(events))
-    if way == "batch":
-        # Each job that the vendor has created is in the journal, and merged.
-        assert events.count("created") == created(killed.emulator)
-        assert events.count("submitting") == events.count("merged") + events.count("dropped")
+    dice, left, cancelled, number = random.Random(f"{name} {way}"), kills, 0, 0
+    while left:
+        number += 1
+        to = tmp_path / f"{number}.jsonl"
+        killed = Killed(name, way, to, rows)
+        figures = killed.often(left, dice)
+        left -= killed.kills
+        assert (figures["rows"], figures["done"], figures["left"]) == (rows, rows, 0)
+        cancelled += check(to, rows)
+        if way == "batch":
+            # Each job that the vendor has created is in the journal, and merged.
+            events = [each["event"] for each in lines(Path(f"{to}.jobs.jsonl"))[1:]]
+            assert events.count("created") == created(killed.emulator)
+            assert events.count("submitting") == events.count("merged") + events.count("dropped")
+    print(name, way, f"{kills} kills of {number} runs, {cancelled} calls told as cancelled")

@@ -18,7 +18,6 @@ from tests.joined import joined
 from wire import Agent, AsyncChat, AsyncFallbackChat, Chat, LLMAgent, Message, bulk
 from wire.agent import read_run
 from wire.bulk.output_files import OutputFiles
-from wire.core.retry import Retry
 from wire.errors import ConfigurationError, OutputError, RuleError, ServerError, WireError
 from wire.neutral.messages import Reply
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, serve
@@ -143,6 +142,9 @@ def test_a_typed_agent_and_rows_with_settings_of_their_own() -> None:
     assert 77 in sent[0].values()
     assert isinstance(results["c"].error, RuleError)
     assert results["c"].error.violations[0].path == "effort"
+    of_run = run(prompts(1), agent_of(MODELS["chat"], Emulator(script), tools=[]), output=Tide)
+    assert of_run["id-1"].reply is not None
+    assert of_run["id-1"].reply.output == Tide("Brest")
     assert isinstance(results["d"].error, OutputError)
     assert results["d"].run is not None
     assert results["d"].run.steps == 2  # both answers were paid
@@ -411,4 +413,3 @@ def test_a_hook_of_the_agent_is_called_and_the_agent_itself_stays_as_it_is() -> 
     assert sorted(set(seen)) == [0, 1, 2]
     assert agent.history.messages == []
     assert agent.last_run is None
-    assert Retry  # the agent's own policy is used
