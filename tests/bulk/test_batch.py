@@ -19,7 +19,7 @@ import pytest
 from tests.joined import joined
 from tests.property import examples, sample
 from wire import Chat, bulk, tool
-from wire.bulk import batch_executor
+from wire.bulk import vendor_jobs
 from wire.core.retry import Retry
 from wire.errors import (
     AccessDeniedError,
@@ -127,7 +127,7 @@ def events(path: Path) -> list[str]:
 @pytest.fixture
 def three_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job has three rows at most."""
-    monkeypatch.setattr(batch_executor, "MOST_ROWS", 3)
+    monkeypatch.setattr(vendor_jobs, "MOST_ROWS", 3)
 
 
 # --- one run --------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_output_tools_and_settings_of_a_row(model: str, tmp_path: Path) -> None:
 def test_jobs_are_filled_up_to_their_limits(
     style: str, tmp_path: Path, three_rows: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_executor, "MOST_BYTES", 2000)
+    monkeypatch.setattr(vendor_jobs, "MOST_BYTES", 2000)
     rows: list[Any] = [f"{number}" for number in range(7)]
     emulator, to = Emulator(), tmp_path / "out"
     assert len(run(rows, MODELS["anthropic"], to, emulator, style, concurrent=2)) == 7
@@ -513,13 +513,13 @@ def test_polls_may_fail_for_a_while(model: str, tmp_path: Path) -> None:
         async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
             nonlocal failures
             is_poll = request.method == "GET" and "/batches/" in str(request.url)
-            if is_poll and failures < batch_executor.MOST_FAILED_POLLS:
+            if is_poll and failures < vendor_jobs.MOST_FAILED_POLLS:
                 failures += 1
                 raise httpx.ConnectError("no network")
             return await super().handle_async_request(request)
 
     results = run(["one"], model, tmp_path / "out", Down(), retry=None)
-    assert (len(results), failures) == (1, batch_executor.MOST_FAILED_POLLS)
+    assert (len(results), failures) == (1, vendor_jobs.MOST_FAILED_POLLS)
 
 
 # --- what is refused ------------------------------------------------------------------------------

@@ -263,6 +263,13 @@ async def bulk_runs(rows: list[str], data: IO[bytes], text: IO[str]) -> None:
         assert_type(plain, bulk.Result[Any])
     async for schema in bulk.run(bulk.from_file("in.csv"), model, output={"type": "object"}):
         assert_type(schema.reply, Reply[Any] | None)
+    agent = LLMAgent(model, output=Weather, tools=[now])
+    assert_type(bulk.run(rows, agent, to="out.jsonl", batch=True), bulk.Run[Weather])
+    assert_type(bulk.run(rows, Agent(model, output=Weather), max_steps=9), bulk.Run[Weather])
+    assert_type(bulk.run(rows, agent, output=Sky), bulk.Run[Sky])
+    async for of_agent in bulk.run(rows, LLMAgent(model)):
+        assert_type(of_agent, bulk.Result[Any])
+        assert_type(of_agent.run, bulk.AgentRun | None)
     bulk.run(rows, model, output=Weather, stop_afer=1)  # type: ignore[call-overload]
     kept: list[bulk.Result[object]] = [each async for each in run]
     print(kept)

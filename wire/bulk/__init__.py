@@ -13,7 +13,7 @@ _NAMES = {
     "wire.bulk.ordering": "read",
     "wire.bulk.plan": "Plan",
     "wire.bulk.progress": "Progress",
-    "wire.bulk.results": "Result",
+    "wire.bulk.results": "AgentRun Result",
     "wire.bulk.row_files": "from_file",
     "wire.bulk.running": "Run",
     "wire.bulk.start": "run",

@@ -2,6 +2,7 @@
 from wire.bulk.ordering import read as read
 from wire.bulk.plan import Plan as Plan
 from wire.bulk.progress import Progress as Progress
+from wire.bulk.results import AgentRun as AgentRun
 from wire.bulk.results import Result as Result
 from wire.bulk.row_files import from_file as from_file
 from wire.bulk.running import Run as Run

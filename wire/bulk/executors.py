@@ -8,7 +8,6 @@ from typing import Protocol
 import anyio
 
 from wire.around.pace import Pace
-from wire.bulk.job import Asker
 from wire.bulk.results import Outcome
 from wire.bulk.rows import Row
 
@@ -18,12 +17,32 @@ Record = Callable[[Outcome], Awaitable[None]]
 """Stores the outcomes of rows, in any order. It may wait until earlier ones have been read."""
 
 
+class AnyAsker(Protocol):
+    """Asks rows, some at a time: chats or agents."""
+
+    steps: int
+    """Replies that agents have got."""
+
+    async def answer(self, row: Row) -> Outcome:
+        """Ask one row. Raises an error that each row would get."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what was opened."""
+        ...
+
+
 class Executor(Protocol):
     """Asks the rows of one run."""
 
     @property
     def waiting(self) -> int:
         """Rows that wait for a rate limit, as far as this process knows."""
+        return 0
+
+    @property
+    def steps(self) -> int:
+        """Replies that the agents of the rows have got."""
         return 0
 
     async def open(self) -> None:
@@ -46,13 +65,18 @@ class Executor(Protocol):
 class LocalExecutor(Executor):
     """Asks so many rows at a time in this process."""
 
-    def __init__(self, asker: Asker, pace: Pace, concurrent: int) -> None:
+    def __init__(self, asker: AnyAsker, pace: Pace, concurrent: int) -> None:
         self._asker, self._pace, self._concurrent = asker, pace, concurrent
 
     @property
     def waiting(self) -> int:
         """Rows that wait for a rate limit."""
         return self._pace.waiting
+
+    @property
+    def steps(self) -> int:
+        """Replies that the agents of the rows have got."""
+        return self._asker.steps
 
     async def open(self) -> None:
         """Do nothing: local calls need no preparation."""

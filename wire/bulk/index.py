@@ -98,6 +98,11 @@ class Index:
             )
         return True
 
+    def has(self, number: int) -> bool:
+        """Return whether an earlier run has done the row of that number."""
+        query = "SELECT 1 FROM done WHERE row = ?"
+        return self._database.execute(query, (number,)).fetchone() is not None
+
     def beyond(self, last: int) -> int | None:
         """Return the number of a row that is done and comes after the last one."""
         query = "SELECT min(row) FROM done WHERE row > ?"

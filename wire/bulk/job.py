@@ -144,6 +144,8 @@ class _Sends:
 class Asker:
     """Asks rows, some at a time."""
 
+    steps: int = 0
+
     def __init__(self, chat: AnyChat, chats: list[AsyncChat], output: Any, asks_once: bool) -> None:
         self._chat, self._chats, self._output, self._asks_once = chat, chats, output, asks_once
         self._asked: dict[bytes, anyio.Event] = {}

@@ -36,7 +36,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
     """Why the first of them would: the number of the row, and the reason."""
     input_tokens: int = 0
-    """Tokens of the requests, estimated as by `wire count --estimate`."""
+    """Tokens of the requests, estimated as by `wire count --estimate`; of an agent, those of the
+    first request of each row."""
     output_tokens: int | None = None
     """The most tokens of the replies, the sum of `max_tokens`; `None` if a row has none."""
     input_cost: Decimal | None = None
@@ -70,6 +71,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _MOST_PROBLEMS = 10
+FIRST_ALONE = "of the first request of each row; an agent makes more"
 
 
 def planned(
@@ -81,11 +83,13 @@ def planned(
     limits: Mapping[str, int],
     window: float,
     tier: str = "",
+    is_agent: bool = False,
 ) -> Plan:
     """Estimate the rows that are not done.
 
     `settings` are those of the run, as fields of a `Request`; `limits` are `requests` and `tokens`
-    in `window` seconds; `tier` is that of the prices.
+    in `window` seconds; `tier` is that of the prices. Of an agent, the first request of each row is
+    estimated: how many follow is up to the model.
     """
     count = broken = input_tokens = 0
     output_tokens: int | None = 0
@@ -109,9 +113,9 @@ def planned(
         input_tokens += tokens
         price = cost(Usage(input=tokens, total=tokens), model, tier=tier)
         input_cost = _sum(input_cost, price.total)
-        if most is None:
+        if most is None or is_agent:
             output_tokens = total = None
-            reason = reason or "max_tokens is not set"
+            reason = reason or (FIRST_ALONE if is_agent else "max_tokens is not set")
             continue
         output_tokens = None if output_tokens is None else output_tokens + most
         price = cost(Usage(input=tokens, output=most, total=tokens + most), model, tier=tier)

@@ -42,6 +42,9 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of the requests that this run has sent, as the servers counted them."""
     output_tokens: int = 0
     """Tokens of their replies."""
+    steps: int = 0
+    """Replies that the agents of this start have got so far, if the rows are runs of an agent.
+    Their tokens and their cost count when the row has ended."""
     cost: Decimal = Decimal(0)
     """USD of all replies whose cost is known, those of earlier starts of the run included."""
     unpriced: int = 0
@@ -63,6 +66,8 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             words.append(f"{self.set_aside:,} damaged lines set aside")
         words.append(f"{self.rate:,.3g} rows/s" if self.rate < 1000 else f"{self.rate:,.0f} rows/s")
         tokens = self.input_tokens + self.output_tokens
+        if self.steps:
+            words.append(f"{self.steps:,} replies to agents")
         if tokens:
             words.append(f"{tokens:,} tokens")
         if self.cost or self.unpriced:
@@ -88,6 +93,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
             "left": left,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            "steps": self.steps,
             "cost": self.cost,
             "unpriced": self.unpriced,
             "seconds": round(self.seconds, 3),
@@ -148,7 +154,7 @@ class Counter:
         for name, count in counts.items():
             setattr(self, name, getattr(self, name) + count)
 
-    def progress(self, now: float, waiting: int) -> Progress:
+    def progress(self, now: float, waiting: int, steps: int = 0) -> Progress:
         """Return the progress of the run at that time, in seconds of any clock."""
         own = self.answered + self.failed
         if now - self._marks[-1][0] >= 0.5:
@@ -170,6 +176,7 @@ class Counter:
             waiting=waiting,
             input_tokens=self.input_tokens,
             output_tokens=self.output_tokens,
+            steps=steps,
             cost=self.cost,
             unpriced=self.unpriced,
             seconds=now - self._began,

@@ -4,16 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 import msgspec
 
 from wire.bulk.rows import Row
+from wire.catalogue.usage import Usage
 from wire.core.errors import OutputError, RuleError, WireError
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
-from wire.neutral.messages import Reply, Value_co
+from wire.neutral.messages import Message, Reply, Value_co
 from wire.neutral.reply_json import reply_json
+from wire.sessions import serialize_message
+
+if TYPE_CHECKING:
+    from wire.agent.run_state import Reason, RunState
+
+
+class AgentRun(msgspec.Struct, frozen=True, kw_only=True):
+    """The run of an agent that a row is, with the replies of all starts.
+
+    >>> from wire.agent import begin_run
+    >>> run = AgentRun(state=begin_run([Message.user("Hi")]), known=Decimal("0.25"))
+    >>> run.steps, run.cost, run.reason
+    (0, Decimal('0.25'), 'stopped')
+    """
+
+    state: RunState
+    """The state at the end; an agent resumes it, for example with the results of calls that
+    wait."""
+    known: Decimal = Decimal(0)
+    """USD of the replies whose cost is known."""
+    unpriced: int = 0
+    """The number of replies whose cost is not known."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that the run added to those of the row."""
+        return self.state.messages[self.state.begun :]
+
+    @property
+    def text(self) -> str:
+        """The text of the last message of the model."""
+        return next((each.text for each in self.messages[::-1] if each.role == "assistant"), "")
+
+    @property
+    def reason(self) -> Reason:
+        """Why the run stopped, as `RunResult.reason`."""
+        return self.state.reason or "stopped"
+
+    @property
+    def steps(self) -> int:
+        """The number of replies."""
+        return self.state.asked
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all replies."""
+        return self.state.usage
+
+    @property
+    def cost(self) -> Decimal | None:
+        """USD of all replies; `None` if the cost of one is not known."""
+        return None if self.unpriced else self.known
 
 
 class Result(msgspec.Struct, Generic[Value_co], frozen=True, kw_only=True):
@@ -31,11 +84,13 @@ class Result(msgspec.Struct, Generic[Value_co], frozen=True, kw_only=True):
     row: int
     """The number of the row, from 1; for a file, that of its line."""
     reply: Reply[Value_co] | None = None
-    """`None` if the row failed."""
+    """`None` if the row failed. Of an agent, the last reply, with the `output` of the run."""
     error: WireError | None = None
     """Why the row failed; `None` if it has a reply."""
     metadata: Any = None
     """The `metadata` of the row."""
+    run: AgentRun | None = None
+    """The run of the agent, if one was asked; of a row that failed, as far as it got."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +133,48 @@ def outcome_of(row: Row, result: Result, *, cached: bool = False) -> Outcome:
     return Outcome(row=row, result=result, line=line + b"\n", counts=counts)
 
 
-def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
+def outcome_of_run(row: Row, result: Result, before: Usage) -> Outcome:
+    """Build the outcome of a row that is a run of an agent; `before` are tokens of earlier starts.
+
+    Cost counts over all starts, as no earlier one has a line of the row.
+    """
+    run = result.run
+    counts: dict[str, Any] = {"failed": 1} if result.error is not None else {"answered": 1}
+    if run is not None:
+        counts |= {"cost": run.known, "unpriced": run.unpriced}
+        counts["input_tokens"] = run.usage.input - before.input
+        counts["output_tokens"] = run.usage.output - before.output
+    return Outcome(row=row, result=result, line=_run_line(row, result) + b"\n", counts=counts)
+
+
+def _run_line(row: Row, result: Result) -> bytes:
+    value, run = _beginning(row, result), result.run
+    if result.error is None:
+        assert run is not None
+        output = None if result.reply is None else result.reply.output
+        notes = () if result.reply is None else result.reply.notes
+        value |= {"text": run.text, "output": output, "finish": run.reason}
+        value["notes"] = [str(note) for note in notes]
+    if run is not None and (run.messages or result.error is None):
+        value |= {"steps": run.steps, "usage": run.usage, "cost": run.cost}
+        value["messages"] = [serialize_message(each) for each in run.messages]
+    return masked_body(msgspec.json.format(encode(value), indent=-1))
+
+
+def _beginning(row: Row, result: Result) -> dict[str, Any]:
+    """Return the keys that the line of each row has, and those of its error."""
     value: dict[str, Any] = {"id": result.id, "row": result.row, "digest": row.digest}
     if result.metadata is not None:
         value["metadata"] = result.metadata
     if result.error is not None:
         value["error"] = error_json(result.error)
         value["line"] = _shown(row)
+    return value
+
+
+def _line(row: Row, result: Result, cost: Decimal | None) -> bytes:
+    value = _beginning(row, result)
+    if result.error is not None:
         if cost != 0:
             value["cost"] = cost
         return encode(value)

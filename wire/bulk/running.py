@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from decimal import Decimal
-from typing import Generic, Self
+from typing import TYPE_CHECKING, Generic, Self
 
 import anyio
 import msgspec
@@ -30,6 +30,9 @@ from wire.bulk.waiting import Waiting
 from wire.core.errors import ConfigurationError, WireError, add_to_message, ungrouped
 from wire.neutral.messages import Value_co
 
+if TYPE_CHECKING:
+    from wire.bulk.run_folder import RunFolder
+
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not
 fill the memory."""
@@ -37,6 +40,8 @@ fill the memory."""
 _PLAN = "plan"
 _OF_LINES = ("answered", "failed")
 """What counts when a row has its line. Tokens and money count when they are spent."""
+_RUNS_AT_ONCE = 100
+"""Saved runs of agents that are removed together, after their lines were put on the disk."""
 _LOOK_EVERY = 5.0
 """Seconds between two looks at the files: the next line may be hours away."""
 
@@ -62,11 +67,13 @@ class Run(Generic[Value_co]):
         max_cost: Decimal | None = None,
         in_order: bool = False,
         set_aside: bool = False,
+        runs: RunFolder | None = None,
         plan: Callable[[Iterable[Row], int], Plan],
     ) -> None:
         self._in_order, self._plan, self._set_aside = in_order, plan, set_aside
         self._source, self._executor, self._header = source, executor, header
         self._to, self._dead, self._stop_after = to, dead, stop_after
+        self._runs = runs
         self._max_cost = max_cost
         self._highest = Decimal(0)
         """The cost of the most expensive row."""
@@ -94,7 +101,8 @@ class Run(Generic[Value_co]):
     @property
     def progress(self) -> Progress:
         """How far the run is."""
-        return self._counter.progress(time.monotonic(), self._executor.waiting)
+        executor = self._executor
+        return self._counter.progress(time.monotonic(), executor.waiting, executor.steps)
 
     @property
     def dead(self) -> str | None:
@@ -240,10 +248,16 @@ class Run(Generic[Value_co]):
     def _end(self, files: OutputFiles) -> None:
         """Look at the files a last time, and put them on the disk."""
         files.check()
-        files.sync()
+        self._sync(files)
         if self._in_order:
             assert self._to is not None
             files.rewrite(lines_in_order(self._to))
+
+    def _sync(self, files: OutputFiles) -> None:
+        """Put the lines on the disk, and remove the runs of agents that have theirs."""
+        files.sync()
+        if self._runs is not None:
+            self._runs.remove_written()
 
     async def _record_and_keep(self, outcome: Outcome) -> None:
         await self._record(outcome)
@@ -262,6 +276,8 @@ class Run(Generic[Value_co]):
     def _open(self) -> None:
         """Read which rows are done, before anything is sent."""
         damaged = 0 if self._to is None else self._read_files(self._to)
+        if self._runs is not None:
+            self._runs.begin(self._index.has)
         total = self._source.count()
         if self._index.count and self._source.path is not None:
             self._check_done()
@@ -384,7 +400,17 @@ class Run(Generic[Value_co]):
         for each in outcomes:
             if self._files is not None:
                 self._files.append(each.line, failed=each.failed)
+                self._drop_run(each, self._files)
             self._counter.add(**{name: each.counts.get(name, 0) for name in _OF_LINES})
+
+    def _drop_run(self, outcome: Outcome, files: OutputFiles) -> None:
+        """Remove the saved run of a row that is not asked again, sooner or later."""
+        error = outcome.result.error
+        if self._runs is None or (error is not None and error.retryable):
+            return
+        self._runs.has_line(outcome.row.number)
+        if self._runs.written >= _RUNS_AT_ONCE:
+            self._sync(files)
 
     async def _close(self) -> None:
         if self._is_closed:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from wire.around.pace import Pace
 from wire.bulk.budget import budget
@@ -29,10 +30,17 @@ from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
 from wire.http.target import Options
 
+if TYPE_CHECKING:
+    from wire.agent import Agent, LLMAgent
+    from wire.agent.state import AgentState
+    from wire.bulk.agent_rows import AgentJob
+    from wire.bulk.run_folder import RunFolder
+
 T = TypeVar("T")
 
 CONCURRENT = 32
 STOP_AFTER = 100
+MAX_STEPS = 20
 
 
 class BulkOptions(Options, Settings, total=False):
@@ -60,6 +68,7 @@ class Choices(TypedDict, total=False):
     plain_tcp: bool
     batch: bool
     every: float
+    max_steps: int | None
 
 
 class RunOptions(Choices, BulkOptions, total=False):
@@ -81,7 +90,7 @@ def _seal(options: Any) -> None:
 @overload
 def run(
     rows: Rows,
-    model: AnyModel | Sequence[AnyModel],
+    model: AnyModel | Sequence[AnyModel] | Agent[Any] | LLMAgent[Any],
     *,
     output: type[T],
     **options: Unpack[RunOptions],
@@ -89,7 +98,15 @@ def run(
 @overload
 def run(
     rows: Rows,
-    model: AnyModel | Sequence[AnyModel],
+    model: Agent[T] | LLMAgent[T],
+    *,
+    output: None = None,
+    **options: Unpack[RunOptions],
+) -> Run[T]: ...
+@overload
+def run(
+    rows: Rows,
+    model: AnyModel | Sequence[AnyModel] | Agent[Any] | LLMAgent[Any],
     *,
     output: Any = None,
     **options: Unpack[RunOptions],
@@ -97,7 +114,7 @@ def run(
 @checked_names(seal=_seal)
 def run(
     rows: Rows,
-    model: AnyModel | Sequence[AnyModel],
+    model: AnyModel | Sequence[AnyModel] | Agent[Any] | LLMAgent[Any],
     *,
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,
@@ -118,6 +135,7 @@ def run(
     plain_tcp: bool = False,
     batch: bool = False,
     every: float = EVERY_SECONDS,
+    max_steps: int | None = MAX_STEPS,
     http: Any = "auto",
     **options: Unpack[BulkOptions],
 ) -> Run:
@@ -153,7 +171,8 @@ def run(
             file of OpenAI, Anthropic or Gemini.
         model: `provider:model`, or a `Chat` or `AsyncChat`, whose model, settings, key and
             transport are used; or several: the next is asked where one fails. Settings of the run
-            replace those of a chat.
+            replace those of a chat. With an `Agent` or `LLMAgent`, each row is a run of it with a
+            history of its own: its tools are called, and its options hold.
         to: The file of the results, to which lines are appended. By default none is written.
         dead: The file of the dead letters: rows that failed, with the reason. By default that of
             the results with `.dead.jsonl` after its name.
@@ -190,6 +209,8 @@ def run(
             hours instead of at once. It needs `to`, and has one model, no `cache`, no limits and no
             `max_cost`, since a job is paid whole.
         every: Seconds between two polls of a job, with `batch`.
+        max_steps: With an agent, the most requests of each row; `None`: no limit. The row then ends
+            with the reason `max_steps`.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
@@ -197,40 +218,40 @@ def run(
     flags = {"batch": batch, "in_order": in_order, "set_aside": set_aside, "plain_tcp": plain_tcp}
     _check_options(options, **flags)
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
-    if to is None and dead is not None:
-        raise ConfigurationError("dead: there is none without to, the file of the results")
     PollPolicy(every, every)  # raises for a number that is not positive
-    models, results = _models(model, http, options), _path("to", to)
+    results, letters = _files(to, dead)
+    asked = _asked(model, http, options, output, max_steps, cache=_path("cache", cache), on=on)
     if batch:
         others = {"cache": cache, "requests": requests, "tokens": tokens, "max_cost": max_cost}
-        _check_batch(to=to, model=models, on=on, **others)
-    job = Job(models=models, options=options, output=output, cache=_path("cache", cache), http=http)
+        _check_batch(to=to, asked=asked, on=on, **others)
     terms = _terms(requests, tokens, window, concurrent, results)
-    settings = job.settings()
-    most = budget(max_cost, job.names, str(settings.get("tier") or ""))
-    header = Header(models=job.names, settings=settings_json(settings))
+    settings = asked.settings()
+    most = budget(max_cost, asked.names, str(settings.get("tier") or ""))
+    header, runs = _header(asked, settings), _runs(asked, results)
     # Made before a row is read: a model may have no key.
     if batch:
-        executor = _in_batches(job, header, f"{results}{JOURNAL}", concurrent, every)
+        executor = _in_batches(asked, header, f"{results}{JOURNAL}", runs, concurrent, every)
     else:
-        executor = _at_once(job, terms, results, on, plain_tcp)
+        executor = _at_once(asked, terms, results, runs, on, plain_tcp)
     return Run(
         Source(rows, format=format, column=column, template=template),
         executor,
         header,
         to=results,
-        dead=f"{results}{DEAD}" if dead is None else _path("dead", dead),
+        dead=letters,
         stop_after=stop_after,
         max_cost=most,
         in_order=in_order,
         set_aside=set_aside,
+        runs=runs,
         plan=functools.partial(
             planned,
-            model=job.names[0],
+            model=asked.names[0],
             settings=settings,
             limits=terms.limits,
             window=window,
             tier="batch" if batch else "",
+            is_agent=not isinstance(asked, Job),
         ),
     )
 
@@ -242,6 +263,65 @@ def _check_options(options: Mapping[str, Any], **flags: Any) -> None:
     for name, value in flags.items():
         if not isinstance(value, bool):
             raise ConfigurationError(f"{name}: expected True or False, not {type_name(value)}")
+
+
+def _asked(
+    model: Any,
+    http: Any,
+    options: Mapping[str, Any],
+    output: Any,
+    max_steps: int | None,
+    *,
+    cache: str | None,
+    on: str | None,
+) -> Job | AgentJob:
+    """Return what is asked, chats or an agent. Raises `ConfigurationError` for what it has not."""
+    agent = _agent_of(model)
+    if agent is None:
+        if max_steps != MAX_STEPS:
+            raise ConfigurationError("max_steps: only an agent has steps")
+        models = _models(model, http, options)
+        return Job(models=models, options=options, output=output, cache=cache, http=http)
+    from wire.bulk.agent_rows import AgentJob  # most runs ask chats
+
+    if max_steps is not None:
+        whole_number("max_steps", max_steps, least=1, error=ConfigurationError)
+    if on is not None:
+        raise ConfigurationError("on: an agent and its tools stay in this process; leave out on")
+    if cache is not None:
+        raise ConfigurationError("cache: does not apply to an agent")
+    for name in (*options, *(["http"] if http != "auto" else [])):
+        raise ConfigurationError(f"{name}: an option of the agent or its chat; give it to them")
+    return AgentJob(agent, output, max_steps)
+
+
+def _agent_of(model: Any) -> AgentState | None:
+    """Return the agent, if the model is one. Who has made none does not load them here."""
+    module = sys.modules.get("wire.agent.state")
+    is_agent = module is not None and isinstance(model, module.AgentState)
+    return cast("AgentState", model) if is_agent else None
+
+
+def _runs(asked: Job | AgentJob, results: str | None) -> RunFolder | None:
+    """Return the folder of the runs that are saved; `None` if none are."""
+    if results is None or isinstance(asked, Job):
+        return None
+    from wire.bulk.run_folder import RUNS, RunFolder  # only agents have runs
+
+    return RunFolder(f"{results}{RUNS}")
+
+
+def _header(asked: Job | AgentJob, settings: Mapping[str, Any]) -> Header:
+    agent = {} if isinstance(asked, Job) else {"agent": True}
+    return Header(models=asked.names, settings=settings_json(settings) | agent)
+
+
+def _files(to: Any, dead: Any) -> tuple[str | None, str | None]:
+    """Return the paths of the results and of the dead letters."""
+    if to is None and dead is not None:
+        raise ConfigurationError("dead: there is none without to, the file of the results")
+    results = _path("to", to)
+    return results, f"{results}{DEAD}" if dead is None else _path("dead", dead)
 
 
 def _models(model: Any, http: Any, options: Mapping[str, Any]) -> tuple[AnyModel, ...]:
@@ -286,27 +366,43 @@ def _terms(
 
 
 def _at_once(
-    job: Job, terms: Terms, results: str | None, on: str | None, plain_tcp: bool
+    asked: Job | AgentJob,
+    terms: Terms,
+    results: str | None,
+    runs: RunFolder | None,
+    on: str | None,
+    plain_tcp: bool,
 ) -> Executor:
     if results is not None:
         refuse_open_jobs(f"{results}{JOURNAL}")
-    return _local(job, terms) if on is None else _on_dask(on, job, terms, plain_tcp)
-
-
-def _local(job: Job, terms: Terms) -> Executor:
+    if on is not None and isinstance(asked, Job):
+        return _on_dask(on, asked, terms, plain_tcp)
     pace = Pace(**terms.limits, window=terms.window, concurrent=terms.concurrent)
     pace.counts_queue = False
     if terms.idle is not None:
         pace._resume(terms.idle)
-    return LocalExecutor(job.asker(pace), pace, terms.concurrent)
+    asker = asked.asker(pace) if isinstance(asked, Job) else asked.asker(runs, pace)
+    return LocalExecutor(asker, pace, terms.concurrent)
 
 
-def _in_batches(job: Job, header: Header, journal: str, jobs: int | None, every: float) -> Executor:
-    from wire.bulk.batch_executor import JOBS, BatchExecutor  # most runs ask at once
+def _in_batches(
+    asked: Job | AgentJob,
+    header: Header,
+    journal: str,
+    runs: RunFolder | None,
+    jobs: int | None,
+    every: float,
+) -> Executor:
+    from wire.bulk.batch_executor import BatchExecutor  # most runs ask at once
+    from wire.bulk.vendor_jobs import JOBS
 
-    [chat] = job.chats()
     most = JOBS if jobs is None else jobs
-    return BatchExecutor(chat, job.output, header, journal, jobs=most, every=every)
+    if not isinstance(asked, Job):
+        from wire.bulk.agent_batches import AgentBatchExecutor  # and most ask chats
+
+        return AgentBatchExecutor(asked.asker(runs), header, journal, jobs=most, every=every)
+    [chat] = asked.chats()
+    return BatchExecutor(chat, asked.output, header, journal, jobs=most, every=every)
 
 
 def _on_dask(on: str, job: Job, terms: Terms, plain_tcp: bool) -> Executor:
@@ -335,15 +431,17 @@ def _path(name: str, path: Any) -> str | None:
     return text
 
 
-def _check_batch(*, to: Any, model: Sequence[Any], **others: Any) -> None:
+def _check_batch(*, to: Any, asked: Job | AgentJob, **others: Any) -> None:
     """Raise `ConfigurationError` for what a run with batches does not have."""
     if to is None:
         raise ConfigurationError(
             "batch: needs to, the file of the results: jobs go on when this process ends, and "
             "their ids are kept beside it"
         )
-    if len(model) > 1:
+    if len(asked.names) > 1:
         raise ConfigurationError("model: expected one, since a batch is asked of one model")
+    if not isinstance(asked, Job) and asked.streams:
+        raise ConfigurationError("early_tools: does not apply to batch, which streams no reply")
     for name, value in others.items():
         if value is not None:
             raise ConfigurationError(f"{name}: does not apply to batch")
