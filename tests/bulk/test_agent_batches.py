@@ -175,7 +175,7 @@ def test_jobs_are_filled_up_to_their_limits_and_rows_begin_as_others_end(
     emulator, to = Emulator(asks_for_tools()), tmp_path / "rows"
     run(prompts(7), agent_of(MODELS["anthropic"], emulator, log), to)
     is_whole(to, log, 7)
-    assert created(emulator) >= 9
+    assert created(emulator) >= 7  # 21 requests, 3 a job
     monkeypatch.setattr(vendor_jobs, "MOST_ROWS", 100)
     monkeypatch.setattr(agent_batches, "MOST_AGENTS", 4)
     log.clear()
