@@ -10,8 +10,9 @@ import msgspec
 
 from wire.bulk.progress import duration, usd
 from wire.bulk.rows import Row, question_of
+from wire.catalogue.catalogue import current
+from wire.catalogue.cost import cost_of_usage
 from wire.catalogue.usage import Usage
-from wire.chat.models import cost
 from wire.core.arguments import whole_number
 from wire.core.errors import WireError
 from wire.history import estimate_request
@@ -97,6 +98,7 @@ def planned(
     total: Decimal | None = Decimal(0)
     reason = ""
     problems: list[str] = []
+    facts = current().model(model)
     for row in rows:
         try:
             asked = question_of(row)
@@ -109,16 +111,17 @@ def planned(
                 problems.append(f"row {row.number}: {error.message}")
             continue
         count += 1
-        tokens, most = estimate_request(request), request.max_tokens
+        tokens, most = estimate_request(request), request.max_tokens or 0
         input_tokens += tokens
-        price = cost(Usage(input=tokens, total=tokens), model, tier=tier)
-        input_cost = _sum(input_cost, price.total)
-        if most is None or is_agent:
+        usage = Usage(input=tokens, output=most, total=tokens + most)
+        price = cost_of_usage(usage, facts, tier, None)
+        of_input = None if price.total is None else price.total - (price.output or 0)
+        input_cost = _sum(input_cost, of_input)
+        if request.max_tokens is None or is_agent:
             output_tokens = total = None
             reason = reason or (FIRST_ALONE if is_agent else "max_tokens is not set")
             continue
         output_tokens = None if output_tokens is None else output_tokens + most
-        price = cost(Usage(input=tokens, output=most, total=tokens + most), model, tier=tier)
         reason = reason or price.reason
         total = _sum(total, price.total)
     used = {"requests": count, "tokens": input_tokens + (output_tokens or 0)}
