@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wire.around.seam import AroundFunction
 from wire.chat.state import model_name
@@ -16,6 +16,9 @@ from wire.http.client import Client
 from wire.http.target import Token, options_of, seal
 from wire.neutral.embeddings import Embeddings
 from wire.wires.providers import model_of
+
+if TYPE_CHECKING:
+    from wire.auth.credential import Credential
 
 
 def _sealed(options: Any) -> None:
@@ -45,6 +48,7 @@ def embed(
     workspace: str | None = None,
     account: str | None = None,
     token: Token | None = None,
+    credentials: Credential | str | None = None,
     dialect: Any = None,
     plain_http: bool = False,
     trust_env: bool = True,
@@ -100,6 +104,9 @@ def embed(
         account: Id of an account, such as for `cloudflare`.
         token: Function that returns a bearer token, in place of `api_key`. Called before each
             attempt. An `AsyncClient` also accepts an async function.
+        credentials: What heads or signs each attempt in place of a key: a value of `wire.auth`,
+            such as `SigV4`, or the name of a source, such as `aws` or `aws:profile`. By default,
+            the hosts of clouds look where the clients of their vendors do, if there is no key.
         dialect: The `Dialect` of the host; replaces that of its row.
         plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
             one in your own network. Everyone on the way can read the key and the conversation.

@@ -34,7 +34,7 @@ from wire.testing.emulator.control import (
     with_cors,
 )
 from wire.testing.emulator.faults import fault_of, with_fault
-from wire.testing.emulator.forms import as_reference, form_of
+from wire.testing.emulator.forms import as_reference, form_of, verified
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
@@ -302,6 +302,9 @@ class Emulator:
         """Answer a request, in the form of its host."""
         if self._cassette is not None:
             return self._in_reference(request)
+        request, refused = verified(request, self._clock())
+        if refused is not None:
+            return refused
         try:
             asked, form = as_reference(request)
         except Failed as failed:

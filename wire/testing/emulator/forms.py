@@ -2,7 +2,7 @@
 
 A client changes a call by the `Shape` of a row (`wire.core.shaping`). This is the way back: such a
 request becomes one of the reference, which a vendor answers, and the answer gets the form of the
-host. Signatures of AWS are not verified; the id of their key stands for a key.
+host. Signatures of AWS are verified; the id of their key stands for a key then.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from email.utils import formatdate
 from typing import Any
 
 from wire.core.error_words import STATUS_OF_WORD
@@ -22,12 +23,15 @@ from wire.core.provider import Provider, Shape
 from wire.core.sse import Decoder, Event
 from wire.testing.cassette.pieces import Piece
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.aws_signatures import KNOWN, Signed, is_signed, refusal
 from wire.testing.emulator.hosts import own_prefix, rows_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
 from wire.wires.providers import PROVIDERS
 
-_SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=(?P<id>[^/,\s]+)/")
+_KEY_ID = re.compile(r"Credential=([^/,\s]+)/")
+_REGION = re.compile(r"\.([a-z]{2,8}(?:-[a-z0-9]+)+-\d{1,2})\.")
+"""The region in the name of a host."""
 _DAY = re.compile(r".*?(\d{4}-\d\d-\d\d)")
 """The day in a version of the API: hosts put their name before it, as in `bedrock-2023-05-31`."""
 _COUNTS = ("input_tokens", "output_tokens")
@@ -84,6 +88,32 @@ def as_reference(request: Received) -> tuple[Received, Form | None]:
     return request, None
 
 
+def verified(request: Received, now: float) -> tuple[Received, Answer | None]:
+    """Return a request whose signature is right with a key in its place, or why it is refused."""
+    if not is_signed(request.headers):
+        return request, None
+    form = form_of(request)
+    services = _services() if form is None else (form.row.signing_service,)
+    region = _REGION.search(request.origin)
+    signed = Signed(request.method, request.target, request.headers, request.body)
+    refused = refusal(signed, services, region[1] if region else "", KNOWN, now)
+    if refused is not None:
+        headers = {"x-amzn-errortype": refused.type, "x-amzn-requestid": request.digest[:36]}
+        headers["date"] = formatdate(now, usegmt=True)
+        return request, json_answer(
+            json_bytes({"message": refused.message}), refused.status, headers
+        )
+    key = _KEY_ID.search(request.headers["authorization"])
+    bearer = f"Bearer {key[1] if key else ''}"
+    return replace(request, headers={**request.headers, "authorization": bearer}), None
+
+
+@functools.cache
+def _services() -> tuple[str, ...]:
+    rows = (row for row in PROVIDERS.values() if "aws" in row.auth)
+    return tuple(sorted({row.signing_service for row in rows}))
+
+
 @functools.cache
 def _forms() -> list[tuple[re.Pattern[str], Form]]:
     """List the paths of all hosts that have another form."""
@@ -107,8 +137,6 @@ def _converted(request: Received, form: Form, model: str) -> Received:
     if any(name not in request.query for name in shape.query):
         raise Failed(Failure(404, "Resource not found", request=request))
     headers = dict(request.headers)
-    if (signed := _SIGNED.match(headers.get("authorization", ""))) is not None:
-        headers["authorization"] = f"Bearer {signed['id']}"
     body = _body(request.body, shape.wraps.get(form.path, ()))
     data = request.body
     if body is not None:
