@@ -404,15 +404,16 @@ def _of_process(command: str, where: str) -> Exchange:
             f"credentials: {where}: credential_process is no command line"
         ) from None
 
+    what = f"credential_process of {where}"
+
     def run() -> tuple[int, bytes]:
-        done = subprocess.run(words, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        try:
+            done = subprocess.run(words, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        except (OSError, subprocess.SubprocessError) as cause:
+            raise ConfigurationError(f"credentials: {what}: {type(cause).__name__}") from None
         return done.returncode, done.stdout
 
-    what = f"credential_process of {where}"
-    try:
-        status, output = yield Work(run, blocks=True)
-    except (OSError, subprocess.SubprocessError) as cause:
-        raise ConfigurationError(f"credentials: {what}: {type(cause).__name__}") from None
+    status, output = yield Work(run, blocks=True)
     if status != 0:
         raise ConfigurationError(f"credentials: {what} ended with status {status}")
     fields: Any = None

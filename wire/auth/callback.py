@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar
 
+import msgspec
+
 from wire.auth.credential import Bearer, Credential, Exchange, Place, Ready, Work
 from wire.core.errors import ConfigurationError
 from wire.core.secret import Secret, TokenSource, type_name
@@ -31,8 +33,6 @@ class Callback(Credential, frozen=True):
     is_asked_each_time: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        import msgspec
-
         function: Any = self.function
         if not isinstance(function, TokenSource):
             # The repr of a partial shows its arguments (R-28).
@@ -54,13 +54,25 @@ class Callback(Credential, frozen=True):
         value: Any = given._reveal()
         if isinstance(value, Ready):
             return value
-        if isinstance(value, Secret):
-            return Bearer(value)
-        if given.is_text:
-            del value
-            return Bearer(given)
-        kind = type_name(value)
-        problem = f"its function returned a {kind}, not a text or a credential"
-        if inspect.isawaitable(value):
-            problem = "an async function needs AsyncClient"
-        raise ConfigurationError(f"credentials: {problem}", provider=place.provider)
+        del value
+        return Bearer(secret_of(given, place))
+
+
+def secret_of(given: Any, place: Place) -> Secret:
+    """Return the token that a function has returned.
+
+    Raises `ConfigurationError` for what is no text.
+    """
+    hidden = given if isinstance(given, Secret) else Secret.unchecked(given)
+    del given
+    value: Any = hidden._reveal()
+    hidden = value if isinstance(value, Secret) else hidden
+    if hidden.is_text:
+        del value
+        return hidden
+    problem = f"its function returned a {type_name(value)}, not a text or a credential"
+    if inspect.isawaitable(value):
+        problem = "an async function needs AsyncClient"
+        if inspect.iscoroutine(value):
+            value.close()
+    raise ConfigurationError(f"credentials: {problem}", provider=place.provider)

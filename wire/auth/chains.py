@@ -16,7 +16,30 @@ def _aws() -> Chain:
     return aws_chain()
 
 
-_CHAINS: dict[str, Callable[[], Chain]] = {"aws": _aws}
+def _google() -> Chain:
+    from wire.auth.google import google_chain
+
+    return google_chain()
+
+
+def _entra() -> Chain:
+    from wire.auth.entra import entra_chain
+
+    return entra_chain()
+
+
+def _anthropic() -> Chain:
+    from wire.auth.workload import anthropic_chain
+
+    return anthropic_chain()
+
+
+_CHAINS: dict[str, Callable[[], Chain]] = {
+    "aws": _aws,
+    "google": _google,
+    "entra": _entra,
+    "anthropic": _anthropic,
+}
 """Name of a chain, as rows have it, to the function that makes it: only one of them is loaded."""
 
 

@@ -184,8 +184,8 @@ class Bearer(Ready, frozen=True):
     expires: float | None = None
     """Seconds since 1970 at which it ends; `None`: it is not known to end."""
     headers: Mapping[str, str] = {}
-    """Further headers that the host requires with such a token. The names in one that the call has
-    too, such as a beta, are joined by commas."""
+    """Further headers that belong to the token, unless the call has them. Betas are added to those
+    of the call."""
 
     name: ClassVar[str] = "token"
 
@@ -206,9 +206,12 @@ class Bearer(Ready, frozen=True):
         """Add `authorization`, and the headers that belong to the token."""
         headers = _with(request.headers, "authorization", f"Bearer {_secret(self.token).reveal()}")
         for name, value in self.headers.items():
-            given = [each for key, each in headers if key.lower() == name]
-            words = [word.strip() for each in (*given, value) for word in each.split(",")]
-            headers = _with(headers, name, ",".join(dict.fromkeys(words)))
+            given = next((each for key, each in headers if key.lower() == name), None)
+            if given is not None and not name.endswith("-beta"):
+                continue
+            words = [each.strip() for each in f"{given or ''},{value}".split(",")]
+            joined = ",".join(dict.fromkeys(filter(None, words)))
+            headers = _with(headers, name, joined)
         return headers
 
 
@@ -420,9 +423,9 @@ def refused(reply: Fetched, what: str, fields: Mapping[str, Any]) -> Authenticat
         code, words = error, fields.get("error_description")
     code = code or fields.get("code") or fields.get("Code") or fields.get("__type")
     words = words or fields.get("message") or fields.get("Message")
-    told = ": ".join(str(each) for each in (code, words) if isinstance(each, str) and each)
+    told = f": {words}" if isinstance(words, str) and words else ""
     return AuthenticationError(
-        f"credentials: {what} answered {reply.status}" + (f": {told}" if told else ""),
+        f"credentials: {what} refused{told}",
         status=reply.status,
         code=code if isinstance(code, str) else None,
         retryable=reply.status in (408, 429) or reply.status >= 500,
@@ -430,12 +433,14 @@ def refused(reply: Fetched, what: str, fields: Mapping[str, Any]) -> Authenticat
 
 
 def token_of(fields: Mapping[str, Any], what: str, now: float, key: str = "access_token") -> Bearer:
-    """Return the bearer token in an answer, which ends `expires_in` seconds after `now`."""
+    """Return the bearer token in an answer, which ends `expires_in` seconds after `now`, or
+    at `expires_on`.
+    """
     token, lifetime = fields.get(key), fields.get("expires_in")
     if not isinstance(token, str) or not token:
         raise AuthenticationError(f"credentials: the answer of {what} has no {key}")
     try:
-        seconds = None if lifetime is None else float(lifetime)
-    except (TypeError, ValueError):
-        seconds = None
-    return Bearer(Secret.unchecked(token), None if seconds is None else now + seconds)
+        end = now + float(lifetime) if lifetime is not None else float(fields["expires_on"])
+    except (KeyError, TypeError, ValueError):
+        end = None
+    return Bearer(Secret.unchecked(token), end)

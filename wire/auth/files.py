@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from wire.core.errors import ConfigurationError
+from wire.core.hosts import origin_of
 from wire.core.secret import Secret
 
 _log = logging.getLogger("wire")
@@ -65,8 +66,8 @@ def read_json(path: str, what: str, *, is_secret: bool = False) -> Mapping[str, 
     return fields
 
 
-def read_token(path: str, what: str) -> Secret:
-    """Return the token in a file, which may change at any time.
+def read_token(path: str, what: str, *, is_json: bool = False) -> Secret:
+    """Return the token in a file, which may change at any time; or the JSON that has it.
 
     Raises `ConfigurationError`.
     """
@@ -85,7 +86,7 @@ def read_token(path: str, what: str) -> Secret:
     del data
     if not token.reveal():
         raise ConfigurationError(f"credentials: {what} {path} is empty")
-    return token.check(f"credentials: {what} {path}")
+    return token if is_json else token.check(f"credentials: {what} {path}")
 
 
 def text_of(fields: Mapping[str, Any], key: str, where: str) -> str:
@@ -94,3 +95,18 @@ def text_of(fields: Mapping[str, Any], key: str, where: str) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigurationError(f"credentials: {where} has no {key}")
     return value
+
+
+def checked_url(url: str, what: str, *, may_be_plain: bool = False) -> None:
+    """Refuse a URL that is none, or that would send a secret in the open.
+
+    `may_be_plain` permits plain http to private hosts, such as a metadata server, from which a
+    token is read.
+    """
+    try:
+        origin = origin_of(url)
+    except ValueError as problem:
+        raise ConfigurationError(f"credentials: {what}: expected {problem}") from None
+    is_near = origin.is_loopback or (may_be_plain and origin.is_private)
+    if origin.scheme != "https" and not is_near:
+        raise ConfigurationError(f"credentials: {what}: expected https for {origin.host}")

@@ -85,11 +85,18 @@ class Held:
     def __reduce__(self) -> tuple[type[Held], tuple[Credential, Place]]:
         return Held, (self.credential, self.place)  # its lock cannot be pickled
 
-    def described(self) -> dict[str, str]:
-        """Return what `describe` of a client tells: the credential, and where it was found."""
-        found = next((name for name, told in self.place.looked if told == "found"), "")
+    def described(self) -> dict[str, Any]:
+        """Return what `describe` of a client tells: the credential, where it was found, and where
+        it was looked for.
+        """
+        looked = dict(self.place.looked)
+        found = next((name for name, told in looked.items() if told == "found"), "")
         title = getattr(self.credential, "title", self.credential.name)
-        return {"credentials": f"{title} ({found})" if found else title}
+        return {
+            "key": "credentials",
+            "credentials": f"{title} ({found})" if found else title,
+            **({"credentials_looked_at": looked} if looked else {}),
+        }
 
     @property
     def now(self) -> float:

@@ -20,6 +20,7 @@ from wire.core.errors import APIError, WireError, add_to_message
 from wire.core.hosts import origin_of
 from wire.core.masking import Mask
 from wire.core.retry import NONE
+from wire.core.secret import Secret
 from wire.http.call_logs import CallLog
 from wire.http.sending import Attempt
 from wire.wires.providers import unlisted
@@ -41,6 +42,8 @@ class Granting:
         self._attempt, self._held = attempt, held
         self._steps: Generator[Any, Any, Ready] = held.steps()
         self._fetch: Fetch | None = None
+        self._secrets: list[Secret] = []
+        """What was sent to servers of tokens, which may repeat it in an error."""
         self._advance(None)
 
     def tell(self, outcome: Any) -> None:
@@ -62,9 +65,12 @@ class Granting:
             return
         except WireError as error:
             error.provider = error.provider or self._attempt.target.provider.name
+            Mask(self._secrets).error(error)
             raise
         if isinstance(step, Fetch):
             self._fetch = step
+            headers = (each for each in step.headers.values() if isinstance(each, Secret))
+            self._secrets += [*step.secrets, *headers]
             step = token_attempt(step, self._attempt)
         self.step = step
 

@@ -38,7 +38,7 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-from wire.http.base_url import NAME, base_url_of, check_url, place_of, sealed_url
+from wire.http.base_url import FOUND, NAME, base_url_of, check_url, place_of, sealed_url
 from wire.http.identity import credentials_of, held_of
 from wire.wires.contract import WIRES
 from wire.wires.providers import (
@@ -162,8 +162,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
-        keyless = self.key is None and self.token is None and self.credentials is None
-        if keyless and self.provider.key_required:
+        if self.provider.key_required and not (self.key or self.token or self.credentials):
             variable = self.provider.key_variable
             message = f"no API key: give api_key= or set {variable}"
             message = message if variable else f"no token: {self.provider.name} needs token="
@@ -281,7 +280,7 @@ class Target(msgspec.Struct, frozen=True):
             **self.place,
             **{f"{option}_source": source for option, source in self.place_sources.items()},
             "key": "token callback" if self.token else self.key_source,
-            **({} if self.credentials is None else self.credentials.described()),
+            **(self.credentials.described() if self.credentials else {}),
             "timeouts": self.timeouts,
             "retry": self.retry,
             "limits": self.limits,
@@ -514,7 +513,8 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
     variable = set_key_variable(provider)
     if variable:
         return Secret.unchecked(os.environ[variable].strip()).check(variable), variable
-    return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
+    missing = f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
+    return None, FOUND if provider.auth and provider.key_required else missing
 
 
 def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:
