@@ -209,6 +209,20 @@ def test_a_token_that_the_host_calls_expired_is_exchanged_once_more(drive: Drive
     assert bearers(servers) == ["Bearer expired-token", "Bearer fake-token-0002"]
 
 
+def test_a_token_that_is_refused_twice_is_not_asked_for_again() -> None:
+    servers, end = Servers(), time.time() + 3600
+    with pytest.raises(wire.errors.AuthenticationError):
+        sent_with(
+            Drive("sync"),
+            servers,
+            "anthropic@vertex",
+            project="p",
+            location="global",
+            credentials=Callback(lambda: Bearer("expired-token", expires=end)),
+        )
+    assert len(servers.sent) == 2
+
+
 @pytest.mark.parametrize("drive", EVERY)
 def test_a_callback_signs_and_an_expired_session_is_asked_for_again(drive: Drive) -> None:
     sessions = iter(["expired-session-token", "fake-session-token"])

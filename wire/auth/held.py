@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -36,6 +36,10 @@ SKEWED = frozenset(
 """Codes of AWS for a signature that is too old or too new, or that does not match."""
 _SAME_TIME = 60.0
 """Seconds by which two clocks may differ without a signature being refused for it (AWS: 300)."""
+
+
+Lesson = Literal["", "clock", "end"]
+"""What was wrong: the clock, or that the credentials have ended."""
 
 
 class Renewal:
@@ -161,8 +165,8 @@ class Held:
 
     def learns(
         self, code: str, status: int | None, ready: Ready, server_time: float | None
-    ) -> bool:
-        """Return whether an attempt that was refused may succeed with what is known now.
+    ) -> Lesson:
+        """Return what was wrong with a refused attempt that may succeed with what is known now.
 
         A clock that is wrong is corrected by the date of the response. What the server calls
         expired is exchanged anew.
@@ -171,14 +175,14 @@ class Held:
             skew = server_time - self._clock()
             if abs(skew - self.skew) > _SAME_TIME:
                 self.skew = skew
-                return True
+                return "clock"
         is_expired = status == 401 or code in EXPIRED
         if not is_expired or isinstance(self.credential, Ready):
-            return False
+            return ""
         with self._lock:
             if self._kept is not None and self._kept.ready is ready:
                 self._kept = None
-        return True
+        return "end"
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -194,8 +198,8 @@ class Grant(msgspec.Struct, frozen=True):
         request = Unsent(method, target, headers, body)
         return self.ready.headed(request, self.held.place, self.held.now)
 
-    def learns(self, error: WireError, headers: Mapping[str, str]) -> bool:
-        """Return whether a refused attempt may succeed with what its response tells."""
+    def learns(self, error: WireError, headers: Mapping[str, str]) -> Lesson:
+        """Return what the response to a refused attempt tells of its credentials."""
         from wire.core.server_clock import http_date
 
         code = headers.get("x-amzn-errortype", "") or error.code or ""

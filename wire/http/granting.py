@@ -28,6 +28,9 @@ from wire.wires.providers import unlisted
 if TYPE_CHECKING:
     from wire.http.target import Target
 
+_MOST_BYTES = 1024 * 1024
+"""Bytes of the answer of a server of tokens."""
+
 Request: TypeAlias = Attempt | Wait | Work
 
 
@@ -124,6 +127,7 @@ def token_attempt(fetch: Fetch, attempt: Attempt) -> Attempt:
 
 def _own_target(target: Target, base: str, fetch: Fetch) -> Target:
     provider = unlisted(target.provider.name, key_required=False)
+    limits = target.limits
     own = msgspec.structs.replace(
         target,
         provider=provider,
@@ -137,6 +141,7 @@ def _own_target(target: Target, base: str, fetch: Fetch) -> Target:
         credentials=None,
         around=(),
         retry=NONE,
+        limits=msgspec.structs.replace(limits, body=min(limits.body, _MOST_BYTES)),
     )
     # What the body has, a server may repeat.
     msgspec.structs.force_setattr(own, "mask", Mask(fetch.secrets))

@@ -73,9 +73,6 @@ if TYPE_CHECKING:
 
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
-_MOST_LESSONS = 2
-"""An attempt is repeated at most so often for its credentials: for the clock, and for their end."""
-
 DRAIN_SECONDS = 0.1
 """Seconds to wait for the end of a body after the wire's terminator. A body that was read to its
 end leaves the connection reusable."""
@@ -171,8 +168,8 @@ class Attempt:
         self._http = http
         self.grant: Grant | None = None
         """What heads or signs the next request, of a client with credentials."""
-        self.lessons = 0
-        """How often a refused attempt has told what was wrong with its credentials."""
+        self.lessons: list[str] = []
+        """What refused attempts have told of their credentials: each counts once."""
         self.clocks: Timeouts = call.timeouts or target.timeouts
         self._continues = account is not None
         self.account: Account = (
@@ -621,11 +618,13 @@ class Attempt:
 
     def _learns(self, error: WireError) -> bool:
         """Return whether the attempt is repeated, since its credentials are corrected now."""
-        if self.grant is None or not self._head or self.stopped or self.lessons == _MOST_LESSONS:
+        if self.grant is None or not self._head or self.stopped:
             return False
-        learns = self.grant.learns(error, self._headers)
-        self.lessons += learns
-        return learns
+        lesson = self.grant.learns(error, self._headers)
+        if not lesson or lesson in self.lessons:
+            return False
+        self.lessons.append(lesson)
+        return True
 
     def granted(self, grant: Grant) -> None:
         """Head or sign the next request with these credentials."""
