@@ -65,7 +65,6 @@ _ANYWHERE = ("max_tokens", "temperature")
 _SECRETS = ("api_key", "token")
 _WAYS = (*_SECRETS, "credentials")
 _OR_FUNCTION = {"api_key": "", "token": " or a function that returns one"}
-_NO_TEXTS = ("max_tokens", "temperature", "search_grounding")
 _SWITCH = "enabled"
 """The key of a section that only the application reads: whether it uses the agent."""
 _TYPO_RATIO = 0.8
@@ -296,9 +295,8 @@ def _resolved(
         if top is None
         else {name: getattr(top, name) for name in (_SETTINGS if same else _ANYWHERE)}
     )
-    if any(way in given for way in _WAYS):
-        for way in _WAYS:
-            taken.pop(way, None)  # a client takes one of them
+    if not given.keys().isdisjoint(_WAYS):  # a client takes one of them
+        taken = {name: each for name, each in taken.items() if name not in _WAYS}
     row = _row(provider, given.get("api_base") or taken.get("api_base"), f"{where}provider")
     for name in _OF_HOSTS:
         if provider in PROVIDERS and name in given and not _takes(row, name):
@@ -592,7 +590,7 @@ def _sealed_key(name: str, value: Any) -> Any:
 
 def _sealed_field(name: str, value: Any) -> Any:
     """Return a field of `LLMConfig`, as a `Secret` if its value may be a misplaced key."""
-    if name in _NO_TEXTS:
+    if name in _KINDS:
         return sealed(value)
     plain = isinstance(value, str) or name in _SECRETS
     return value if plain else sealed(value)
