@@ -154,10 +154,10 @@ def _of_fields(fields: Fields, path: str, scope: str) -> Exchange:
         "impersonated_service_account": _impersonating,
     }
     kind = fields.get("type")
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         known = ", ".join(kinds)
         raise ConfigurationError(f"credentials: {path}: its type is none of {known}")
-    bearer = yield from kinds[str(kind)](fields, path, scope)
+    bearer = yield from kinds[kind](fields, path, scope)
     assert isinstance(bearer, Bearer)
     project = os.environ.get("GOOGLE_CLOUD_QUOTA_PROJECT", "") or fields.get("quota_project_id")
     if isinstance(project, str) and project:

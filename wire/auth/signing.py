@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Iterable, Sequence
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
@@ -115,7 +115,8 @@ def signed_names(headers: Pairs) -> str:
 
 def text_to_sign(canonical: str, scope: Scope) -> str:
     """Return the text whose HMAC is the signature."""
-    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    # A server may get headers and paths that are no text.
+    digest = hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()
     return f"{ALGORITHM}\n{scope.moment}\n{scope.path}\n{digest}"
 
 
@@ -147,7 +148,7 @@ def _canonical_path(path: str, service: str) -> str:
         elif part not in ("", "."):
             parts.append(part)
     end = "/" if parts and path.endswith("/") else ""
-    return quote(f"/{'/'.join(parts)}{end}", safe="/~")
+    return quote(f"/{'/'.join(parts)}{end}", safe="/~", errors="surrogatepass")
 
 
 def _canonical_query(query: str) -> str:
@@ -158,7 +159,7 @@ def _canonical_query(query: str) -> str:
 
 
 def _encoded(text: str) -> str:
-    return quote(unquote(text, errors="surrogateescape"), safe="-_.~", errors="surrogateescape")
+    return quote(unquote_to_bytes(text.encode(errors="surrogatepass")), safe="-_.~")
 
 
 def _canonical_headers(headers: Pairs) -> list[tuple[str, str]]:

@@ -47,7 +47,10 @@ class Granting:
         self._fetch: Fetch | None = None
         self._secrets: list[Secret] = []
         """What was sent to servers of tokens, which may repeat it in an error."""
-        self._advance(None)
+        self.step = None
+        # A transport that only plays sends nothing, so nobody looks at credentials.
+        if not getattr(attempt._http, "plays_only", False):
+            self._advance(None)
 
     def tell(self, outcome: Any) -> None:
         """Send the outcome of `step`: a value, or the error."""
@@ -121,7 +124,7 @@ def token_attempt(fetch: Fetch, attempt: Attempt) -> Attempt:
         read_error=_as_it_is,
     )
     made = Attempt(own, call, attempt._http)
-    made.log = _Silent()
+    made.log, made.is_for_token = _Silent(), True
     return made
 
 

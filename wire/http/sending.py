@@ -134,6 +134,7 @@ class Attempt:
         "clocks",
         "grant",
         "half_open",
+        "is_for_token",
         "lessons",
         "log",
         "mask",
@@ -168,6 +169,8 @@ class Attempt:
         self._http = http
         self.grant: Grant | None = None
         """What heads or signs the next request, of a client with credentials."""
+        self.is_for_token = False
+        """Whether it asks a server of tokens: no cassette has it."""
         self.lessons: list[str] = []
         """What refused attempts have told of their credentials: each counts once."""
         self.clocks: Timeouts = call.timeouts or target.timeouts

@@ -20,6 +20,7 @@ from wire.http.async_lanes import AsyncLanes
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
+from wire.http.watchdog import ATTEMPT
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
 from wire.testing.cassette.format.file import End
@@ -49,6 +50,9 @@ class _Sends(httpx.BaseTransport):
     @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Replay or send. A request that gets no response is not recorded."""
+        if _is_for_token(request):
+            tokens: httpx.Response = self._inner.handle_request(request)
+            return tokens
         try:
             body = request.content
         except httpx.RequestNotRead:
@@ -81,6 +85,9 @@ class _AsyncSends(httpx.AsyncBaseTransport):
     @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Replay or send. A request that gets no response is not recorded."""
+        if _is_for_token(request):
+            tokens: httpx.Response = await self._inner.handle_async_request(request)
+            return tokens
         try:
             body = request.content
         except httpx.RequestNotRead:
@@ -124,6 +131,11 @@ class _InUse:
     def mode(self) -> Mode:
         """The mode; see `wire.testing.Mode`."""
         return self._deck.mode
+
+    @property
+    def plays_only(self) -> bool:
+        """Whether it sends nothing: then a client needs no credentials."""
+        return self._deck.plays_only
 
     @property
     def unplayed(self) -> list[str]:
@@ -485,6 +497,11 @@ def _no_transport(inner: Any, handle: str) -> ConfigurationError:
     return ConfigurationError(
         f"inner: expected an httpx transport with {handle}(), not {type(inner).__name__}"
     )
+
+
+def _is_for_token(request: httpx.Request) -> bool:
+    """Return whether a request asks a server of tokens: it has secrets, and so has the answer."""
+    return getattr(request.extensions.get(ATTEMPT), "is_for_token", False)
 
 
 def sent_of(request: httpx.Request, body: bytes) -> Sent:

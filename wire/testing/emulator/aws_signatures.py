@@ -7,7 +7,6 @@ others.
 from __future__ import annotations
 
 import calendar
-import hmac
 import re
 import time
 from collections.abc import Collection, Mapping
@@ -27,7 +26,6 @@ from wire.auth.signing import (
 KNOWN: Mapping[str, str] = {"fake-access-key": "fake-secret-key", "AKIDEXAMPLE": "fake-secret"}
 """Ids of access keys that an emulator knows, and their secrets."""
 _PART = re.compile(r"(\w+)=([^,]+)")
-_MOMENT = re.compile(r"\d{8}T\d{6}Z")
 _REFUSED_TOKEN = re.compile(r"(?i)(bad|invalid|wrong)")
 _WINDOW = 300
 """Seconds by which the date of a signature may differ from the time of the server."""
@@ -78,7 +76,8 @@ def refusal(
     key, _, scope = parts["Credential"].strip().partition("/")
     moment = request.headers.get("x-amz-date", "")
     fields = scope.split("/")
-    if len(fields) != 4 or fields[3] != "aws4_request" or not _MOMENT.fullmatch(moment):
+    sent = _seconds(moment)
+    if len(fields) != 4 or fields[3] != "aws4_request" or sent is None:
         words = "Credential must have exactly 5 slash-delimited elements, and X-Amz-Date a date"
         return Refused(400, "IncompleteSignatureException", words)
     day, there, service, _ = fields
@@ -86,7 +85,7 @@ def refusal(
         return _unrecognized()
     if problem := _scope_problem(day, there, service, moment, services, region):
         return Refused(403, "InvalidSignatureException", problem)
-    if problem := _age_problem(moment, now):
+    if problem := _age_problem(moment, sent, now):
         return Refused(403, "InvalidSignatureException", problem)
     names = parts["SignedHeaders"].strip().split(";")
     must = [name for name in request.headers if name == "host" or name.startswith("x-amz-")]
@@ -129,8 +128,15 @@ def _scope_problem(
     return ""
 
 
-def _age_problem(moment: str, now: float) -> str:
-    sent, here = calendar.timegm(time.strptime(moment, "%Y%m%dT%H%M%SZ")), moment_of(now)
+def _seconds(moment: str) -> float | None:
+    try:
+        return calendar.timegm(time.strptime(moment, "%Y%m%dT%H%M%SZ"))
+    except ValueError:
+        return None
+
+
+def _age_problem(moment: str, sent: float, now: float) -> str:
+    here = moment_of(now)
     if sent < now - _WINDOW:
         edge = moment_of(now - _WINDOW)
         return f"Signature expired: {moment} is now earlier than {edge} ({here} - {_MINUTES} min.)"
@@ -149,4 +155,4 @@ def _matches(
     headers = [(name, request.headers[name]) for name in names if name in request.headers]
     unsigned = Unsigned(request.method, request.target, headers, body_hash(request.body))
     text = text_to_sign(canonical_request(unsigned, scope.service), scope)
-    return hmac.compare_digest(signature(secret, text, scope), theirs.strip())
+    return signature(secret, text, scope) == theirs.strip()
