@@ -15,27 +15,6 @@ from urllib.parse import quote, unquote_to_bytes
 import msgspec
 
 ALGORITHM = "AWS4-HMAC-SHA256"
-UNSIGNED = frozenset(
-    {
-        "accept-encoding",
-        "authorization",
-        "baggage",
-        "connection",
-        "expect",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "te",
-        "traceparent",
-        "tracestate",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "user-agent",
-        "x-amzn-trace-id",
-    }
-)
-"""Headers that proxies and HTTP libraries change, so that no signature has them."""
 _RAW_PATH_SERVICES = frozenset({"s3"})
 """Services whose canonical path is the path as it is sent; all others encode it once more."""
 
@@ -67,7 +46,8 @@ class Unsigned(msgspec.Struct, frozen=True):
     target: str
     """Path and query as they are sent."""
     headers: Sequence[tuple[str, str]]
-    """The headers that are signed, `host` among them. Those in `UNSIGNED` are left out."""
+    """The headers that are signed, `host` among them: none that a proxy or an HTTP library changes,
+    such as `accept-encoding`, `connection` and `user-agent`."""
     body_hash: str
     """The SHA-256 of the body in hexadecimal digits."""
 
@@ -166,6 +146,5 @@ def _canonical_headers(headers: Pairs) -> list[tuple[str, str]]:
     """Return the names in lower case, sorted, each with its values."""
     values: dict[str, list[str]] = {}
     for name, value in headers:
-        if (lower := name.lower()) not in UNSIGNED:
-            values.setdefault(lower, []).append(" ".join(value.split()))
+        values.setdefault(name.lower(), []).append(" ".join(value.split()))
     return [(name, ",".join(values[name])) for name in sorted(values)]

@@ -50,14 +50,11 @@ class _Sends(httpx.BaseTransport):
     @checked_arguments(ConfigurationError)
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Replay or send. A request that gets no response is not recorded."""
-        if _is_for_token(request):
-            tokens: httpx.Response = self._inner.handle_request(request)
-            return tokens
         try:
             body = request.content
         except httpx.RequestNotRead:
             body = request.read()
-        taken = self._take(sent_of(request, body))
+        taken = None if _is_for_token(request) else self._take(sent_of(request, body))
         if isinstance(taken, Played):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
@@ -85,14 +82,11 @@ class _AsyncSends(httpx.AsyncBaseTransport):
     @checked_arguments(ConfigurationError)
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Replay or send. A request that gets no response is not recorded."""
-        if _is_for_token(request):
-            tokens: httpx.Response = await self._inner.handle_async_request(request)
-            return tokens
         try:
             body = request.content
         except httpx.RequestNotRead:
             body = await request.aread()
-        taken = self._take(sent_of(request, body))
+        taken = None if _is_for_token(request) else self._take(sent_of(request, body))
         if isinstance(taken, Played):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()

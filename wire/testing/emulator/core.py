@@ -72,7 +72,8 @@ class Emulator:
     function (`wire.testing.emulator.script`); a small model answers everything else.
     `warnings_too` refuses what only servers of an earlier date refused, `lenient` refuses nothing
     that a rule is about. `seed` changes ids and signatures. Every key is accepted, except those
-    that begin with bad, invalid, wrong or expired.
+    that begin with bad, invalid, wrong or expired. Signatures of AWS are verified
+    (`wire.testing.emulator.aws_signatures`).
 
     Many providers serve chat completions and Messages, each with rules and messages of its own. A
     client's transport names the one that it means; a server on loopback goes by the path and the
