@@ -19,6 +19,7 @@ from wire import AsyncClient, Client
 from wire.auth import Bearer, Callback, EntraSecret, HeaderKey, SigV4
 from wire.auth.credential import Fetched, Place
 from wire.auth.held import Held
+from wire.http import granting
 
 AZURE = {"resource": "my-resource"}
 TOKENS = "https://login.microsoftonline.com/"
@@ -134,6 +135,25 @@ def test_those_who_wait_fail_with_the_first_one() -> None:
         waiting.send(None)
     assert str(first.value) == str(second.value)
     assert first.value is not second.value
+
+
+def test_an_exchange_that_cannot_be_sent_is_left_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise the next thread would wait for it, as long as the error is kept."""
+    servers = Servers({TOKENS: told({"access_token": "fake-token-0001", "expires_in": 3600})})
+    client = Client("azure@anthropic", credentials=ENTRA, http=servers, **AZURE)
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(granting, "token_attempt", broken)
+    with pytest.raises(RuntimeError) as kept:
+        client.send(call("claude-opus-4-8"))
+    monkeypatch.undo()
+    client.send(call("claude-opus-4-8"))
+    assert str(kept.value) == "broken"
+    assert len(servers.asked) == 1
 
 
 def test_thirty_threads_exchange_once() -> None:

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
+import anyio
 import botocore.session
 import pytest
 from botocore.config import Config
@@ -19,7 +20,7 @@ from tests.auth.servers import MODEL, call, request
 from tests.auth.test_aws import ASSUMED
 from tests.auth.test_signed_calls import ARN
 from tests.http.drive import EVERY, Drive
-from wire import Client, Timeouts, anthropic
+from wire import AsyncClient, Client, Timeouts, anthropic
 from wire.auth import AwsWebIdentity, SigV4
 from wire.testing.emulator import Emulator, serve
 
@@ -28,10 +29,13 @@ class Sts(BaseHTTPRequestHandler):
     """A server of tokens on loopback: what it answers by its path."""
 
     asked: ClassVar[list[tuple[str, bytes]]] = []
+    release: ClassVar[Any] = None
+    arrived: ClassVar[Any] = None
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"]))
         self.asked.append((self.path, body))
+        self.arrived.set()
         answer = ASSUMED.encode()
         if self.path == "/large":
             answer = b"a" * 2_000_000
@@ -50,9 +54,10 @@ class Sts(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def sts() -> Iterator[str]:
-    Sts.asked = []
+    Sts.asked, Sts.arrived = [], threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Sts)
     server.closing = threading.Event()  # type: ignore[attr-defined]
+    Sts.release = server.closing.set  # type: ignore[attr-defined]
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -111,6 +116,56 @@ def test_a_server_that_says_nothing_ends_with_the_call(
             credentials=identity,
             timeouts=Timeouts(total=0.3),
         )
+
+
+SHORT = call().replace(timeouts=Timeouts(total=0.2))
+WAITED = "the call waited for its credentials"
+
+
+def test_a_call_waits_for_the_exchange_of_another_within_its_own_time(
+    sts: str, identity: AwsWebIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"{sts}/silent")
+    client = Client(
+        "bedrock@invoke",
+        region="us-west-2",
+        credentials=identity,
+        retry=None,
+        base_url="http://127.0.0.1:1",
+    )
+
+    def fails() -> None:
+        with pytest.raises(wire.errors.ConnectionLost):
+            client.send(call())
+
+    first = threading.Thread(target=fails)
+    first.start()
+    Sts.arrived.wait(20)
+    with pytest.raises(wire.errors.TotalClock, match=WAITED):
+        client.send(SHORT)
+    Sts.release()
+    first.join()
+    client.close()
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_task_waits_for_the_exchange_of_another_within_its_own_time(
+    backend: str, sts: str, identity: AwsWebIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", f"{sts}/silent")
+
+    async def main() -> None:
+        async with (
+            AsyncClient("bedrock@invoke", region="us-west-2", credentials=identity) as client,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(client.send, call())
+            await anyio.to_thread.run_sync(Sts.arrived.wait, 20)
+            with pytest.raises(wire.errors.TotalClock, match=WAITED):
+                await client.send(SHORT)
+            group.cancel_scope.cancel()
+
+    anyio.run(main, backend=backend)
 
 
 def boto(url: str, secret: str = "fake-secret-key") -> Any:

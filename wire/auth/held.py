@@ -130,23 +130,22 @@ class Held:
                 return others.ready
 
     def _renewed(self, renewal: Renewal, before: _Kept | None) -> Generator[Step, Any, Ready]:
-        grant = before
+        kept = before
         try:
-            grant = self._granted((yield from self.credential.exchange(self.place)))
-            renewal.ready = grant.ready
+            kept = self._granted((yield from self.credential.exchange(self.place)))
         except WireError as error:
             now = self._clock()
             if before is None or now >= before.end:
                 renewal.error = error
                 raise
-            grant = msgspec.structs.replace(before, renew=min(before.end, now + _QUIET))
-            renewal.ready = grant.ready
+            kept = msgspec.structs.replace(before, renew=min(before.end, now + _QUIET))
         finally:
             # A task that was cancelled leaves the exchange to the next one.
+            renewal.ready = None if kept is before or kept is None else kept.ready
             with self._lock:
-                self._kept, self._renewal = grant, None
+                self._kept, self._renewal = kept, None
             renewal.signal.set()
-        return grant.ready
+        return kept.ready
 
     def _granted(self, ready: Ready) -> _Kept:
         end, now = ready.valid_until, self._clock()

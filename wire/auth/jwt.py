@@ -51,7 +51,7 @@ def signed_token(
     text = ".".join(encoded(msgspec.json.encode(each)) for each in parts)
     chosen: Any = padding.PKCS1v15()
     if algorithm == "PS256":
-        chosen = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256.digest_size)
+        chosen = padding.PSS(padding.MGF1(hashes.SHA256()), hashes.SHA256().digest_size)
     signature = key.sign(text.encode(), chosen, hashes.SHA256())
     return Secret.unchecked(f"{text}.{encoded(signature)}")
 

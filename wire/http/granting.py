@@ -16,13 +16,13 @@ from wire.around.seam import Wait
 from wire.auth.credential import Fetch, Fetched, Ready, Work
 from wire.auth.held import Grant
 from wire.core.call import Call, Timeouts
-from wire.core.errors import APIError, WireError, add_to_message
+from wire.core.errors import APIError, TotalClock, WireError, add_to_message
 from wire.core.hosts import origin_of
 from wire.core.masking import Mask
 from wire.core.retry import NONE
 from wire.core.secret import Secret
 from wire.http.call_logs import CallLog
-from wire.http.sending import Attempt
+from wire.http.sending import Attempt, over_clock
 from wire.wires.providers import unlisted
 
 if TYPE_CHECKING:
@@ -61,24 +61,38 @@ class Granting:
         self._advance(outcome)
 
     def _advance(self, outcome: Any) -> None:
-        self._fetch = None
+        """Go on to the next step.
+
+        Whatever is raised, the exchange is left, or others would wait for it.
+        """
+        self._fetch = self.step = None
         try:
             is_error = isinstance(outcome, BaseException)
             step = self._steps.throw(outcome) if is_error else self._steps.send(outcome)
+            if isinstance(step, Fetch):
+                self._fetch = step
+                headers = (each for each in step.headers.values() if isinstance(each, Secret))
+                self._secrets += [*step.secrets, *headers]
+                step = token_attempt(step, self._attempt)
+            self.step = self._within_time(step) if isinstance(step, Wait) else step
         except StopIteration as end:
-            self.step = None
             self._attempt.granted(Grant(self._held, end.value))
-            return
-        except WireError as error:
-            error.provider = error.provider or self._attempt.target.provider.name
-            Mask(self._secrets).error(error)
+        except BaseException as error:
+            self._steps.close()
+            if isinstance(error, WireError):
+                error.provider = error.provider or self._attempt.target.provider.name
+                Mask(self._secrets).error(error)
             raise
-        if isinstance(step, Fetch):
-            self._fetch = step
-            headers = (each for each in step.headers.values() if isinstance(each, Secret))
-            self._secrets += [*step.secrets, *headers]
-            step = token_attempt(step, self._attempt)
-        self.step = step
+
+    def _within_time(self, wait: Wait) -> Wait:
+        """Return a wait for the exchange of another call that ends with the time of this one."""
+        left = self._attempt.left
+        if left is None:
+            return wait
+        if left <= 0:
+            over = over_clock("total", self._attempt.clocks.total)
+            raise TotalClock(f"{over}: the call waited for its credentials")
+        return Wait(wait.signal, left)
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +110,16 @@ class _Silent(CallLog):
     """Logs nothing: bodies of servers of tokens have tokens."""
 
     __slots__ = ()
-    has_bodies = has_calls = False
+
+    @property
+    def has_bodies(self) -> bool:
+        """No."""
+        return False
+
+    @property
+    def has_calls(self) -> bool:
+        """No."""
+        return False
 
 
 def token_attempt(fetch: Fetch, attempt: Attempt) -> Attempt:
