@@ -106,7 +106,7 @@ def test_no_header_is_signed_that_botocore_leaves_out() -> None:
     headers = [(name, "x") for name in (*names, "host", "content-type", "x-amz-thing")]
     place = Place("bedrock", "https://x.example", "us-east-1", "bedrock")
     request = Unsent("GET", "/", headers, b"")
-    signed = dict(SigV4("fake-access-key", "fake-secret-key").headed(request, place, 0))
+    signed = dict(SigV4("fake-access-key", "fake-secret-key")._headed(request, place, 0))
     assert "SignedHeaders=content-type;host;x-amz-date;x-amz-thing," in signed["authorization"]
 
 

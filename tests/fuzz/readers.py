@@ -597,7 +597,7 @@ def _google(data: bytes, seed: str, dice: Random) -> object:
 
 
 def _exchanged(credential: auth.Credential, answer: Fetched) -> object:
-    steps = credential.exchange(Place("fuzz", "https://llm.example", "us-east-1", "bedrock"))
+    steps = credential._exchange(Place("fuzz", "https://llm.example", "us-east-1", "bedrock"))
     try:
         next(steps)
         while True:

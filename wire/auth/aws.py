@@ -7,13 +7,14 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
 from wire.auth import aws_config
 from wire.auth.aws_config import Profile
 from wire.auth.credential import (
+    SIGNED,
     Absent,
     Chain,
     Credential,
@@ -30,15 +31,10 @@ from wire.auth.credential import (
     refused,
 )
 from wire.auth.files import home, read_json, read_token
-from wire.core.credentials import SHOWN
 from wire.core.errors import AuthenticationError, ConfigurationError, WireError
 from wire.core.hosts import origin_of
 from wire.core.secret import Secret
 
-_SIGNED: Mapping[str, str] = {
-    "x-amz-date": SHOWN,
-    "authorization": f"AWS4-HMAC-SHA256 {SHOWN}",
-}
 _METADATA = "http://169.254.169.254"
 _CONTAINER = "http://169.254.170.2"
 _CONTAINER_HOSTS = frozenset({"169.254.170.2", "169.254.170.23", "fd00:ec2::23", "localhost"})
@@ -49,16 +45,16 @@ _DEEPEST = 5
 
 
 class _AwsSource(Credential, frozen=True):
-    before: ClassVar[float] = 900.0
-    shown: ClassVar[Mapping[str, str]] = _SIGNED
+    before = 900.0
+    shown = SIGNED
 
 
 class AwsEnvironment(_AwsSource, frozen=True):
     """`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`."""
 
-    name: ClassVar[str] = "environment"
+    name = "environment"
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the variables."""
         key = os.environ.get("AWS_ACCESS_KEY_ID", "").strip()
         secret = Secret.unchecked(os.environ.get("AWS_SECRET_ACCESS_KEY", "").strip())
@@ -84,12 +80,12 @@ class AwsProfile(_AwsSource, frozen=True):
     profile: str = ""
     """By default, that of `AWS_PROFILE`, or `default`."""
 
-    name: ClassVar[str] = "profile"
+    name = "profile"
 
     def __post_init__(self) -> None:
         checked_text(self, "profile")
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the profile, and get what it leads to."""
         name, variable = (self.profile, "profile") if self.profile else aws_config.profile_name()
         keys = aws_config.profile(name)
@@ -108,13 +104,13 @@ class AwsWebIdentity(_AwsSource, frozen=True):
     session_name: str = ""
     """By default, `AWS_ROLE_SESSION_NAME`, or `wire`."""
 
-    name: ClassVar[str] = "web-identity"
+    name = "web-identity"
 
     def __post_init__(self) -> None:
         for field in ("role_arn", "token_file", "session_name"):
             checked_text(self, field)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Assume the role."""
         file = self.token_file or os.environ.get("AWS_WEB_IDENTITY_TOKEN_FILE", "")
         role = self.role_arn or os.environ.get("AWS_ROLE_ARN", "")
@@ -130,9 +126,9 @@ class AwsWebIdentity(_AwsSource, frozen=True):
 class AwsContainer(_AwsSource, frozen=True):
     """The credentials of a task of ECS or of a pod of EKS."""
 
-    name: ClassVar[str] = "container"
+    name = "container"
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Ask the server of the container."""
         relative = os.environ.get("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "")
         full = os.environ.get("AWS_CONTAINER_CREDENTIALS_FULL_URI", "")
@@ -154,9 +150,9 @@ class AwsContainer(_AwsSource, frozen=True):
 class AwsMetadata(_AwsSource, frozen=True):
     """The role of an instance of EC2 (IMDSv2)."""
 
-    name: ClassVar[str] = "metadata"
+    name = "metadata"
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Ask the metadata server."""
         if os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
             raise Absent("AWS_EC2_METADATA_DISABLED is true")
@@ -277,7 +273,7 @@ def _with_source(
             own = yield from _of_profile(name, rest, place, "source_profile", (*seen, name))
         else:
             try:
-                own = yield from sources[str(kind)].exchange(place)
+                own = yield from sources[str(kind)]._exchange(place)
             except Absent as absent:
                 problem = f"{where}: credential_source {kind}: {absent}"
                 raise ConfigurationError(f"credentials: {problem}") from None
@@ -314,7 +310,7 @@ def _assumed(
         target = parts.path or "/"
         unsent = Unsent("POST", target, _pairs(headers, parts.netloc), body)
         there = Place(place.provider, url, place.region or "us-east-1", "sts")
-        signed = own.headed(unsent, there, time.time())
+        signed = own._headed(unsent, there, time.time())
         headers = {name: Secret.unchecked(each) for name, each in signed if name != "host"}
         headers["content-type"] = "application/x-www-form-urlencoded"
     what = f"STS ({action})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -29,8 +29,8 @@ class Callback(Credential, frozen=True):
     function: Callable[[], Answer | Awaitable[Answer]]
     """Returns a text, which is sent as a bearer token, or a `Bearer`, `HeaderKey` or `SigV4`."""
 
-    name: ClassVar[str] = "callback"
-    is_asked_each_time: ClassVar[bool] = True
+    name = "callback"
+    is_asked_each_time = True
 
     def __post_init__(self) -> None:
         function: Any = self.function
@@ -47,7 +47,7 @@ class Callback(Credential, frozen=True):
         """Whether the function is an async one."""
         return isinstance(self.function, TokenSource) and self.function.is_async
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Call the function."""
         # Hidden at once: the frames of a check would show it.
         given = Secret.unchecked((yield Work(self.function)))

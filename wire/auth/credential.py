@@ -15,9 +15,19 @@ from wire.auth.signing import Scope, Unsigned, authorization, body_hash, moment_
 from wire.core.credentials import SHOWN
 from wire.core.errors import AuthenticationError, ConfigurationError
 from wire.core.fields import Fields
-from wire.core.secret import HEADER_NAME, Secret, sealed, type_name
+from wire.core.secret import (
+    HEADER_NAME,
+    Secret,
+    checked_headers,
+    revealed_headers,
+    sealed,
+    sealed_headers,
+    type_name,
+)
 
 Pairs = list[tuple[str, str]]
+SIGNED: Mapping[str, str] = {"x-amz-date": SHOWN, "authorization": f"AWS4-HMAC-SHA256 {SHOWN}"}
+"""The headers of a signature, as a preview shows them."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -102,11 +112,11 @@ class Credential(msgspec.Struct, frozen=True, metaclass=Fields):
         """Whether only an `AsyncClient` can use it."""
         return False
 
-    def shown_headers(self) -> dict[str, str]:
+    def _shown_headers(self) -> dict[str, str]:
         """Return the headers that it sets, as a preview shows them."""
         return dict(self.shown)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Yield the steps that lead to what heads or signs an attempt."""
         raise NotImplementedError
 
@@ -115,20 +125,20 @@ class Ready(Credential, frozen=True):
     """A credential that heads or signs attempts by itself."""
 
     @property
-    def valid_until(self) -> float | None:
+    def _valid_until(self) -> float | None:
         """Seconds since 1970 at which it ends; `None` if it does not."""
         return None
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Return itself."""
         return self
         yield
 
-    def secrets(self) -> tuple[Secret, ...]:
+    def _secrets(self) -> tuple[Secret, ...]:
         """Return what a server must not repeat."""
         return ()
 
-    def headed(self, request: Unsent, place: Place, now: float) -> Pairs:
+    def _headed(self, request: Unsent, place: Place, now: float) -> Pairs:
         """Return the headers of a request with those of this credential."""
         raise NotImplementedError
 
@@ -151,7 +161,7 @@ class HeaderKey(Ready, frozen=True):
     scheme: str = ""
     """Precedes the key: `Bearer` and a space."""
 
-    name: ClassVar[str] = "key in a header"
+    name = "key in a header"
 
     def __post_init__(self) -> None:
         kept_secret(self, "key")
@@ -159,15 +169,15 @@ class HeaderKey(Ready, frozen=True):
             raise ConfigurationError("HeaderKey.header: expected the name of a header")
         checked_text(self, "scheme")
 
-    def secrets(self) -> tuple[Secret, ...]:
+    def _secrets(self) -> tuple[Secret, ...]:
         """Return the key."""
         return (_secret(self.key),)
 
-    def shown_headers(self) -> dict[str, str]:
+    def _shown_headers(self) -> dict[str, str]:
         """Return the header, with its key hidden."""
         return {self.header.lower(): f"{self.scheme}{SHOWN}"}
 
-    def headed(self, request: Unsent, place: Place, now: float) -> Pairs:
+    def _headed(self, request: Unsent, place: Place, now: float) -> Pairs:
         """Add the header; it replaces one of its name."""
         return _with(request.headers, self.header, self.scheme + _secret(self.key).reveal())
 
@@ -187,25 +197,28 @@ class Bearer(Ready, frozen=True):
     """Further headers that belong to the token, unless the call has them. Betas are added to those
     of the call."""
 
-    name: ClassVar[str] = "token"
+    name = "token"
 
     def __post_init__(self) -> None:
         kept_secret(self, "token")
         checked_time(self, "expires")
+        headers = sealed_headers(self.headers)
+        msgspec.structs.force_setattr(self, "headers", headers)
+        checked_headers(headers, "Bearer.headers")
 
     @property
-    def valid_until(self) -> float | None:
+    def _valid_until(self) -> float | None:
         """When it ends."""
         return self.expires
 
-    def secrets(self) -> tuple[Secret, ...]:
+    def _secrets(self) -> tuple[Secret, ...]:
         """Return the token."""
         return (_secret(self.token),)
 
-    def headed(self, request: Unsent, place: Place, now: float) -> Pairs:
+    def _headed(self, request: Unsent, place: Place, now: float) -> Pairs:
         """Add `authorization`, and the headers that belong to the token."""
         headers = _with(request.headers, "authorization", f"Bearer {_secret(self.token).reveal()}")
-        for name, value in self.headers.items():
+        for name, value in revealed_headers(checked_headers(self.headers)):
             given = next((each for key, each in headers if key.lower() == name), None)
             if given is not None and not name.endswith("-beta"):
                 continue
@@ -236,36 +249,33 @@ class SigV4(Ready, frozen=True):
     """The service in the scope of the signature. By default, that of the host, such as
     `bedrock`."""
 
-    name: ClassVar[str] = "AWS keys"
-    before: ClassVar[float] = 900.0
-    shown: ClassVar[Mapping[str, str]] = {
-        "x-amz-date": SHOWN,
-        "authorization": f"AWS4-HMAC-SHA256 {SHOWN}",
-    }
+    name = "AWS keys"
+    before = 900.0
+    shown = SIGNED
 
     def __post_init__(self) -> None:
         kept_secret(self, "secret_access_key")
         kept_secret(self, "session_token", optional=True)
+        for field in ("access_key_id", "region", "service"):
+            checked_text(self, field)
         if not self.access_key_id or not self.secret_access_key:
             given, missing = "access_key_id", "secret_access_key"
             if not self.access_key_id:
                 given, missing = missing, given
             raise ConfigurationError(f"SigV4.{missing}: it is missing; {given} alone signs nothing")
-        for field in ("access_key_id", "region", "service"):
-            checked_text(self, field)
         checked_time(self, "expires")
 
     @property
-    def valid_until(self) -> float | None:
+    def _valid_until(self) -> float | None:
         """When they end."""
         return self.expires
 
-    def secrets(self) -> tuple[Secret, ...]:
+    def _secrets(self) -> tuple[Secret, ...]:
         """Return the secret and the session token."""
         token = () if self.session_token is None else (_secret(self.session_token),)
         return (_secret(self.secret_access_key), *token)
 
-    def headed(self, request: Unsent, place: Place, now: float) -> Pairs:
+    def _headed(self, request: Unsent, place: Place, now: float) -> Pairs:
         """Add the date, the session token and the signature."""
         region, service = self.region or place.region, self.service or place.service
         if not region:
@@ -315,19 +325,30 @@ class Chain(Credential, frozen=True):
     title: str
     """What errors and `describe` call it."""
     sources: tuple[Credential, ...]
+    """The sources."""
     remedy: str = ""
     """What to do if no source has any."""
 
-    def shown_headers(self) -> dict[str, str]:
-        """Return those of its first source: all are of one vendor."""
-        return self.sources[0].shown_headers()
+    def __post_init__(self) -> None:
+        checked_text(self, "title")
+        checked_text(self, "remedy")
+        given: object = self.sources
+        if not isinstance(given, tuple) or not all(isinstance(each, Credential) for each in given):
+            msgspec.structs.force_setattr(self, "sources", ())
+            raise ConfigurationError("Chain.sources: expected a tuple of credentials")
+        if not given:
+            raise ConfigurationError("Chain.sources: expected at least one source")
 
-    def exchange(self, place: Place) -> Exchange:
+    def _shown_headers(self) -> dict[str, str]:
+        """Return those of its first source: all are of one vendor."""
+        return self.sources[0]._shown_headers()
+
+    def _exchange(self, place: Place) -> Exchange:
         """Yield the steps of each source, until one has credentials."""
         place.looked.clear()  # another chain may have written there
         for source in self.sources:
             try:
-                ready = yield from source.exchange(place)
+                ready = yield from source._exchange(place)
             except Absent as absent:
                 place.looked.append((source.name, str(absent)))
             else:
@@ -348,7 +369,7 @@ def kept_secret(owner: msgspec.Struct, field: str, *, optional: bool = False) ->
     value = getattr(owner, field)
     if isinstance(value, Secret):
         secret = value
-    elif value is None or value == "":
+    elif value is None or (isinstance(value, str) and value == ""):
         if optional:
             msgspec.structs.force_setattr(owner, field, None)
             return

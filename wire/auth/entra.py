@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 from wire.auth.credential import (
@@ -47,13 +47,13 @@ class EntraSecret(Credential, frozen=True):
     scope: str = ""
     """By default, that of the host."""
 
-    name: ClassVar[str] = "client-secret"
+    name = "client-secret"
 
     def __post_init__(self) -> None:
         kept_secret(self, "secret")
         _checked(self)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Ask Entra for a token."""
         assert isinstance(self.secret, Secret)
         form = {"client_secret": self.secret}
@@ -77,14 +77,14 @@ class EntraCertificate(Credential, frozen=True):
     scope: str = ""
     """By default, that of the host."""
 
-    name: ClassVar[str] = "client-certificate"
+    name = "client-certificate"
 
     def __post_init__(self) -> None:
         kept_secret(self, "password", optional=True)
         _checked(self)
         checked_text(self, "path", needed=True)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Sign an assertion, and ask Entra for a token."""
         from wire.auth.jwt import private_key, signed_token, thumbprint
 
@@ -117,9 +117,9 @@ class EntraEnvironment(Credential, frozen=True):
     `AZURE_CLIENT_CERTIFICATE_PATH`.
     """
 
-    name: ClassVar[str] = "environment"
+    name = "environment"
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the variables, and ask Entra for a token."""
         secret = Secret.unchecked(os.environ.get("AZURE_CLIENT_SECRET", "").strip())
         path = os.environ.get("AZURE_CLIENT_CERTIFICATE_PATH", "").strip()
@@ -129,10 +129,10 @@ class EntraEnvironment(Credential, frozen=True):
         given = "AZURE_CLIENT_SECRET" if secret.reveal() else "AZURE_CLIENT_CERTIFICATE_PATH"
         _need_all(given, {"AZURE_TENANT_ID": tenant, "AZURE_CLIENT_ID": client}, place)
         if secret.reveal():
-            return (yield from EntraSecret(tenant, client, secret).exchange(place))
+            return (yield from EntraSecret(tenant, client, secret)._exchange(place))
         password = Secret.unchecked(os.environ.get("AZURE_CLIENT_CERTIFICATE_PASSWORD", ""))
         hidden = password if password.reveal() else None
-        return (yield from EntraCertificate(tenant, client, path, hidden).exchange(place))
+        return (yield from EntraCertificate(tenant, client, path, hidden)._exchange(place))
 
 
 class EntraWorkload(Credential, frozen=True):
@@ -147,13 +147,13 @@ class EntraWorkload(Credential, frozen=True):
     scope: str = ""
     """By default, that of the host."""
 
-    name: ClassVar[str] = "workload-identity"
+    name = "workload-identity"
 
     def __post_init__(self) -> None:
         for field in ("tenant", "client", "token_file", "scope"):
             checked_text(self, field)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the token, and exchange it."""
         file = self.token_file or os.environ.get("AZURE_FEDERATED_TOKEN_FILE", "").strip()
         if not file:
@@ -174,13 +174,13 @@ class EntraManagedIdentity(Credential, frozen=True):
     scope: str = ""
     """By default, that of the host."""
 
-    name: ClassVar[str] = "managed-identity"
+    name = "managed-identity"
 
     def __post_init__(self) -> None:
         checked_text(self, "client")
         checked_text(self, "scope")
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Ask the server of identities of the app, or of the machine."""
         resource = (self.scope or place.service or _SCOPE).removesuffix("/.default")
         query = {"api-version": "2018-02-01", "resource": resource}

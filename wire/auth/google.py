@@ -9,7 +9,7 @@ import datetime
 import os
 import time
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
@@ -39,7 +39,7 @@ Fields = Mapping[str, Any]
 
 
 class _GoogleSource(Credential, frozen=True):
-    before: ClassVar[float] = 225.0
+    before = 225.0
 
 
 class GoogleFile(_GoogleSource, frozen=True):
@@ -52,13 +52,13 @@ class GoogleFile(_GoogleSource, frozen=True):
     scope: str = SCOPE
     """What the token is for; several with spaces between them."""
 
-    name: ClassVar[str] = "file"
+    name = "file"
 
     def __post_init__(self) -> None:
         checked_text(self, "path")
         checked_text(self, "scope", needed=True)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the file, and get a token with it."""
         path = self.path or os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
         if not path:
@@ -79,12 +79,12 @@ class GoogleGcloud(_GoogleSource, frozen=True):
     scope: str = SCOPE
     """What the token is for."""
 
-    name: ClassVar[str] = "gcloud"
+    name = "gcloud"
 
     def __post_init__(self) -> None:
         checked_text(self, "scope", needed=True)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the file of gcloud, and get a token with it."""
         folder = os.environ.get("CLOUDSDK_CONFIG", "") or _gcloud_folder()
         path = os.path.join(folder, "application_default_credentials.json")
@@ -103,13 +103,13 @@ class GoogleMetadata(_GoogleSource, frozen=True):
     scope: str = SCOPE
     """What the token is for."""
 
-    name: ClassVar[str] = "metadata"
+    name = "metadata"
 
     def __post_init__(self) -> None:
         checked_text(self, "account", needed=True)
         checked_text(self, "scope", needed=True)
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Ask the metadata server."""
         if os.environ.get("NO_GCE_CHECK", "").lower() == "true":
             raise Absent("NO_GCE_CHECK is true")

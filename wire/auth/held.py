@@ -132,7 +132,7 @@ class Held:
     def _renewed(self, renewal: Renewal, before: _Kept | None) -> Generator[Step, Any, Ready]:
         kept = before
         try:
-            kept = self._granted((yield from self.credential.exchange(self.place)))
+            kept = self._granted((yield from self.credential._exchange(self.place)))
         except WireError as error:
             now = self._clock()
             if before is None or now >= before.end:
@@ -148,7 +148,7 @@ class Held:
         return kept.ready
 
     def _granted(self, ready: Ready) -> _Kept:
-        end, now = ready.valid_until, self._clock()
+        end, now = ready._valid_until, self._clock()
         if end is None:
             end = -math.inf if self.credential.is_asked_each_time else math.inf
             return _Kept(ready, end, end)
@@ -195,7 +195,7 @@ class Grant(msgspec.Struct, frozen=True):
     ) -> list[tuple[str, str]]:
         """Return the headers of a request with those of the credential."""
         request = Unsent(method, target, headers, body)
-        return self.ready.headed(request, self.held.place, self.held.now)
+        return self.ready._headed(request, self.held.place, self.held.now)
 
     def learns(self, error: WireError, headers: Mapping[str, str]) -> Lesson:
         """Return what the response to a refused attempt tells of its credentials."""

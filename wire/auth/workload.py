@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -58,8 +58,8 @@ class AnthropicIdentity(Credential, frozen=True):
     token: Source = None
     """A function that returns that token, in place of a file."""
 
-    name: ClassVar[str] = "identity"
-    before: ClassVar[float] = 120.0
+    name = "identity"
+    before = 120.0
 
     def __post_init__(self) -> None:
         for field in ("rule", "organization", "account", "workspace", "token_file"):
@@ -71,7 +71,7 @@ class AnthropicIdentity(Credential, frozen=True):
         """Whether `token` is an async function."""
         return isinstance(self.token, TokenSource) and self.token.is_async
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Exchange the token of the other issuer."""
         file = self.token_file or os.environ.get("ANTHROPIC_IDENTITY_TOKEN_FILE", "").strip()
         literal = Secret.unchecked(os.environ.get("ANTHROPIC_IDENTITY_TOKEN", "").strip())
@@ -129,8 +129,8 @@ class OpenAIIdentity(Credential, frozen=True):
     url: str = "https://auth.openai.com/oauth/token"
     """Where it is exchanged."""
 
-    name: ClassVar[str] = "identity"
-    before: ClassVar[float] = 1200.0
+    name = "identity"
+    before = 1200.0
 
     def __post_init__(self) -> None:
         for field in ("provider", "account"):
@@ -149,7 +149,7 @@ class OpenAIIdentity(Credential, frozen=True):
         """Whether `token` is an async function."""
         return isinstance(self.token, TokenSource) and self.token.is_async
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Exchange the token of the other issuer."""
         subject = yield from _subject(self.token, self.token_file, Secret.unchecked(""), place)
         body = msgspec.json.encode(
@@ -169,9 +169,9 @@ class OpenAIIdentity(Credential, frozen=True):
 class AnthropicToken(Credential, frozen=True):
     """The bearer token in `ANTHROPIC_AUTH_TOKEN`."""
 
-    name: ClassVar[str] = "environment"
+    name = "environment"
 
-    def exchange(self, place: Place) -> Exchange:
+    def _exchange(self, place: Place) -> Exchange:
         """Read the variable."""
         token = Secret.unchecked(os.environ.get("ANTHROPIC_AUTH_TOKEN", "").strip())
         if not token.reveal():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wire.around.seam import AroundFunction
+from wire.auth.credential import Credential
 from wire.chat.state import model_name
 from wire.core.arguments import checked_names
 from wire.core.call import Timeouts
@@ -16,9 +17,6 @@ from wire.http.client import Client
 from wire.http.target import Token, options_of, seal
 from wire.neutral.embeddings import Embeddings
 from wire.wires.providers import model_of
-
-if TYPE_CHECKING:
-    from wire.auth.credential import Credential
 
 
 def _sealed(options: Any) -> None:

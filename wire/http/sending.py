@@ -632,7 +632,7 @@ class Attempt:
     def granted(self, grant: Grant) -> None:
         """Head or sign the next request with these credentials."""
         self.grant = grant
-        self.mask = self.mask.and_also(grant.ready.secrets())
+        self.mask = self.mask.and_also(grant.ready._secrets())
 
     def _amend(self, error: WireError) -> bool:
         """Replace the call by the result of `Call.amend`; return whether there was one."""

@@ -259,7 +259,7 @@ class Target(msgspec.Struct, frozen=True):
     def _shown_auth(self) -> dict[str, str]:
         """Return the hidden authentication header; empty if no key is needed and none is set."""
         if self.credentials is not None:
-            return self.credentials.credential.shown_headers()
+            return self.credentials.credential._shown_headers()
         keyless = self.key is None and self.token is None and not self.provider.key_required
         name, scheme = self._auth
         other = self.provider.other_key_header if self.token is None else ""
