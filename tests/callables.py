@@ -688,6 +688,15 @@ SOUND: dict[str, Callable[[], Any]] = {
     "testing.sweep.function": lambda: listed_models,
     "testing.async_sweep.path": lambda: cassette(),
     "testing.async_sweep.function": lambda: alisted_models,
+    "auth.Bearer.token": lambda: KEY,
+    "auth.EntraCertificate.client": lambda: "my-client",
+    "auth.EntraCertificate.path": lambda: "application.pem",
+    "auth.EntraSecret.client": lambda: "my-client",
+    "auth.Callback.function": lambda: str,
+    "auth.Chain.sources": lambda: (wire.auth.Bearer(KEY),),
+    "auth.EntraSecret.secret": lambda: KEY,
+    "auth.HeaderKey.key": lambda: KEY,
+    "auth.SigV4.secret_access_key": lambda: KEY,
 }
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
@@ -756,6 +765,7 @@ def sound(name: str, parameter: inspect.Parameter) -> Any:
 
 INSTANCES: dict[str, Callable[[], Any]] = {
     "agent.Agent": lambda: wire.Agent(chat()),
+    "auth.OpenAIIdentity": lambda: wire.auth.OpenAIIdentity("p", "a", "token"),
     "agent.AsyncCachedChat": lambda: importlib.import_module("wire.agent").AsyncCachedChat(
         async_chat(), policy()
     ),

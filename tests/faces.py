@@ -32,7 +32,7 @@ the source of the stub beside it. `python -m tests.faces` writes both.
 def names_of(section: str) -> list[str]:
     """The names of a section: all that stands in backquotes in the list below its text."""
     listed = section.partition("\n- ")[2]
-    return re.findall(r"`([A-Za-z_]+)`", listed)
+    return re.findall(r"`([A-Za-z_]\w*)`", listed)
 
 
 def module_of(folder: Path) -> str:

@@ -60,6 +60,7 @@ _NAMES = {
 _MODULES = {
     "anthropic": "wire.anthropic",
     "around": "wire.around",
+    "auth": "wire.auth",
     "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
     "errors": "wire.errors",

@@ -1,6 +1,7 @@
 # Written by `python -m tests.faces`.
 from wire import anthropic as anthropic
 from wire import around as around
+from wire import auth as auth
 from wire import bulk as bulk
 from wire import catalogue as catalogue
 from wire import errors as errors

@@ -37,7 +37,7 @@ ENV = {
 
 def shown(config: LLMConfig) -> dict[str, Any]:
     """The fields, with the key in the open; those of hosts only if they are given."""
-    vertex = (*HOST_OPTIONS, "token")
+    vertex = (*HOST_OPTIONS, "token", "credentials")
     fields = {
         name: value
         for name in config.__struct_fields__
@@ -312,7 +312,7 @@ TAKERS = {
 }
 
 
-@pytest.mark.parametrize("key", [*HOST_OPTIONS, "token"])
+@pytest.mark.parametrize("key", [*HOST_OPTIONS, "token", "credentials"])
 def test_vertex_settings_of_another_provider(key: str):
     (note,) = load({key: "x", "model": "m"}).notes
     told = "not a setting of gemini: left to the application; "
@@ -325,6 +325,29 @@ def test_vertex_settings_of_another_provider(key: str):
     )
     taker = {"provider": re.split("[, ]", takers)[0], "model": "m"}
     assert refused({**taker, key: 5}).startswith(f"{key}: expected a text")
+
+
+BEDROCK = {
+    "provider": "bedrock@invoke",
+    "model": "anthropic.claude-opus-4-8",
+    "region": "us-west-2",
+}
+
+
+def test_an_agent_of_bedrock_by_its_credentials(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("AWS_BEARER_TOKEN_BEDROCK", raising=False)
+    for settings, told in (({}, "AWS"), ({"credentials": "aws:profile"}, "AWS (profile)")):
+        chat = agent_of(load({**BEDROCK, **settings}, {}).llm).model
+        assert isinstance(chat, AsyncChat)
+        assert chat.client.describe()["credentials"] == told
+    with pytest.raises(ConfigurationError, match="credentials: 'aws:no' is no source"):
+        agent_of(load({**BEDROCK, "credentials": "aws:no"}, {}).llm)
+    # A client takes a key, a token or credentials: the nearer one counts.
+    top = {**BEDROCK, "credentials": "aws:profile"}
+    assert parser({"api_key": "fake-key"}, **top).credentials == ""
+    assert parser({"token": "fake-token"}, **top).credentials == ""
+    assert parser({}, **top).credentials == "aws:profile"
+    assert parser({"credentials": "aws"}, **{**BEDROCK, "api_key": "fake-key"}).api_key == ""
 
 
 def test_an_agent_of_bedrock_by_region():

@@ -273,6 +273,36 @@ def test_probe_says_where_it_asked(
     }
 
 
+def test_probe_says_where_it_found_credentials(
+    wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_PROFILE", "dev")
+    monkeypatch.setenv("AWS_REGION", "us-west-2")
+    monkeypatch.setenv("BEDROCK_OPENAI_BASE_URL", f"{server.url}/openai/v1")
+    (tmp_path / ".aws").mkdir()
+    path = tmp_path / ".aws" / "credentials"
+    lines = "aws_access_key_id = fake-access-key\naws_secret_access_key = fake-secret-key\n"
+    path.write_text(f"[dev]\n{lines}")
+    path.chmod(0o600)
+    said = wire("probe", "--name", "bedrock@openai", "--model", "openai.gpt-oss-120b")
+    assert said.out.splitlines()[:7] == [
+        f"base URL               {server.url}/openai/v1",
+        "region                 us-west-2 (AWS_REGION)",
+        "credentials            AWS (profile)",
+        "                       environment: AWS_ACCESS_KEY_ID is not set",
+        "                       web-identity: AWS_WEB_IDENTITY_TOKEN_FILE is not set",
+        "                       profile: found",
+        "answer                 yes",
+    ]
+    said = wire("probe", "--name", "bedrock@openai", "--model", "openai.gpt-oss-120b", "--json")
+    assert said.json["host"]["credentials"] == "AWS (profile)"
+    assert said.json["host"]["credentials_looked_at"]["profile"] == "found"
+    monkeypatch.setenv("AWS_PROFILE", "prod")
+    said = wire("probe", "--name", "bedrock@openai", "--model", "openai.gpt-oss-120b")
+    assert (said.status, said.err.partition("there is no profile 'prod'")[1] != "") == (2, True)
+
+
 def test_probe_prints_a_row_that_can_be_pasted(
     wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

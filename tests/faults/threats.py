@@ -43,6 +43,34 @@ THREATS = (
         ),
     ),
     Threat(
+        "Credentials of a cloud are sent or signed for another host",
+        "signed for the host of the client alone; URLs of servers get none, and those of the "
+        "environment go to no host of another vendor",
+        "R-31",
+        (
+            "auth/test_signed_calls.py::test_nothing_is_signed_for_a_url_of_a_server",
+            "auth/test_aws.py::test_credentials_of_the_environment_go_to_no_foreign_host",
+        ),
+    ),
+    Threat(
+        "A server of tokens repeats a secret, or answers without end",
+        "what was sent is hidden in its words; 1 MiB and 30 s at most",
+        "R-29",
+        (
+            "auth/test_workload.py::test_a_refusal_hides_the_token_of_the_other_issuer",
+            "auth/test_sockets.py::test_an_answer_that_is_too_large",
+        ),
+    ),
+    Threat(
+        "A file of credentials names a server of an attacker",
+        "https for what gets a secret; plain http only to loopback and metadata servers",
+        "R-31",
+        (
+            "auth/test_google.py::test_a_file_that_is_none",
+            "auth/test_aws.py::test_a_bad_environment",
+        ),
+    ),
+    Threat(
         "A server redirects a request",
         "redirects are an error",
         "R-30",

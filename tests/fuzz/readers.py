@@ -10,12 +10,14 @@ import base64
 import contextlib
 import functools
 import json
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import httpx
 import msgspec
@@ -23,8 +25,10 @@ import yaml
 
 from tests.agent.test_run_journal import drive
 from tests.faults import received
-from wire import AsyncChat, bulk, sessions
+from wire import AsyncChat, auth, bulk, sessions
 from wire.agent import load_config, load_run, read_run, save_run
+from wire.auth import aws_config
+from wire.auth.credential import Absent, Fetched, Place
 from wire.catalogue.catalogue import parse_file
 from wire.core.event_stream import frame_bytes
 from wire.core.rate_limits import header_limits
@@ -41,6 +45,7 @@ from wire.testing.cassette.checks.scan import scan
 from wire.testing.cassette.convert.conversion import NothingToConvert, convert
 from wire.testing.cassette.format.file import load
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator
+from wire.testing.emulator.aws_signatures import KNOWN, Signed, is_signed, refusal
 from wire.tools import Toolbox, mcp, tool
 
 ROOT = Path(__file__).parents[2]
@@ -575,6 +580,94 @@ def _output(data: bytes, seed: str, dice: Random) -> object:
     return bulk.run(rows, "gemini:gemini-3.8-flash", to=to, **_BULK).plan()
 
 
+# --- credentials ----------------------------------------------------------------------------------
+
+_ANSWER = {
+    "access_token": "fake-token",
+    "expires_in": "3600",
+    "expires_on": "4102444800",
+    "accessToken": "fake-token",
+    "expireTime": "2199-01-01T00:00:00Z",
+    "AccessKeyId": "fake-access-key",
+    "SecretAccessKey": "fake-secret-key",
+    "Token": "fake-session-token",
+    "Expiration": "2199-01-01T00:00:00Z",
+    "error": {"status": "DENIED", "message": "no"},
+    "error_description": "never",
+}
+_ASSUMED = b"""\
+<AccessKeyId>a</AccessKeyId><SecretAccessKey>s</SecretAccessKey>
+<Expiration>2199-01-01T00:00:00Z</Expiration><Code>C</Code><Message>&lt;m</Message>"""
+
+
+def _token(data: bytes, seed: str, dice: Random) -> object:
+    """What a server of tokens answers: each source of credentials reads it."""
+    identity = str(_file("identity", b"fake-identity-token"))
+    user = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
+    role: list[auth.Credential] = [auth.AwsWebIdentity("arn", identity)]
+    sources: list[auth.Credential] = [
+        auth.AwsMetadata(),
+        auth.EntraSecret("tenant", "client", "fake-client-secret"),
+        auth.EntraManagedIdentity(),
+        auth.GoogleMetadata(),
+        auth.GoogleFile(str(_file("user.json", json.dumps(user).encode()))),
+        auth.OpenAIIdentity("p", "a", identity),
+    ]
+    status = dice.choice((200, 200, 200, 400, 401, 500, 302))
+    headers = {"metadata-flavor": "Google"}
+    chosen = dice.choice(role if seed == "role" else sources)
+    return _exchanged(chosen, Fetched(status, headers, data))
+
+
+def _profile(data: bytes, seed: str, dice: Random) -> object:
+    path = str(_file("aws", data))
+    with patch.dict(os.environ, AWS_CONFIG_FILE=path, AWS_SHARED_CREDENTIALS_FILE=path):
+        # A process of a random file is not run.
+        keys = aws_config.profile(dice.choice(("default", "dev"))) or {}
+        if "credential_process" in keys:
+            return keys
+        return _exchanged(auth.AwsProfile(dice.choice(("", "dev"))), Fetched(500, {}, b""))
+
+
+def _google(data: bytes, seed: str, dice: Random) -> object:
+    token = Fetched(200, {}, json.dumps(_ANSWER).encode())
+    return _exchanged(auth.GoogleFile(str(_file("google.json", data))), token)
+
+
+def _exchanged(credential: auth.Credential, answer: Fetched) -> object:
+    steps = credential._exchange(Place("fuzz", "https://llm.example", "us-east-1", "bedrock"))
+    try:
+        next(steps)
+        while True:
+            steps.send(answer)
+    except StopIteration as end:
+        return end.value
+    except Absent as absent:
+        raise WireError(str(absent)) from None
+
+
+def _signature(data: bytes, seed: str, dice: Random) -> object:
+    """A signed request of a client of the emulator."""
+    head, _, body = data.decode("utf-8", "surrogateescape").partition("\n\n")
+    first, *lines = head.split("\n") or [""]
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    if not is_signed(headers):
+        raise WireError("not signed")
+    signed = Signed("POST", first, headers, body.encode("utf-8", "surrogateescape"))
+    return refusal(signed, ("bedrock",), "us-east-1", KNOWN, 1_800_000_000.0)
+
+
+_SIGNED = b"""\
+/model/a%3A0/invoke?a=b&c=%20
+host: bedrock-runtime.us-east-1.amazonaws.com
+x-amz-date: 20270115T080000Z
+authorization: AWS4-HMAC-SHA256 \
+Credential=fake-access-key/20270115/us-east-1/bedrock/aws4_request, \
+SignedHeaders=host;x-amz-date, Signature=00
+
+{}"""
+
+
 def _one(value: Any) -> Callable[[], Mapping[str, bytes]]:
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return lambda: {"": data}
@@ -617,4 +710,26 @@ READERS: Mapping[str, Reader] = {
     "bulk rows": Reader(_rows, _one(_ROWS), seconds=30.0),
     "bulk tables": Reader(_table, _one(_TABLE), seconds=30.0),
     "bulk results": Reader(_output, _results),
+    "tokens": Reader(_token, lambda: {"answer": json.dumps(_ANSWER).encode(), "role": _ASSUMED}),
+    "profiles": Reader(
+        _profile,
+        _one(
+            b"[default]\naws_access_key_id = a\naws_secret_access_key = s\n[profile dev]\n"
+            b"role_arn = r\nsource_profile = default\ns3 =\n  a = b\n[dev]\nregion = r\n"
+        ),
+    ),
+    "Google's files": Reader(
+        _google,
+        _one(
+            {
+                "type": "external_account",
+                "audience": "a",
+                "subject_token_type": "t",
+                "credential_source": {"url": "https://x.example", "format": {"type": "text"}},
+                "service_account_impersonation_url": "",
+                "quota_project_id": "p",
+            }
+        ),
+    ),
+    "signatures": Reader(_signature, _one(_SIGNED)),
 }

@@ -100,17 +100,10 @@ def test_which_key_is_sent(
     assert sent(made(name, **options))["x-goog-api-key"] == key
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "variable"),
-    [("gemini", {}, "GEMINI_API_KEY"), ("gemini@vertex", VERTEX, "GOOGLE_API_KEY")],
-    ids=["gemini", "vertex"],
-)
-def test_a_missing_key_is_told_with_the_variable_before_anything_is_sent(
-    name: str, options: dict[str, Any], variable: str
-):
+def test_a_missing_key_is_told_with_the_variable_before_anything_is_sent():
     with pytest.raises(ConfigurationError) as caught:
-        made(name, **options).accept(call(), Call)
-    assert str(caught.value) == f"{name}: no API key: give api_key= or set {variable}"
+        made("gemini").accept(call(), Call)
+    assert str(caught.value) == "gemini: no API key: give api_key= or set GEMINI_API_KEY"
 
 
 @pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"])

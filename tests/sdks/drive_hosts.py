@@ -36,8 +36,8 @@ CLIENTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "bedrock_signed": (
         "anthropic.claude-opus-4-8-v1:0",
         lambda key, **more: anthropic.AnthropicBedrock(
-            aws_access_key=key, aws_secret_key="fake-secret", aws_region="us-west-2",
-            base_url=URL, **more,
+            aws_access_key=key if key.startswith("bad") else "AKIDEXAMPLE",
+            aws_secret_key="fake-secret", aws_region="us-west-2", base_url=URL, **more,
         ),
     ),
     "mantle": (

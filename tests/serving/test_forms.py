@@ -12,6 +12,7 @@ import pytest
 from tests.serving.running import ECHO, MODELS, backend, gateway
 from tests.serving.test_clients import tool_loop
 from wire import AsyncChat
+from wire.auth import SigV4
 from wire.core.event_stream import CONTENT_TYPE, Decoder
 from wire.errors import AuthenticationError, OverloadedError
 from wire.gateway import Gateway, GatewayServer, serve
@@ -106,6 +107,28 @@ def test_the_key_of_the_gateway_is_that_of_the_client() -> None:
             async with client(server, name) as asker:
                 with pytest.raises(AuthenticationError):
                     await asker.ask("Hi")
+
+    asyncio.run(main())
+
+
+def test_the_key_of_the_gateway_signs_the_requests_of_clients_of_aws() -> None:
+    name = next(iter(HOSTS))
+
+    def signed(server: GatewayServer, secret: str) -> AsyncChat:
+        credentials = SigV4("fake-access-key", secret)
+        options: Any = {"base_url": server.url, "credentials": credentials, "retry": None}
+        return AsyncChat(name, **options, **HOSTS[name])
+
+    async def main() -> None:
+        with serve(Gateway(backend("gemini"), key="fake-gateway-key")) as server:
+            async with signed(server, "fake-gateway-key") as asker:
+                assert (await asker.ask("Hi")).text == f"{ECHO}Hi"
+            async with signed(server, "fake-other-key") as asker:
+                with pytest.raises(AuthenticationError, match="does not match the signature"):
+                    await asker.ask("Hi")
+        with gateway("gemini") as server:
+            async with signed(server, "fake-other-key") as asker:
+                assert (await asker.ask("Hi")).text == f"{ECHO}Hi"
 
     asyncio.run(main())
 

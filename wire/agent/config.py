@@ -63,8 +63,8 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _ANYWHERE = ("max_tokens", "temperature")
 """Settings that an agent takes from the top level with any provider."""
 _SECRETS = ("api_key", "token")
+_WAYS = (*_SECRETS, "credentials")
 _OR_FUNCTION = {"api_key": "", "token": " or a function that returns one"}
-_NO_TEXTS = ("max_tokens", "temperature", "search_grounding")
 _SWITCH = "enabled"
 """The key of a section that only the application reads: whether it uses the agent."""
 _TYPO_RATIO = 0.8
@@ -112,6 +112,10 @@ class LLMConfig(msgspec.Struct, frozen=True):
     """The bearer token in place of a key: a text, stored as a `Secret`, or a function that returns
     one, which is called before each request. For providers behind clouds, such as
     `gemini@vertex`."""
+    credentials: str = ""
+    """The name of a source of credentials in place of a key, such as `aws:profile` (`wire.auth`).
+    Without it, and without a key or a token, providers behind clouds look where the clients of
+    their vendors do."""
 
     def __post_init__(self) -> None:
         # No variable of this frame has a value before it is sealed: tracebacks show them (R-28).
@@ -260,9 +264,9 @@ def _top_row(settings: dict[str, Any]) -> Provider | None:
 def _takes(row: Provider, name: str) -> bool:
     """Return whether a provider has this one of `_OF_HOSTS`.
 
-    A token replaces the key of a cloud.
+    A token, and credentials, replace the key of a cloud.
     """
-    return bool(row.auth) if name == "token" else name in row.options
+    return bool(row.auth) if name in ("token", "credentials") else name in row.options
 
 
 def _takers(name: str) -> str:
@@ -291,9 +295,8 @@ def _resolved(
         if top is None
         else {name: getattr(top, name) for name in (_SETTINGS if same else _ANYWHERE)}
     )
-    for secret, other in (_SECRETS, _SECRETS[::-1]):
-        if secret in given and other not in given:
-            taken.pop(other, None)  # a client takes a key or a token, not both
+    if not given.keys().isdisjoint(_WAYS):  # a client takes one of them
+        taken = {name: each for name, each in taken.items() if name not in _WAYS}
     row = _row(provider, given.get("api_base") or taken.get("api_base"), f"{where}provider")
     for name in _OF_HOSTS:
         if provider in PROVIDERS and name in given and not _takes(row, name):
@@ -397,7 +400,7 @@ def _check(name: str, value: Any, path: str) -> None:
         problem = "" if isinstance(value, str) and value.strip() else "expected a name as text"
     elif name == "api_base":
         problem = "" if isinstance(value, str) else "expected a URL without a key, as text"
-    elif name in HOST_OPTIONS:
+    elif name in (*HOST_OPTIONS, "credentials"):
         problem = "" if isinstance(value, str) else "expected a text"
     elif name == "search_grounding":
         problem = "" if isinstance(value, bool) else "expected true or false"
@@ -474,7 +477,7 @@ _GROUPS = (*_SECTIONS, "agents")
 """Known keys that have keys of their own."""
 _MIXED = ("search_grounding",)
 """Settings that are given as a value or as a section."""
-_OF_HOSTS = (*HOST_OPTIONS, "token")
+_OF_HOSTS = (*HOST_OPTIONS, "token", "credentials")
 """Settings that only some providers have (`_takes`)."""
 
 
@@ -587,7 +590,7 @@ def _sealed_key(name: str, value: Any) -> Any:
 
 def _sealed_field(name: str, value: Any) -> Any:
     """Return a field of `LLMConfig`, as a `Secret` if its value may be a misplaced key."""
-    if name in _NO_TEXTS:
+    if name in _KINDS:
         return sealed(value)
     plain = isinstance(value, str) or name in _SECRETS
     return value if plain else sealed(value)

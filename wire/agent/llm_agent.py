@@ -386,7 +386,8 @@ class LLMAgent(AgentState, Generic[AnyOutput]):
         temperature = config.temperature if temperature is None else temperature
         options = agent_options(locals())
         given: dict[str, Any] = {"search_grounding": True} if config.search_grounding else {}
-        given |= {name: value for name in HOST_OPTIONS if (value := getattr(config, name))}
+        names = (*HOST_OPTIONS, "credentials")
+        given |= {name: value for name in names if (value := getattr(config, name))}
         if config.token:
             given["token"] = config.token_source
         if http != "auto":

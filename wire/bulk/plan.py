@@ -97,8 +97,7 @@ def planned(
     input_cost: Decimal | None = Decimal(0)
     total: Decimal | None = Decimal(0)
     reason = ""
-    problems: list[str] = []
-    facts = current().model(model)
+    problems, facts = list[str](), current().model(model)
     for row in rows:
         try:
             asked = question_of(row)
@@ -115,8 +114,7 @@ def planned(
         input_tokens += tokens
         usage = Usage(input=tokens, output=most, total=tokens + most)
         price = cost_of_usage(usage, facts, tier, None)
-        of_input = None if price.total is None else price.total - (price.output or 0)
-        input_cost = _sum(input_cost, of_input)
+        input_cost = _sum(input_cost, price.total, price.output)
         if request.max_tokens is None or is_agent:
             output_tokens = total = None
             reason = reason or (FIRST_ALONE if is_agent else "max_tokens is not set")
@@ -140,5 +138,7 @@ def planned(
     )
 
 
-def _sum(total: Decimal | None, added: Decimal | None) -> Decimal | None:
-    return None if total is None or added is None else total + added
+def _sum(
+    total: Decimal | None, added: Decimal | None, without: Decimal | None = None
+) -> Decimal | None:
+    return None if total is None or added is None else total + added - (without or 0)

@@ -178,16 +178,29 @@ def _probe(chosen: argparse.Namespace) -> int:
         for probe in PROBES:
             findings.append(ask(client, model, probe, slots))
             if not chosen.json:
+                if probe is PROBES[0]:
+                    _write_credentials(client)
                 found = findings[-1]
                 write(f"{found.name:<22} {found.outcome:<8} {found.words}".rstrip())
-        row = row_of(client, findings, slots)
+        row, described = row_of(client, findings, slots), client.describe()
     if chosen.json:
         found_all = [each._asdict() for each in findings]
         host = {"base_url": described["base_url"], "options": place, "key": described["key"]}
+        names = ("credentials", "credentials_looked_at")
+        host |= {name: described[name] for name in names if name in described}
         write_json({"host": host, "model": model, "findings": found_all, "row": row})
     else:
         write(f"\n{row}")
     return 0
+
+
+def _write_credentials(client: Client) -> None:
+    """Say which source had credentials, and where it was looked before; they are known now."""
+    described = client.describe()
+    if "credentials" in described:
+        write(f"{'credentials':<22} {described['credentials']}")
+    for name, told in described.get("credentials_looked_at", {}).items():
+        write(f"{'':<22} {name}: {told}")
 
 
 def default_name(base_url: str) -> str:

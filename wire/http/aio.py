@@ -42,6 +42,8 @@ from wire.http.target import TRANSPORT_METHODS, Target, Token, options_of, seal,
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
+    from wire.auth.credential import Credential
+    from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
@@ -352,6 +354,9 @@ class AsyncClient(ForTasks, ClientState):
         account: Id of an account, such as for `cloudflare`.
         token: Function that returns a bearer token, in place of `api_key`. Called before each
             attempt. An `AsyncClient` also accepts an async function.
+        credentials: What heads or signs each attempt in place of a key: a value of `wire.auth`,
+            such as `SigV4`, or the name of a source, such as `aws` or `aws:profile`. By default,
+            the hosts of clouds look where the clients of their vendors do, if there is no key.
         dialect: The `Dialect` of the host; replaces that of its row.
         plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
             one in your own network. Everyone on the way can read the key and the conversation.
@@ -384,6 +389,7 @@ class AsyncClient(ForTasks, ClientState):
         workspace: str | None = None,
         account: str | None = None,
         token: Token | None = None,
+        credentials: Credential | str | None = None,
         dialect: Any = None,
         plain_http: bool = False,
         trust_env: bool = True,
@@ -549,6 +555,8 @@ class AsyncClient(ForTasks, ClientState):
     ) -> T:
         self._require_open()
         token = await self._token()
+        if attempt.target.credentials is not None and not attempt.call.url:
+            await self._grant(attempt)
         request = attempt.request(token)
         try:
             attempt.watch.start()
@@ -571,6 +579,31 @@ class AsyncClient(ForTasks, ClientState):
             return None
         token = self._target.token()
         return Secret.unchecked(await token if inspect.isawaitable(token) else token).check("token")
+
+    async def _grant(self, attempt: Attempt) -> None:
+        """Get what heads or signs an attempt, of a client with credentials."""
+        from wire.http.granting import Granting  # only few clients have them
+
+        with Granting(attempt) as granting:
+            while (step := granting.step) is not None:
+                try:
+                    outcome = await self._granted(step)
+                except WireError as error:
+                    outcome = error
+                granting.tell(outcome)
+
+    async def _granted(self, step: Request) -> Any:
+        """Carry out a step of a credential."""
+        if isinstance(step, Attempt):
+            return await self._attempt(step, self._whole)
+        from wire.auth.credential import Work
+
+        if not isinstance(step, Work):
+            return await _wait(step)
+        if step.blocks:
+            return await anyio.to_thread.run_sync(step.function, abandon_on_cancel=True)
+        outcome = step.function()
+        return await outcome if inspect.isawaitable(outcome) else outcome
 
     async def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
         body = await self._gather(attempt, response)

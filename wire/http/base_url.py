@@ -34,6 +34,8 @@ _OPTION = lazy_pattern(r"(?!\.+$)[A-Za-z0-9_.:-]+")
 _KEYED_URL = lazy_pattern(r"[?#@]|(key|token)=", re.IGNORECASE)
 NAME = lazy_pattern(r"[a-z0-9][a-z0-9._-]*(@[a-z0-9._-]+)?", re.IGNORECASE)
 """The name of a provider."""
+FOUND = "the environment"
+"""The source of credentials that a chain will look for."""
 
 
 def sealed_url(value: Any) -> Any:
@@ -309,7 +311,7 @@ def _url_problem(
         or not source.startswith("none ")
         or any(isinstance(value, Secret) for value in headers.values())
     )
-    from_env = source in (provider.key_variable, provider.other_key_variable)
+    from_env = source in (provider.key_variable, provider.other_key_variable, FOUND)
     shown_host = hidden(origin.host)
     guarded = from_env or (url_from_env and has_key)
     owner = owner_of(origin.host, provider) if guarded and not origin.is_loopback else None

@@ -42,6 +42,8 @@ from wire.http.watchdog import await_signal
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction, Wait
+    from wire.auth.credential import Credential
+    from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
@@ -268,6 +270,9 @@ class Client(ForThreads, ClientState):
         account: Id of an account, such as for `cloudflare`.
         token: Function that returns a bearer token, in place of `api_key`. Called before each
             attempt. An `AsyncClient` also accepts an async function.
+        credentials: What heads or signs each attempt in place of a key: a value of `wire.auth`,
+            such as `SigV4`, or the name of a source, such as `aws` or `aws:profile`. By default,
+            the hosts of clouds look where the clients of their vendors do, if there is no key.
         dialect: The `Dialect` of the host; replaces that of its row.
         plain_http: True permits a key over unencrypted http to a host that is not loopback, such as
             one in your own network. Everyone on the way can read the key and the conversation.
@@ -300,6 +305,7 @@ class Client(ForThreads, ClientState):
         workspace: str | None = None,
         account: str | None = None,
         token: Token | None = None,
+        credentials: Credential | str | None = None,
         dialect: Any = None,
         plain_http: bool = False,
         trust_env: bool = True,
@@ -312,6 +318,9 @@ class Client(ForThreads, ClientState):
         super().__init__(target(name, options))
         if self._target.token is not None and self._target.token.is_async:
             raise ConfigurationError("token: an async function needs AsyncClient")
+        held = self._target.credentials
+        if held is not None and held.credential.is_async:
+            raise ConfigurationError("credentials: an async function needs AsyncClient")
         self._http, self._handle = opened(http, self._target.trust_env, _STYLE)
         # Not seeded: forked children would all wait equally long before their retries (R-42).
         self._dice = SystemRandom()
@@ -491,6 +500,8 @@ class Client(ForThreads, ClientState):
         self._require_open()
         source = self._target.token
         token = None if source is None else Secret.unchecked(source()).check("token")
+        if attempt.target.credentials is not None and not attempt.call.url:
+            self._grant(attempt)
         request = attempt.request(token)
         try:
             attempt.watch.start()
@@ -507,6 +518,26 @@ class Client(ForThreads, ClientState):
         except BaseException:
             _close(attempt, _body(response))
             raise
+
+    def _grant(self, attempt: Attempt) -> None:
+        """Get what heads or signs an attempt, of a client with credentials."""
+        from wire.http.granting import Granting  # only few clients have them
+
+        with Granting(attempt) as granting:
+            while (step := granting.step) is not None:
+                try:
+                    outcome = self._granted(step)
+                except WireError as error:
+                    outcome = error
+                granting.tell(outcome)
+
+    def _granted(self, step: Request) -> Any:
+        """Carry out a step of a credential."""
+        if isinstance(step, Attempt):
+            return self._attempt(step, self._whole)
+        from wire.auth.credential import Work
+
+        return step.function() if isinstance(step, Work) else _wait(step)
 
     def _whole(self, attempt: Attempt, response: httpx.Response) -> Any:
         body = self._gather(attempt, response)

@@ -66,6 +66,7 @@ from wire.http.watchdog import ATTEMPT, Watch
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
+    from wire.auth.held import Grant
     from wire.core.flow import Flow
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ModelPages
@@ -131,7 +132,10 @@ class Attempt:
         "around",
         "call",
         "clocks",
+        "grant",
         "half_open",
+        "is_for_token",
+        "lessons",
         "log",
         "mask",
         "stopped",
@@ -163,6 +167,12 @@ class Attempt:
                 raise
         self.call: AnyCall = target.with_id(call)
         self._http = http
+        self.grant: Grant | None = None
+        """What heads or signs the next request, of a client with credentials."""
+        self.is_for_token = False
+        """Whether it asks a server of tokens: no cassette has it."""
+        self.lessons: list[str] = []
+        """What refused attempts have told of their credentials: each counts once."""
         self.clocks: Timeouts = call.timeouts or target.timeouts
         self._continues = account is not None
         self.account: Account = (
@@ -342,7 +352,10 @@ class Attempt:
                 self.target.url(self.call),
                 self.target.send_headers(self.call, token),
                 extensions,
+                self.grant,
             )
+        except WireError:
+            raise
         except Exception as cause:  # any kind, because its frames hold the key
             problem = f"call: httpx cannot build a request from it: {type(cause).__name__}"
         raise ConfigurationError(problem, provider=self.target.provider.name)
@@ -603,7 +616,23 @@ class Attempt:
         if self.log.has_bodies and error.raw:
             self.log.body(self.account.attempts, error.raw, self._whole_mask())
         self.log.failure(self.account.attempts, error)
-        return Failed(error, self.account.seconds - self._shift, self._amend(error))
+        elapsed = self.account.seconds - self._shift
+        return Failed(error, elapsed, self._amend(error), self._learns(error))
+
+    def _learns(self, error: WireError) -> bool:
+        """Return whether the attempt is repeated, since its credentials are corrected now."""
+        if self.grant is None or not self._head or self.stopped:
+            return False
+        lesson = self.grant.learns(error, self._headers)
+        if not lesson or lesson in self.lessons:
+            return False
+        self.lessons.append(lesson)
+        return True
+
+    def granted(self, grant: Grant) -> None:
+        """Head or sign the next request with these credentials."""
+        self.grant = grant
+        self.mask = self.mask.and_also(grant.ready._secrets())
 
     def _amend(self, error: WireError) -> bool:
         """Replace the call by the result of `Call.amend`; return whether there was one."""
@@ -801,7 +830,11 @@ class ClientState(Foreign):
 
 
 def _request(
-    call: AnyCall, target: str, headers: list[tuple[str, str]], extensions: dict[str, Any]
+    call: AnyCall,
+    target: str,
+    headers: list[tuple[str, str]],
+    extensions: dict[str, Any],
+    grant: Grant | None,
 ) -> PreparedRequest:
     url = url_of(target) if call.url else kept_url(target)
     given = {name.lower() for name, _ in headers}
@@ -809,7 +842,10 @@ def _request(
     body = call.form or call.body
     if (body or call.method in ("POST", "PUT", "PATCH")) and "content-length" not in given:
         added.append(("Content-Length", str(len(body))))
-    return PreparedRequest(call.method, url, [*added, *headers], call.body, extensions, call.form)
+    all_headers = [*added, *headers]
+    if grant is not None:
+        all_headers = grant.headed(call.method.upper(), url.target, all_headers, body)
+    return PreparedRequest(call.method, url, all_headers, call.body, extensions, call.form)
 
 
 def _wait(seconds: float) -> float | None:

@@ -38,7 +38,8 @@ from wire.core.secret import (
     type_name,
     unsealed,
 )
-from wire.http.base_url import NAME, base_url_of, check_url, place_of, sealed_url
+from wire.http.base_url import FOUND, NAME, base_url_of, check_url, place_of, sealed_url
+from wire.http.identity import credentials_of, held_of
 from wire.wires.contract import WIRES
 from wire.wires.providers import (
     PROVIDERS,
@@ -51,6 +52,8 @@ from wire.wires.providers import (
 
 if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
+    from wire.auth.credential import Credential
+    from wire.auth.held import Held
 
 T = TypeVar("T")
 AnyCall = TypeVar("AnyCall", bound=Call[Any] | StreamCall[Any, Any])
@@ -74,6 +77,8 @@ class Target(msgspec.Struct, frozen=True):
     key: Secret | None
     key_source: str
     token: TokenSource | None
+    credentials: Held | None
+    """What heads or signs each attempt in place of a key."""
     timeouts: Timeouts
     retry: Retry
     limits: Limits
@@ -157,7 +162,7 @@ class Target(msgspec.Struct, frozen=True):
 
     def require_key(self) -> None:
         """Raise `ConfigurationError`, which names the variable, if a key is needed and missing."""
-        if self.key is None and self.token is None and self.provider.key_required:
+        if self.provider.key_required and not (self.key or self.token or self.credentials):
             variable = self.provider.key_variable
             message = f"no API key: give api_key= or set {variable}"
             message = message if variable else f"no token: {self.provider.name} needs token="
@@ -198,7 +203,7 @@ class Target(msgspec.Struct, frozen=True):
         """
         headers = self._headers(call)
         key = self.key if token is None else token
-        if call.url or (key is None and not self.provider.key_required):
+        if call.url or (key is None and not self.provider.key_required) or self.credentials:
             return revealed_headers(headers)
         name, scheme = self._auth
         headers.pop(name, None)
@@ -253,6 +258,8 @@ class Target(msgspec.Struct, frozen=True):
 
     def _shown_auth(self) -> dict[str, str]:
         """Return the hidden authentication header; empty if no key is needed and none is set."""
+        if self.credentials is not None:
+            return self.credentials.credential._shown_headers()
         keyless = self.key is None and self.token is None and not self.provider.key_required
         name, scheme = self._auth
         other = self.provider.other_key_header if self.token is None else ""
@@ -273,6 +280,7 @@ class Target(msgspec.Struct, frozen=True):
             **self.place,
             **{f"{option}_source": source for option, source in self.place_sources.items()},
             "key": "token callback" if self.token else self.key_source,
+            **(self.credentials.described() if self.credentials else {}),
             "timeouts": self.timeouts,
             "retry": self.retry,
             "limits": self.limits,
@@ -321,6 +329,10 @@ class Options(TypedDict, total=False):
     token: Token | None
     """Function that returns a bearer token, in place of `api_key`. Called before each attempt. An
     `AsyncClient` also accepts an async function."""
+    credentials: Credential | str | None
+    """What heads or signs each attempt in place of a key: a value of `wire.auth`, such as `SigV4`,
+    or the name of a source, such as `aws` or `aws:profile`. By default, the hosts of clouds look
+    where the clients of their vendors do, if there is no key."""
     dialect: Any
     """The `Dialect` of the host; replaces that of its row."""
     plain_http: bool
@@ -368,6 +380,7 @@ _NAMES = (
     "resource",
     "workspace",
     "account",
+    "credentials",
     "idempotency_header",
 )
 """Parameters whose values are names. One that looks random may be a key in a wrong place."""
@@ -396,6 +409,8 @@ def _sealed_option(name: str, value: Any) -> Any:
         if isinstance(value, list | tuple):
             return [_sealed_function(each) for each in value]
         return _sealed_function(value)
+    if name == "credentials" and type(value).__module__.startswith("wire.auth."):
+        return value  # its secrets are hidden
     if name == "token" and callable(value):
         return TokenSource(cast(Token, value))
     if name == "dialect":
@@ -429,8 +444,11 @@ def target(name: str, options: Options) -> Target:
     provider = _with_dialect(_provider(name, base_url), base_url, options.get("dialect"))
     provider = _with_idempotency_header(provider, options.get("idempotency_header"))
     token = cast(Any, options.get("token"))
+    credentials = credentials_of(options, provider)
     key, source = (
-        _key(options.get("api_key"), provider)
+        (None, "credentials")
+        if credentials is not None
+        else _key(options.get("api_key"), provider)
         if token is None
         else _no_key(token, options, provider)
     )
@@ -456,6 +474,7 @@ def target(name: str, options: Options) -> Target:
         key=key,
         key_source=source,
         token=token,
+        credentials=held_of(credentials, key or token, provider, place.base_url, place.options),
         timeouts=timeouts_of(options.get("timeouts", Timeouts())),
         retry=_checked(options.get("retry", presets.DEFAULT), presets.NONE, "retry"),
         limits=_checked(options.get("limits"), Limits(), "limits"),
@@ -494,7 +513,8 @@ def _key(given: str | Secret | None, provider: Provider) -> tuple[Secret | None,
     variable = set_key_variable(provider)
     if variable:
         return Secret.unchecked(os.environ[variable].strip()).check(variable), variable
-    return None, f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
+    missing = f"{'missing' if provider.key_required else 'none'} ({provider.key_variable})"
+    return None, FOUND if provider.auth and provider.key_required else missing
 
 
 def _no_key(token: object, options: Options, provider: Provider) -> tuple[None, str]:

@@ -50,7 +50,7 @@ from wire.serving.failures import failure_of
 from wire.serving.forwarding import FORWARDED, Forwarding
 from wire.serving.state import ClientIds, Remembered, packed, restored
 from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer
-from wire.testing.emulator.forms import as_reference
+from wire.testing.emulator.forms import as_reference, verified
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.received import Received, received
 from wire.testing.emulator.routes import Route
@@ -172,16 +172,16 @@ class Gateway:
             request = received(0, method, target, headers, body, self.limits)
         except ValueError:  # such as http://[::1
             return self.rejected(method, "", (), 400, "The target of the request is malformed.")
+        key = self._key.reveal() if self._key is not None else ""
+        request, refused = verified(request, time.time(), (lambda _: key) if key else None, key)
+        if refused is not None:
+            return refused
         asked, form, failure = as_reference(request)
         if failure is None:
             answer = await self._in_reference(asked)
         else:
             answer = vendor_of(request, self._vendors)[0].error_answer(failure)
-        if form is None:
-            return answer
-        if isinstance(answer, LiveAnswer):
-            return form.answered_live(answer)
-        return form.answered(answer)
+        return answer if form is None else form.answered(answer)
 
     async def _in_reference(self, request: Received) -> Answer | LiveAnswer:
         """Respond to a request in the form of the reference of its wire."""

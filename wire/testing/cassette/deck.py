@@ -117,6 +117,14 @@ class Deck:
         return None
 
     @property
+    def plays_only(self) -> bool:
+        """Whether no request is sent, be it recorded or not."""
+        ways = (
+            way_of(self.mode, has_file=self._has_file, is_recorded=is_) for is_ in (True, False)
+        )
+        return {"record", "verify"}.isdisjoint(ways)
+
+    @property
     def is_emulated(self) -> bool:
         """Whether the emulator sent one of the recorded responses."""
         return any(each.response.emulated for each in self._kept)

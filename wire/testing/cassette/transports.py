@@ -20,6 +20,7 @@ from wire.http.async_lanes import AsyncLanes
 from wire.http.httpx2 import AsyncHttpx2Transport, Httpx2Transport, library_of
 from wire.http.lanes import Lanes
 from wire.http.network import AsyncTransport, Transport, transport_of_block
+from wire.http.watchdog import ATTEMPT
 from wire.testing.cassette.cache import Entries
 from wire.testing.cassette.deck import Deck, Drifted, Keep
 from wire.testing.cassette.format.file import End
@@ -53,7 +54,7 @@ class _Sends(httpx.BaseTransport):
             body = request.content
         except httpx.RequestNotRead:
             body = request.read()
-        taken = self._take(sent_of(request, body))
+        taken = None if _is_for_token(request) else self._take(sent_of(request, body))
         if isinstance(taken, Played):
             playing = body_of(taken, request, self._sleep)
             playing.begin()
@@ -85,7 +86,7 @@ class _AsyncSends(httpx.AsyncBaseTransport):
             body = request.content
         except httpx.RequestNotRead:
             body = await request.aread()
-        taken = self._take(sent_of(request, body))
+        taken = None if _is_for_token(request) else self._take(sent_of(request, body))
         if isinstance(taken, Played):
             playing = body_of(taken, request, self._sleep)
             await playing.async_begin()
@@ -124,6 +125,11 @@ class _InUse:
     def mode(self) -> Mode:
         """The mode; see `wire.testing.Mode`."""
         return self._deck.mode
+
+    @property
+    def plays_only(self) -> bool:
+        """Whether it sends nothing: then a client needs no credentials."""
+        return self._deck.plays_only
 
     @property
     def unplayed(self) -> list[str]:
@@ -485,6 +491,11 @@ def _no_transport(inner: Any, handle: str) -> ConfigurationError:
     return ConfigurationError(
         f"inner: expected an httpx transport with {handle}(), not {type(inner).__name__}"
     )
+
+
+def _is_for_token(request: httpx.Request) -> bool:
+    """Return whether a request asks a server of tokens: it has secrets, and so has the answer."""
+    return getattr(request.extensions.get(ATTEMPT), "is_for_token", False)
 
 
 def sent_of(request: httpx.Request, body: bytes) -> Sent:

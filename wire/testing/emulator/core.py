@@ -23,6 +23,7 @@ from wire.core.secret import quoted, sealed, type_name
 from wire.neutral.messages import Reply
 from wire.testing.cassette.faults import Fault
 from wire.testing.emulator.answer import Answer, json_answer, json_bytes
+from wire.testing.emulator.aws_signatures import KNOWN
 from wire.testing.emulator.control import (
     control_answer,
     control_of,
@@ -34,7 +35,7 @@ from wire.testing.emulator.control import (
     with_cors,
 )
 from wire.testing.emulator.faults import fault_of, with_fault
-from wire.testing.emulator.forms import as_reference
+from wire.testing.emulator.forms import as_reference, verified
 from wire.testing.emulator.hosts import check_provider, row_of, wires_of
 from wire.testing.emulator.limits import DEFAULT_LIMITS, EmulatorLimits
 from wire.testing.emulator.model import Prompt, complete, constrained
@@ -72,7 +73,8 @@ class Emulator:
     function (`wire.testing.emulator.script`); a small model answers everything else.
     `warnings_too` refuses what only servers of an earlier date refused, `lenient` refuses nothing
     that a rule is about. `seed` changes ids and signatures. Every key is accepted, except those
-    that begin with bad, invalid, wrong or expired.
+    that begin with bad, invalid, wrong or expired. Signatures of AWS are verified
+    (`wire.testing.emulator.aws_signatures`).
 
     Many providers serve chat completions and Messages, each with rules and messages of its own. A
     client's transport names the one that it means; a server on loopback goes by the path and the
@@ -302,6 +304,9 @@ class Emulator:
         """Answer a request, in the form of its host."""
         if self._cassette is not None:
             return self._in_reference(request)
+        request, refused = verified(request, self._clock(), KNOWN.get)
+        if refused is not None:
+            return refused
         asked, form, failure = as_reference(request)
         if failure is None:
             answer = self._in_reference(asked)

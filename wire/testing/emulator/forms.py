@@ -2,7 +2,7 @@
 
 A client changes a call by the `Shape` of a row (`wire.core.shaping`). This is the way back: such a
 request becomes one of the reference, which a vendor answers, and the answer gets the form of the
-host. Signatures of AWS are not verified; the id of their key stands for a key.
+host. Signatures of AWS are verified; the id of their key stands for a key then.
 """
 
 from __future__ import annotations
@@ -15,23 +15,28 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from email.utils import formatdate
+from typing import Any, TypeAlias, TypeVar, cast
 
 from wire.core.error_words import STATUS_OF_WORD
 from wire.core.event_stream import CONTENT_TYPE, frame_bytes
 from wire.core.provider import Provider, Shape
 from wire.core.sse import Decoder, Event
 from wire.testing.cassette.pieces import Piece
-from wire.testing.emulator.answer import Answer, LiveAnswer, json_bytes
+from wire.testing.emulator.answer import Answer, LiveAnswer, json_answer, json_bytes
+from wire.testing.emulator.aws_signatures import SecretOf, Signed, is_signed, refusal
 from wire.testing.emulator.hosts import own_prefix, rows_of
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.vendor import Failed, Failure
 from wire.wires.providers import PROVIDERS
 
-_SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=(?P<id>[^/,\s]+)/")
+_KEY_ID = re.compile(r"Credential=([^/,\s]+)/")
+_REGION = re.compile(r"\.([a-z]{2,8}(?:-[a-z0-9]+)+-\d{1,2})\.")
+"""The region in the name of a host."""
 _DAY = re.compile(r".*?(\d{4}-\d\d-\d\d)")
 """The day in a version of the API: hosts put their name before it, as in `bedrock-2023-05-31`."""
 _COUNTS = ("input_tokens", "output_tokens")
+A = TypeVar("A", bound=Answer | LiveAnswer)
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 _PADDING = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -47,8 +52,12 @@ class Form:
     streams: bool
     """Whether the path is one of streams only."""
 
-    def answered(self, answer: Answer) -> Answer:
+    def answered(self, answer: A) -> A:
         """Return the answer of a vendor in the form of the host."""
+        made = self._live(answer) if isinstance(answer, LiveAnswer) else self._whole(answer)
+        return cast(A, made)
+
+    def _whole(self, answer: Answer) -> Answer:
         if self.shape.error_header and answer.whole:
             if answer.status >= 400:
                 return _error(answer, self._head(answer.headers), self.shape)
@@ -68,8 +77,7 @@ class Form:
             return replace(answer, headers=headers, pieces=(json_bytes(body),))
         return replace(answer, headers=headers)
 
-    def answered_live(self, answer: LiveAnswer) -> LiveAnswer:
-        """Do the same for a response whose body is still being made."""
+    def _live(self, answer: LiveAnswer) -> LiveAnswer:
         headers, pieces = self._head(answer.headers), answer.pieces
         if self._has_frames(headers):
             pieces = _framed(pieces, self.shape)
@@ -107,6 +115,39 @@ def as_reference(request: Received) -> tuple[Received, Form | None, Failure | No
     return request, None, None
 
 
+def verified(
+    request: Received, now: float, secret_of: SecretOf | None, bearer: str = ""
+) -> tuple[Received, Answer | None]:
+    """Return a request whose signature is right with a bearer token in its place, by default the
+    id of its access key, or why it is refused.
+
+    Without `secret_of`, which returns the secret of an access key, each signature is right.
+    """
+    if not is_signed(request.headers):
+        return request, None
+    if secret_of is not None:
+        form = next((form for pattern, form in _forms() if pattern.fullmatch(request.path)), None)
+        services = _services() if form is None else (form.row.signing_service,)
+        region = _REGION.search(request.origin)
+        signed = Signed(request.method, request.target, request.headers, request.body)
+        refused = refusal(signed, services, region[1] if region else "", secret_of, now)
+        if refused is not None:
+            headers = {"x-amzn-errortype": refused.type, "x-amzn-requestid": request.digest[:36]}
+            headers["date"] = formatdate(now, usegmt=True)
+            body = json_bytes({"message": refused.message})
+            return request, json_answer(body, refused.status, headers)
+    key = _KEY_ID.search(request.headers["authorization"])
+    bearer = bearer or (key[1] if key else "")
+    headers = {**request.headers, "authorization": f"Bearer {bearer}"}
+    return replace(request, headers=headers), None
+
+
+@functools.cache
+def _services() -> tuple[str, ...]:
+    rows = (row for row in PROVIDERS.values() if "aws" in row.auth)
+    return tuple(sorted({row.signing_service for row in rows}))
+
+
 @functools.cache
 def _forms() -> list[tuple[re.Pattern[str], Form]]:
     """List the paths of all hosts that have another form."""
@@ -130,8 +171,6 @@ def _converted(request: Received, form: Form, model: str) -> Received:
     if any(name not in request.query for name in shape.query):
         raise Failed(Failure(404, "Resource not found", request=request))
     headers = dict(request.headers)
-    if (signed := _SIGNED.match(headers.get("authorization", ""))) is not None:
-        headers["authorization"] = f"Bearer {signed['id']}"
     body = _body(request.body, shape.wraps.get(form.path, ()))
     data = request.body
     if body is not None:
