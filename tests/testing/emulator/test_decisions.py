@@ -90,19 +90,19 @@ CHOICE = {"type": "choice", "instructions": "Which?", "choices": [{"value": "a"}
         ("openai", {**OPENAI, "model": "gpt-5.4"}, 400, "unsupported_model", "'gpt-5.4'"),
         ("openai", {**OPENAI, "input": 1}, 400, None, "Expected"),
         ("openai", {"model": "gpt-6-luna", "input": "Hi"}, 400, None, "questions"),
-        ("openrouter", {**ROUTER, "input": "Hi"}, 400, "unknown_parameter", "'input'"),
+        ("openrouter", {**ROUTER, "input": "Hi"}, 400, 400, "'input'"),
         (
             "openrouter",
             {**ROUTER, "questions": {"q": PREDICATE}},
             400,
-            "invalid_value",
+            400,
             "predicate",
         ),
         (
             "openrouter",
             {**ROUTER, "questions": {str(each): NOUL for each in range(201)}},
             400,
-            "array_above_max_length",
+            400,
             "maximum length 200",
         ),
         ("gemini", {**GEMINI, "mood": 1}, 400, "invalid_request", "Unknown parameter 'mood'"),
@@ -119,7 +119,7 @@ CHOICE = {"type": "choice", "instructions": "Which?", "choices": [{"value": "a"}
         ("gemini", {**GEMINI, "input": 1}, 400, "invalid_request", "input"),
     ],
 )
-def test_refusals(server: str, body: Any, status: int, code: str | None, words: str) -> None:
+def test_refusals(server: str, body: Any, status: int, code: str | int | None, words: str) -> None:
     found, answer = asked(server, body)
     assert (found, answer["error"]["code"]) == (status, code)
     assert words in answer["error"]["message"]
@@ -134,7 +134,8 @@ def test_hosts_and_models_that_lack_the_endpoint() -> None:
     answer = Emulator().answer("POST", f"{url}:generateContent", GOOGLE, contents)
     assert answer.status == 404
     assert asked("openai", OPENAI, Emulator(provider="openai"))[0] == 200
-    assert Emulator().answer("POST", PATHS["openai"], {}, body).status == 401
+    keyless = Emulator(provider="openai").answer("POST", PATHS["openai"], {}, body)
+    assert keyless.status == 401
 
 
 def test_a_lenient_emulator_refuses_nothing_that_a_rule_is_about() -> None:

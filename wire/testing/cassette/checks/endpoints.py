@@ -59,7 +59,7 @@ _GEMINI = _rows(
     ("POST", ":computeTokens", "ComputeTokensRequest", "ComputeTokensResponse"),
     ("POST", ":batchGenerateContent", "BatchGenerateContentRequest", "BatchOperation"),
     ("POST", ":asyncBatchEmbedContent", "AsyncBatchEmbedContentRequest", "EmbedBatchOperation"),
-    ("POST", "/v1(?:alpha|beta)/decisions", "CreateDecisionRequest", "CreateDecisionResponse"),
+    ("POST", "/decisions", "CreateDecisionRequest", "CreateDecisionResponse"),
     ("GET", "/cachedContents", "", "ListCachedContentsResponse"),
     ("POST", "/cachedContents", "CachedContent", "CachedContent"),
     ("DELETE", "/cachedContents/[^/:]+", "", "Empty"),

@@ -20,7 +20,7 @@ from wire.openai.chat.types import (
     SystemOneRequest,
 )
 from wire.openai.common.decision_rules import decision_violations, system_one_violations
-from wire.testing.emulator.answer import Answer
+from wire.testing.emulator.answer import Answer, json_answer, json_bytes
 from wire.testing.emulator.decisions import probabilities, score, truth
 from wire.testing.emulator.received import Received
 from wire.testing.emulator.tokens import count
@@ -36,7 +36,7 @@ _TOKENS_OF_A_USD = 10_000_000
 
 def decide(request: Received, *, lenient: bool) -> Answer:
     """Answer each question of a request in OpenAI's shape."""
-    asked = _read(request, DecisionRequest, decision_violations, lenient)
+    asked = _read(request, DecisionRequest, decision_violations, _refused, lenient)
     if not (lenient or is_in("openai.decides", asked.model)):
         message = f"The model '{asked.model}' is not supported by this endpoint."
         raise refusal(400, message, param="model", code="unsupported_model")
@@ -84,7 +84,7 @@ def _meant(value: object, option: DecisionChoice | DecisionLevel) -> str:
 
 def system_one(request: Received, *, lenient: bool) -> Answer:
     """Answer each question of a request in the shape of System One."""
-    asked = _read(request, SystemOneRequest, system_one_violations, lenient)
+    asked = _read(request, SystemOneRequest, system_one_violations, _refused_by_router, lenient)
     given = _text(asked.state)
     answers = {
         name: {"type": each.type, **_system_one_answer(each, given)}
@@ -123,19 +123,20 @@ def _read(
     request: Received,
     kind: type[R],
     violations: Callable[[R], Iterable[Violation]],
+    refused: Callable[[Violation], Refusal],
     lenient: bool,
 ) -> R:
     """Decode a body. Raises `Refusal` for what the server does not take."""
     asked, problems = decoded_body(request.body, kind)
     if asked is None:
-        raise _refused(problems[0])
+        raise refused(problems[0])
     if lenient:
         return asked
     for each in problems:
         told = f"Unknown parameter: '{each.path}'."
-        raise refusal(400, told, param=each.path, code="unknown_parameter")
+        raise refused(Violation(each.path, told, code="unknown_parameter"))
     for each in violations(asked):
-        raise _refused(each)
+        raise refused(each)
     return asked
 
 
@@ -143,6 +144,12 @@ def _refused(problem: Violation) -> Refusal:
     if problem.code == "INVALID_ARGUMENT":  # the status, and no code of the vendor's
         return refusal(400, problem.message, param=problem.path or None)
     return refusal(400, problem.message, param=problem.path, code=problem.code)
+
+
+def _refused_by_router(problem: Violation) -> Refusal:
+    """Build the refusal in OpenRouter's envelope, whose code is the status."""
+    body = {"error": {"message": problem.message, "code": 400}}
+    return Refusal(json_answer(json_bytes(body), 400))
 
 
 def _text(value: Any) -> str:
