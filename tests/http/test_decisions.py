@@ -7,10 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import wire
 from tests.http.test_neutral_calls import Server, sends, style_of
 from tests.joined import joined
+from tests.property import examples
 from wire import Media, Question, one_of, scale, yes_no
 from wire.errors import (
     BlockedError,
@@ -361,6 +364,38 @@ def test_bad_questions_and_inputs_are_named(make: Any, path: str) -> None:
     with pytest.raises(RuleError) as caught:
         make()
     assert caught.value.violations[0].path.startswith(path)
+
+
+WORDS = st.text("abcdefg hij", min_size=1, max_size=12).filter(lambda text: text == text.strip())
+MEANINGS = st.one_of(st.none(), WORDS)
+QUESTIONS = st.one_of(
+    st.builds(yes_no, WORDS, yes=WORDS, no=WORDS),
+    st.builds(yes_no, WORDS),
+    st.builds(one_of, WORDS, st.dictionaries(WORDS, MEANINGS, min_size=2, max_size=9)),
+    st.builds(scale, WORDS, st.dictionaries(WORDS, MEANINGS, min_size=2, max_size=9)),
+)
+PARTS = st.one_of(WORDS, st.dictionaries(WORDS, st.integers(0, 9) | WORDS, min_size=1, max_size=3))
+
+
+@settings(max_examples=examples(200))
+@given(
+    input=st.one_of(PARTS, st.lists(PARTS, min_size=1, max_size=3)),
+    asked=st.dictionaries(WORDS, QUESTIONS, min_size=1, max_size=4),
+)
+def test_whatever_can_be_asked_is_answered_at_each_host(input: Any, asked: Any) -> None:
+    for provider in MODELS:
+        found = decide("threads", provider, Emulator(), input, asked)
+        assert list(found) == list(asked)
+        for name, question in asked.items():
+            answer, options = found[name], list(question.options) or [True, False]
+            assert sorted(map(str, answer.probabilities)) == sorted(map(str, options))
+            assert sum(answer.probabilities.values()) == pytest.approx(1)
+            assert 0 <= answer.probability <= 1
+            if question.kind == "scale":
+                assert answer.level in options
+                assert 0 <= answer.value <= len(options) - 1
+            else:
+                assert answer.value in options
 
 
 def test_the_door_without_a_client() -> None:
