@@ -61,7 +61,7 @@ class Question(MetadataStruct, frozen=True):
     False, or none; those of `scale` are in order, from the lowest."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
+        if not (isinstance(self.kind, str) and self.kind in KINDS):
             known = ", ".join(KINDS)
             raise _refused("kind", f"expected one of {known}, not {quoted(self.kind)}")
         _text("instructions", self.instructions)
