@@ -60,10 +60,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(random|typing|wire)\..*"),
     # Names of annotations that are imported for type checkers only, and the facts of fields.
     ("py:class", r"AroundFunction|(Async)?(HTTPClient|Transport)|Charges|Context|Facts|Headers"),
-    ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts|Readable|RequestOptions|T"),
+    ("py:class", r"Abstract(Async)?ContextManager|ChatState|Parts?|Readable|RequestOptions|T"),
     ("py:class", r"Histogram|Kind|Names|P|Path|R_co|Random|Spans|Syntax|Token|ToolKind|Tracer"),
     ("py:class", r"AgentOptions|AnyModel|AnyOutput|OnDelta|OptionsBesideTools|Rows|RunOptions"),
-    ("py:class", r"Verdict|types\.Annotated"),
+    ("py:class", r"Value|Verdict|types\.Annotated"),
 ]
 
 SEARCH_WORDS: dict[str, list[str]] = tomllib.loads(

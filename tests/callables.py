@@ -585,6 +585,36 @@ SOUND: dict[str, Callable[[], Any]] = {
     "gemini.upload_to_file_search_store.request": gemini.types.UploadToFileSearchStoreRequest,
     "openai.chat_completions.request": chat_request,
     "openai.check.request": chat_request,
+    "openai.decisions.request": lambda: openai.DecisionRequest(
+        model="m",
+        input="Hi",
+        questions=[openai.DecisionQuestion(type="predicate", instructions="A")],
+    ),
+    "openai.system_one.request": lambda: openai.SystemOneRequest(
+        model="m",
+        state="Hi",
+        questions={"q": openai.SystemOneQuestion(type="noul", instructions="A")},
+    ),
+    "gemini.create_decision.request": lambda: gemini.types.CreateDecisionRequest(
+        model="m",
+        input="Hi",
+        questions={"q": gemini.types.DecisionQuestion(type="noul", instructions="A")},
+    ),
+    "wire.Question.kind": lambda: "yes_no",
+    "wire.Decision.kind": lambda: "yes_no",
+    "wire.Decisions.answers": dict,
+    "wire.one_of.options": lambda: ["a", "b"],
+    "wire.scale.levels": lambda: ["a", "b"],
+    "wire.Question.instructions": lambda: "A",
+    "wire.yes_no.instructions": lambda: "A",
+    "wire.one_of.instructions": lambda: "A",
+    "wire.scale.instructions": lambda: "A",
+    "openai.types.DecisionRequest.model": lambda: "m",
+    "openai.types.DecisionRequest.input": lambda: "Hi",
+    "openai.types.DecisionRequest.questions": list,
+    "openai.types.SystemOneRequest.model": lambda: "m",
+    "openai.types.SystemOneRequest.state": lambda: "Hi",
+    "openai.types.SystemOneRequest.questions": dict,
     "openai.embeddings.request": lambda: openai.EmbeddingRequest(model="e", input="Hi"),
     "openai.EventReader.feed.chunk": chat_answer,
     "openai.parse_reply.response": chat_answer,
@@ -701,6 +731,11 @@ SOUND: dict[str, Callable[[], Any]] = {
 """`module.callable.parameter` to a sound argument, where the name alone does not decide."""
 
 BY_TYPE: dict[str, Callable[[], Any]] = {
+    "Part | Sequence[Part]": lambda: "Hi",
+    "Mapping[str, Question]": lambda: {"q": wire.yes_no("It is so.")},
+    "DecideRequest": lambda: importlib.import_module("wire.neutral.decisions").DecideRequest(
+        "Hi", {"q": wire.yes_no("It is so.")}
+    ),
     "EmbedRequest": lambda: importlib.import_module("wire.neutral.embeddings").EmbedRequest("Hi"),
     "Account": lambda: wire.Account(),
     "Rows": lambda: [{"prompt": "Hi"}],

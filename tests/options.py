@@ -63,7 +63,12 @@ GROUPS: dict[str, tuple[tuple[str, str, tuple[str, ...]], ...]] = {
         ("wire/http/client.py", "Client.embed", ()),
         ("wire/http/aio.py", "AsyncClient.embed", ()),
     ),
-    "wire.embed": (("wire/chat/embedding.py", "embed", ("Options",)),),
+    "decide": (
+        ("wire/http/client.py", "Client.decide", ()),
+        ("wire/http/aio.py", "AsyncClient.decide", ()),
+    ),
+    "wire.decide": (("wire/chat/single_calls.py", "decide", ("Options",)),),
+    "wire.embed": (("wire/chat/single_calls.py", "embed", ("Options",)),),
     "chats": tuple((CHATS, name, ()) for name in ("Chats", "AsyncChats")),
     "from_env": tuple(
         (CHATS, f"{name}.from_env", ("Options",)) for name in ("Chats", "AsyncChats")

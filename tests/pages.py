@@ -181,6 +181,7 @@ SECTIONS = {
     "conversations": "Conversations",
     "enums": "Known values",
     "embeddings": "Embeddings",
+    "decisions": "Decisions",
     "models": "Models",
     "files": "Files",
     "stores": "File search stores",

@@ -20,6 +20,7 @@ from wire.agent.saved_runs import dump_run
 from wire.core import json_values
 from wire.errors import ConfigurationError, PipelineError, RuleError, SchemaError
 from wire.gemini import types as g
+from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.messages import Media, Message, Text, ToolCall, ToolResult
 from wire.neutral.request import Output, Request, Tool
 from wire.pipeline.checkpoint import Checkpoint, context_json, dump_checkpoint
@@ -87,6 +88,10 @@ AT = "contents[2].parts[0].functionResponse.response.temp"
 
 def content(bad: Any) -> g.Content:
     return g.Content(parts=[g.Part(text="Hi"), g.Part(part_metadata={"temp": bad})])
+
+
+def decide_request(bad: Any) -> DecideRequest:
+    return DecideRequest({"a": bad}, {"q": yes_no("It is so.")})
 
 
 def chat_request(bad: Any) -> Any:
@@ -215,6 +220,51 @@ RAW: dict[str, tuple[Door, str]] = {
         lambda bad: openai.embeddings(openai.EmbeddingRequest(model="e", input=["a", bad])),
         "input[1]",
     ),
+    "openai.decisions": (
+        lambda bad: openai.decisions(
+            openai.DecisionRequest(
+                model="m",
+                input="Hi",
+                questions=[
+                    openai.DecisionQuestion(
+                        type="predicate",
+                        instructions=[
+                            openai.DecisionPart(type="input_json", data={"a": bad}),
+                        ],
+                    )
+                ],
+            )
+        ),
+        "questions[0].instructions[0].data.a",
+    ),
+    "openai.system_one": (
+        lambda bad: openai.system_one(
+            openai.SystemOneRequest(
+                model="m",
+                state={"a": bad},
+                questions={"q": openai.SystemOneQuestion(type="noul", instructions="Hi")},
+            )
+        ),
+        "state.a",
+    ),
+    "gemini.create_decision": (
+        lambda bad: gemini.create_decision(
+            g.CreateDecisionRequest(
+                model="m",
+                input=g.DecisionContent(type="text", text="Hi", annotations=[{"a": bad}]),
+                questions={"q": g.DecisionQuestion(type="noul", instructions="Hi")},
+            )
+        ),
+        "input.annotations[0].a",
+    ),
+    "gemini.decide_call": (
+        lambda bad: gemini.decide_call(decide_request(bad), "gemini-decision-1"),
+        "input.a",
+    ),
+    "openai.decide_call": (
+        lambda bad: openai.decide_call(decide_request(bad), "gpt-6-luna"),
+        "input.a",
+    ),
     "openai.create_batch": (
         lambda bad: openai.create_batch("file-1", "/v1/responses", metadata={"a": bad}),
         "metadata.a",
@@ -253,6 +303,7 @@ openai: list_batches list_files list_models upload_file wait_for_batch
 openai: count_call embed_flow models_call
 anthropic: batch_results cancel_batch delete_batch delete_file download_file get_batch get_file
 anthropic: get_model list_batches list_files list_models upload_file embed_flow models_call
+anthropic: decide_call
 """
 """Those that have no body, or one of texts alone, by wire."""
 

@@ -123,7 +123,7 @@ EROSIONS = {
         "imports google.genai: the library speaks to vendors over HTTP itself",
     ),
     "the name of a vendor in a condition": (
-        {"wire/chat/embedding.py": 'def f(name):\n    return name == "anthropic"'},
+        {"wire/chat/single_calls.py": 'def f(name):\n    return name == "anthropic"'},
         "compares with the name 'anthropic': make what differs a field of the provider's row",
     ),
     "an import under another name": (

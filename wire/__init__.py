@@ -33,7 +33,7 @@ _NAMES = {
     "wire.core.rate_limits": "RateLimit",
     "wire.core.retry": "Retry",
     "wire.core.secret": "Secret",
-    "wire.chat.embedding": "embed",
+    "wire.chat.single_calls": "decide embed",
     "wire.core.errors": "WireError",
     "wire.chat.fallback": "AsyncFallbackChat fallback FallbackChat",
     "wire.history": "HistoryManager",
@@ -44,6 +44,7 @@ _NAMES = {
     "wire.chat.models": "cost model",
     "wire.neutral.batches": "Batch",
     "wire.neutral.compaction": "Compaction",
+    "wire.neutral.decisions": "Decision Decisions one_of Question scale yes_no",
     "wire.neutral.embeddings": "Embeddings",
     "wire.neutral.messages": """
         Citation Done Media MediaDelta Message ObjectDelta Origin ProviderEvent Reply Restart

@@ -35,12 +35,13 @@ from wire.chat.chat import AsyncChat as AsyncChat
 from wire.chat.chat import Chat as Chat
 from wire.chat.chats import AsyncChats as AsyncChats
 from wire.chat.chats import Chats as Chats
-from wire.chat.embedding import embed as embed
 from wire.chat.fallback import AsyncFallbackChat as AsyncFallbackChat
 from wire.chat.fallback import FallbackChat as FallbackChat
 from wire.chat.fallback import fallback as fallback
 from wire.chat.models import cost as cost
 from wire.chat.models import model as model
+from wire.chat.single_calls import decide as decide
+from wire.chat.single_calls import embed as embed
 from wire.core.account import Account as Account
 from wire.core.call import Call as Call
 from wire.core.call import StreamCall as StreamCall
@@ -66,6 +67,12 @@ from wire.http.client import Client as Client
 from wire.http.lanes import Lanes as Lanes
 from wire.neutral.batches import Batch as Batch
 from wire.neutral.compaction import Compaction as Compaction
+from wire.neutral.decisions import Decision as Decision
+from wire.neutral.decisions import Decisions as Decisions
+from wire.neutral.decisions import Question as Question
+from wire.neutral.decisions import one_of as one_of
+from wire.neutral.decisions import scale as scale
+from wire.neutral.decisions import yes_no as yes_no
 from wire.neutral.embeddings import Embeddings as Embeddings
 from wire.neutral.messages import Citation as Citation
 from wire.neutral.messages import Done as Done

@@ -97,7 +97,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         monkeypatch.setattr(f"{module}.monotonic", clock)
     monkeypatch.setattr("wire.http.sending.time", clock_of(clock))
     monkeypatch.setattr("wire.http.client._wait", clock.wait)
-    monkeypatch.setattr("wire.http.aio._wait", wait)
+    monkeypatch.setattr("wire.http.async_waiting.wait_for", wait)
     return clock
 
 

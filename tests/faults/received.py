@@ -27,6 +27,7 @@ from wire.core.memory import WireStruct
 from wire.core.retry import NONE
 from wire.errors import RuleError, WireError
 from wire.gemini.uploads import start_upload
+from wire.neutral.decisions import DecideRequest, one_of, scale, yes_no
 from wire.neutral.messages import Message, Reply, ToolResult
 from wire.openai import responses
 
@@ -178,6 +179,7 @@ def _plain() -> Iterator[tuple[str, str, Call[Any], Any]]:
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     listed = {"object": "list", "data": vectors, "model": "m", "usage": usage}
     yield "embeddings", "openai", openai.embeddings(request), listed
+    yield from _decisions()
     row = {"id": "m-1", "object": "model", "created": 1, "owned_by": "us"}
     yield "models", "openai", openai.list_models(), {"object": "list", "data": [row]}
     yield "list", "openai", openai.list_models(), [row]
@@ -193,6 +195,38 @@ def _plain() -> Iterator[tuple[str, str, Call[Any], Any]]:
     message = {"id": "msg_1", "type": "message", "role": "assistant", "content": blocks}
     outcome = {"custom_id": "a", "result": {"type": "succeeded", "message": message}}
     yield "results", "anthropic", anthropic.batch_results("msgbatch_1"), outcome
+
+
+def _decisions() -> Iterator[tuple[str, str, Any, Any]]:
+    """Answers to closed questions, for raw calls and for neutral ones."""
+    asked = {"q": yes_no("A"), "r": one_of("B", ["c", "d"]), "s": scale("E", ["f", "g"])}
+    request = DecideRequest("Hi", asked)
+    chances = [{"value": "c", "probability": 0.75}, {"value": "d", "probability": 0.25}]
+    levels = [{"label": "f", "value": 0, "probability": 1}, {"label": "g", "value": 1}]
+    listed = [
+        {"type": "predicate", "name": "q", "probability": 0.5},
+        {"type": "choice", "choice": "c", "confidence": 0.75, "probabilities": chances},
+        {"type": "score", "score": 0.0, "confidence": 1, "probabilities": levels},
+    ]
+    named = {
+        "q": {"type": "noul", "noul": 0.5, "confidence": 0.5},
+        "r": {"type": "choice", "choice": "c", "probabilities": {"c": 0.75, "d": 0.25}},
+        "s": {"type": "score", "score": 0.5, "probabilities": {"0": 0.5}, "legend": {"0": "f"}},
+    }
+    usage = {"input_tokens": 3, "input_tokens_details": {"cached_tokens": 1}, "cost": 0.5}
+    tokens = {"total_input_tokens": 3, "input_tokens_by_modality": [{"modality": "text"}]}
+    of_list = {"answers": listed, "model": "m", "usage": usage}
+    of_map = {"answers": named, "model": "m", "usage": usage}
+    at_google = {"answers": named, "usage": tokens}
+    for name, made, answer in (
+        ("decisions", openai.decide_call(request, "m", "openai"), of_list),
+        ("system one", openai.decide_call(request, "m", "openrouter"), of_map),
+    ):
+        yield name, "openai", made, answer
+    yield "decisions", "gemini", gemini.decide_call(request, "m", "gemini"), at_google
+    one = {"q": gemini.DecisionQuestion(type="noul", instructions="A")}
+    raw = gemini.CreateDecisionRequest(model="m", input="Hi", questions=one)
+    yield "raw decisions", "gemini", gemini.create_decision(raw), at_google
 
 
 @cache

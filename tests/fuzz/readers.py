@@ -181,6 +181,32 @@ def _requests() -> Mapping[str, bytes]:
     hi = [{"parts": [{"text": "Hi"}]}]
     others: dict[str, Any] = {
         "/v1/embeddings": {"model": "m", "input": ["a", "b"], "dimensions": 8},
+        "/v1/decisions": {
+            "model": "gpt-6-luna",
+            "input": [{"role": "user", "content": [{"type": "input_json", "data": {"a": 1}}]}],
+            "questions": [
+                {"type": "predicate", "instructions": "A"},
+                {
+                    "type": "choice",
+                    "instructions": "B",
+                    "choices": [{"value": True}, {"value": "c"}],
+                },
+                {"type": "score", "instructions": "D", "levels": [{"label": "e"}, {"label": "f"}]},
+            ],
+        },
+        "/api/v1/systemone": {
+            "model": "typesafe/jev-1",
+            "state": {"a": 1},
+            "questions": {
+                "q": {"type": "choice", "instructions": "B", "criteria": {"a": None, "b": "c"}},
+                "r": {"type": "box", "instructions": "D"},
+            },
+        },
+        "/v1beta/decisions": {
+            "model": "gemini-decision-1",
+            "input": {"type": "text", "text": "Hi"},
+            "questions": {"q": {"type": "score", "instructions": "B", "criteria": ["a", "b"]}},
+        },
         "/v1/messages/count_tokens": {
             "model": "claude-opus-4-8",
             "messages": [{"role": "user", "content": "Hi"}],

@@ -241,6 +241,47 @@ def embeddings() -> Any:
 
 
 @case
+def decisions() -> Any:
+    raw = client().decisions.with_raw_response.create(
+        model="gemini-decision-1",
+        input=[{"type": "text", "text": "I am furious"}],
+        questions={
+            "urgent": {
+                "type": "noul",
+                "instructions": "It is urgent.",
+                "criteria": {"true_description": "now"},
+            },
+            "which": {"type": "choice", "instructions": "Which?", "criteria": {"a": "", "b": "c"}},
+            "anger": {
+                "type": "score",
+                "instructions": "How angry?",
+                "criteria": ["calm", "furious"],
+            },
+        },
+    )
+    found = raw.parse().answers
+    urgent, which, anger = (found[name] for name in ("urgent", "which", "anger"))
+    return [
+        json.loads(raw.http_request.content),
+        [urgent.type, urgent.confidence == max(urgent.noul, round(1 - urgent.noul, 2))],
+        which.confidence == which.probabilities[which.choice],
+        [anger.legend, anger.score == anger.probabilities["1"]],
+        raw.parse().usage.total_output_tokens,
+    ]
+
+
+@case
+def decisions_refused() -> Any:
+    try:
+        client().decisions.create(model="gemini-decision-1", input="Hi", questions={})
+    except Exception as error:
+        if not hasattr(error, "body"):
+            raise
+        return type(error).__name__, error.status_code, error.body["error"]["code"]
+    return "ok"
+
+
+@case
 def files() -> Any:
     door = client()
     data = io.BytesIO(b"x" * (9 << 20))  # two pieces of the client's 8 MiB

@@ -149,6 +149,43 @@ def embeddings() -> Any:
     ]
 
 
+@case
+def decisions() -> Any:
+    raw = client().decisions.with_raw_response.create(
+        model="gpt-6-luna",
+        input=[{"type": "message", "role": "user", "content": "I am furious"}],
+        questions=[
+            {"type": "predicate", "name": "urgent", "instructions": "It is urgent."},
+            {
+                "type": "choice",
+                "name": "which",
+                "instructions": "Which?",
+                "choices": [{"value": True}, {"value": "true", "description": "a text"}],
+            },
+            {
+                "type": "score",
+                "name": "anger",
+                "instructions": "How angry?",
+                "levels": [{"label": "calm"}, {"label": "furious"}],
+            },
+        ],
+        prompt_cache_key="k",
+    )
+    urgent, which, anger = raw.parse().answers
+    return [
+        json.loads(raw.http_request.content),
+        [urgent.name, 0.01 <= urgent.probability <= 0.99],
+        [which.choice in (True, "true"), [each.value for each in which.probabilities]],
+        [anger.confidence == anger.score, [each.label for each in anger.probabilities]],
+        raw.parse().usage.output_tokens,
+    ]
+
+
+@case
+def decisions_refused() -> Any:
+    return _raises(lambda: client().decisions.create(model="gpt-6-luna", input="Hi", questions=[]))
+
+
 def _raises(work: Callable[[], Any]) -> Any:
     try:
         return "ok", work()

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from wire import gemini, openai
 from wire.testing.emulator import Emulator, serve
 
 HERE = Path(__file__).parent
@@ -58,7 +59,62 @@ UNKNOWN = (
     "available models and their supported methods."
 )
 
+_GOOGLE_DECISION = gemini.create_decision(
+    gemini.CreateDecisionRequest(
+        model="gemini-decision-1",
+        input=[gemini.DecisionContent(type="text", text="I am furious")],
+        questions={
+            "urgent": gemini.DecisionQuestion(
+                type="noul", instructions="It is urgent.", criteria={"true_description": "now"}
+            ),
+            "which": gemini.DecisionQuestion(
+                type="choice", instructions="Which?", criteria={"a": "", "b": "c"}
+            ),
+            "anger": gemini.DecisionQuestion(
+                type="score", instructions="How angry?", criteria=["calm", "furious"]
+            ),
+        },
+    )
+)
+_OPENAI_DECISION = openai.decisions(
+    openai.DecisionRequest(
+        model="gpt-6-luna",
+        input=[openai.DecisionItem(type="message", role="user", content="I am furious")],
+        questions=[
+            openai.DecisionQuestion(type="predicate", name="urgent", instructions="It is urgent."),
+            openai.DecisionQuestion(
+                type="choice",
+                name="which",
+                instructions="Which?",
+                choices=[
+                    openai.DecisionChoice(value=True),
+                    openai.DecisionChoice(value="true", description="a text"),
+                ],
+            ),
+            openai.DecisionQuestion(
+                type="score",
+                name="anger",
+                instructions="How angry?",
+                levels=[openai.DecisionLevel(label="calm"), openai.DecisionLevel(label="furious")],
+            ),
+        ],
+        prompt_cache_key="k",
+    )
+)
+"""What the clients send is what we send, key by key."""
+
 GOOGLE: dict[str, list[Any]] = {
+    "decisions": [
+        "ok",
+        [
+            json.loads(_GOOGLE_DECISION.body),
+            ["noul", True],
+            True,
+            [{"0": "calm", "1": "furious"}, True],
+            0,
+        ],
+    ],
+    "decisions_refused": ["ok", ["BadRequestError", 400, "invalid_request"]],
     "plain": ["ok", [SAID, True, "STOP"]],
     "plain_v1beta": ["ok", SAID],
     "configured": [
@@ -109,6 +165,17 @@ GOOGLE: dict[str, list[Any]] = {
 _ARGUMENTS = ['{"city":"Paris"}', '{"city":"Oslo"}']
 _REASONED = ["reasoning", "function_call", "function_call"]
 OPENAI: dict[str, list[Any]] = {
+    "decisions": [
+        "ok",
+        [
+            json.loads(_OPENAI_DECISION.body),
+            ["urgent", True],
+            [True, [True, "true"]],
+            [True, ["calm", "furious"]],
+            0,
+        ],
+    ],
+    "decisions_refused": ["ok", ["BadRequestError", 400, "array_below_min_length"]],
     "plain": ["ok", [SAID, "stop", True]],
     "stream": ["ok", [SAID, [], True]],
     "stream_helper": ["ok", [_ARGUMENTS, SUNNY]],
@@ -236,8 +303,10 @@ OPENAI_JAVASCRIPT: dict[str, list[Any]] = {
 # What google-genai of summer answers for a function whose annotations are text.
 _UNREAD = '{"error": "isinstance() arg 2 must be a type, a tuple of types, or a union"}'
 _UNREAD_BOTH = f"Your tool get_weather says {_UNREAD} and get_weather says {_UNREAD}."
+_NO_DECISIONS = ["AttributeError", None, "'Client' object has no attribute 'decisions'"]
 OTHERWISE: dict[str, dict[str, list[Any]]] = {
     "summer google": {
+        **dict.fromkeys(("decisions", "decisions_refused"), _NO_DECISIONS),
         "automatic_calling": ["ok", [_UNREAD_BOTH, 3]],
         "automatic_calling_25": ["ok", _UNREAD_BOTH],
         "automatic_calling_35": ["ok", _UNREAD_BOTH],
@@ -247,8 +316,10 @@ OTHERWISE: dict[str, dict[str, list[Any]]] = {
         ],
     },
     "summer openai": {
-        name: ["ok", ["RemoteProtocolError", None, None]]
-        for name in ("stream_cut", "responses_stream_cut")
+        "decisions": ["AttributeError", None, None],
+        "decisions_refused": ["ok", ["AttributeError", None, None]],
+        "stream_cut": ["ok", ["RemoteProtocolError", None, None]],
+        "responses_stream_cut": ["ok", ["RemoteProtocolError", None, None]],
     },
     "today anthropic": {
         # A thread is refused, and the runner goes on without one.

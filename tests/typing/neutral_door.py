@@ -16,6 +16,7 @@ from wire import (
     Chat,
     ChatProvider,
     Chats,
+    Decisions,
     Embeddings,
     FallbackChat,
     FunctionCall,
@@ -38,11 +39,15 @@ from wire import (
     ToolSchema,
     bulk,
     create_provider,
+    decide,
     embed,
     history,
     load_config,
+    one_of,
     register_provider,
+    scale,
     tool,
+    yes_no,
 )
 from wire.agent import AgentEvent, AsyncModel, Model, RunResult, dump_session, load_session
 from wire.catalogue.usage import Usage
@@ -116,6 +121,9 @@ def threads(chat: Chat) -> None:
     assert_type(chat.count("Hi").total, int)
     assert_type(chat.client.embed("Hi", "m")[0], list[float])
     assert_type(embed(["Hi"], "gemini:m"), Embeddings)
+    asked = {"a": yes_no("A"), "b": one_of("B", {"c": None, True: "d"}), "e": scale("E", ["f"])}
+    assert_type(decide(["Hi", {"a": 1}], asked, "gemini:m"), Decisions)
+    assert_type(chat.client.decide("Hi", asked, "m")["a"].value, str | bool | float | None)
     assert_type(next(chat.client.models()), ListedModel)
     assert_type(mcp.tools_in_threads(object()), list[FunctionTool])
 
@@ -137,6 +145,7 @@ async def tasks(chat: AsyncChat) -> None:
         assert_type(await sent.result(), Reply)
     assert_type(await chat.count("Hi"), TokenCount)
     assert_type(await chat.client.embed("Hi", "m"), Embeddings)
+    assert_type(await chat.client.decide("Hi", {"a": yes_no("A")}, "m"), Decisions)
     async for model in chat.client.models():
         assert_type(model, ListedModel)
     assert_type(await mcp.tools(object()), list[FunctionTool])

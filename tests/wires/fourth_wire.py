@@ -31,6 +31,7 @@ from wire.errors import (
     refuse,
 )
 from wire.neutral.batches import WireBatches
+from wire.neutral.decisions import DecideRequest, Decisions
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.messages import Done, Event, Message, Reply, Stop, TextDelta
 from wire.neutral.models import ListedModel, ModelPage
@@ -265,6 +266,13 @@ def embed_flow(
 ) -> Flow[Embeddings]:
     """It has no embeddings."""
     raise ConfigurationError("model: fourth has no embeddings")
+
+
+def decide_call(
+    request: DecideRequest, model: str, provider: Provider | str = "fourth"
+) -> Call[Decisions] | None:
+    """It has no decisions."""
+    return None
 
 
 def models_call(cursor: str = "", provider: Provider | str = "fourth") -> Call[ModelPage]:

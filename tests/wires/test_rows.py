@@ -19,6 +19,7 @@ from wire.core.provider import with_regions
 from wire.errors import WireError
 from wire.gemini import rows as gemini_rows
 from wire.http.target import Target, target
+from wire.neutral.decisions import DecideRequest, yes_no
 from wire.neutral.embeddings import EmbedRequest
 from wire.neutral.messages import Reply, Text, Thought, ToolCall
 from wire.neutral.request import Output
@@ -444,6 +445,13 @@ def sent(found: Target, call: Any) -> Any:
 
 
 @in_place
+def decided(row: Provider) -> Iterator[str]:
+    """The call that answers closed questions."""
+    asked = DecideRequest("Hi", {"tall": yes_no("The tide is high.")})
+    yield shown(lambda: getattr(WIRES[row.wire].decide_call(asked, "m", row), "path", ""))
+
+
+@in_place
 def emulated(row: Provider) -> Iterator[str]:
     """What the emulated host answers to a request that it has had before."""
     url = row.base_url.format(**PLACE) + row.prefix.format(version="v1", **PLACE)
@@ -526,10 +534,10 @@ DIALECTS = {id(row.dialect): row for row in reversed(list(PROVIDERS.values()))}
 @pytest.mark.parametrize("row", DIALECTS.values(), ids=lambda row: row.name)
 def test_each_field_that_a_dialect_sets_changes_an_outcome(row: Provider):
     unseen = []
-    rules = Outcomes(row, rendered, replies, emulated)
+    rules = Outcomes(row, rendered, replies, decided, emulated)
     for field, default in sample(set_fields(row.dialect), 3):
         dialect = msgspec.structs.replace(row.dialect, **{field: default})
         other = msgspec.structs.replace(row, dialect=dialect)
-        if rules.same(Outcomes(other, rendered, replies, emulated)):
+        if rules.same(Outcomes(other, rendered, replies, decided, emulated)):
             unseen.append(field)
     assert unseen == []

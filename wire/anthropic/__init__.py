@@ -32,7 +32,7 @@ _NAMES = {
     "wire.anthropic.rendering": "call render_request stream_call",
     "wire.anthropic.rows": "endpoint_paths messages_host ROWS",
     "wire.anthropic.rules": "check",
-    "wire.anthropic.neutral_calls": "count_call embed_flow models_call",
+    "wire.anthropic.neutral_calls": "count_call decide_call embed_flow models_call",
 }
 _MODULES = {
     "batching": "wire.anthropic.batching",

@@ -21,6 +21,7 @@ from wire.anthropic.files import get_file as get_file
 from wire.anthropic.files import list_files as list_files
 from wire.anthropic.files import upload_file as upload_file
 from wire.anthropic.neutral_calls import count_call as count_call
+from wire.anthropic.neutral_calls import decide_call as decide_call
 from wire.anthropic.neutral_calls import embed_flow as embed_flow
 from wire.anthropic.neutral_calls import models_call as models_call
 from wire.anthropic.parse import EventReader as EventReader

@@ -13,6 +13,7 @@ from wire.core.errors import ConfigurationError, StreamInvalid
 from wire.core.flow import Flow
 from wire.core.provider import Provider
 from wire.neutral.conversion import converted
+from wire.neutral.decisions import DecideRequest, Decisions
 from wire.neutral.embeddings import Embeddings, EmbedRequest
 from wire.neutral.models import ListedModel, ModelPage, moment
 from wire.neutral.request import Request, TokenCount
@@ -51,6 +52,14 @@ def _page(page: ModelList) -> ModelPage:
         for each in page.data or ()
     )
     return ModelPage(tuple(models), page.last_id or "" if page.has_more else "")
+
+
+@checked_arguments()
+def decide_call(
+    request: DecideRequest, model: str, provider: Provider | str = "anthropic"
+) -> Call[Decisions] | None:
+    """Return `None`: the Messages API has no decisions, at any host."""
+    return None
 
 
 @checked_arguments(ConfigurationError, before=True)

@@ -19,6 +19,7 @@ _NAMES = {
     """,
     "wire.gemini.context_cache": "ContextCache",
     "wire.gemini.declarations": "function_declaration tools",
+    "wire.gemini.decisions": "create_decision",
     "wire.gemini.dialect": "Dialect",
     "wire.gemini.embeddings": "batch_embed_contents embed_content",
     "wire.gemini.endpoints": """
@@ -45,6 +46,7 @@ _NAMES = {
     "wire.gemini.turns": "contents function_response PLACEHOLDER Turn",
     "wire.gemini.uploads": "Upload upload_file upload_to_file_search_store",
     "wire.gemini.neutral_calls": "count_call embed_flow models_call",
+    "wire.gemini.neutral_decisions": "decide_call",
 }
 _MODULES = {
     "batching": "wire.gemini.batching",

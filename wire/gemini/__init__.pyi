@@ -21,6 +21,7 @@ from wire.gemini.caches import get_cached_content as get_cached_content
 from wire.gemini.caches import list_cached_contents as list_cached_contents
 from wire.gemini.caches import update_cached_content as update_cached_content
 from wire.gemini.context_cache import ContextCache as ContextCache
+from wire.gemini.decisions import create_decision as create_decision
 from wire.gemini.declarations import function_declaration as function_declaration
 from wire.gemini.declarations import tools as tools
 from wire.gemini.dialect import Dialect as Dialect
@@ -43,6 +44,7 @@ from wire.gemini.files import wait_for_file as wait_for_file
 from wire.gemini.neutral_calls import count_call as count_call
 from wire.gemini.neutral_calls import embed_flow as embed_flow
 from wire.gemini.neutral_calls import models_call as models_call
+from wire.gemini.neutral_decisions import decide_call as decide_call
 from wire.gemini.parse import EventReader as EventReader
 from wire.gemini.parse import parse_reply as parse_reply
 from wire.gemini.parts import parse_message as parse_message

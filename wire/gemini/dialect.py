@@ -24,3 +24,5 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     server_tools: tuple[tuple[str, str], ...] = ()
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all."""
+    decisions: Literal["", "map"] = ""
+    """The shape of the host's decisions; empty for a host that has none."""

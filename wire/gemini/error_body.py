@@ -52,11 +52,16 @@ class _Errors(ErrorReader[Status]):
     )
 
     def fields(self, received: dict[str, Any]) -> dict[str, Any]:
-        """Return the fields of the error, with an integer code: relays send the code as text."""
+        """Return the fields of the error, with an integer code: relays send the code as text.
+
+        A word in its place is the status.
+        """
         fields = super().fields(received)
         code = fields.get("code")
         if isinstance(code, str) and len(code) == 3 and code.isdecimal():
             fields["code"] = int(code)
+        elif isinstance(code, str) and "status" not in fields:
+            fields = {**fields, "status": code, "code": None}  # of Interactions and decisions
         return fields
 
     def code(self, error: Status) -> str | None:

@@ -24,6 +24,7 @@ ROWS: tuple[Provider, ...] = (
         version="v1beta",
         dialect=Dialect(
             api="gemini",
+            decisions="map",
             server_tools=(
                 ("googleSearch", ""),
                 ("codeExecution", ""),

@@ -6,10 +6,8 @@ the same client for threads.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
@@ -41,10 +39,11 @@ from wire.http.sending import (
 from wire.http.target import TRANSPORT_METHODS, Target, Token, options_of, seal, target
 
 if TYPE_CHECKING:
-    from wire.around.seam import AroundFunction, Wait
+    from wire.around.seam import AroundFunction
     from wire.auth.credential import Credential
     from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
+    from wire.neutral.decisions import Decisions, Part, Question
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
 
@@ -279,36 +278,6 @@ def _is_open() -> bool:
     return False
 
 
-async def _wait(wait: Wait) -> None:
-    woken = anyio.Event()
-    wake = functools.partial(_in_this_loop(), woken.set)
-    wait.signal.when_set(wake)
-    try:
-        with anyio.move_on_after(wait.seconds):
-            await woken.wait()
-    finally:
-        wait.signal.forget(wake)
-
-
-def _in_this_loop() -> Callable[[Callable[[], object]], None]:
-    """Return a function that runs others in the running event loop; any thread may call it."""
-    import asyncio  # imported late, as in `async_lanes.py`
-
-    run: Callable[[Callable[[], object]], object]
-    if anyio.get_cancelled_exc_class() is asyncio.CancelledError:
-        run = asyncio.get_running_loop().call_soon_threadsafe
-    else:
-        import trio
-
-        run = trio.lowlevel.current_trio_token().run_sync_soon
-
-    def run_there(function: Callable[[], object]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed, so nobody waits
-            run(function)
-
-    return run_there
-
-
 class AsyncClient(ForTasks, ClientState):
     """A client for one provider and one key, for asyncio and trio; see `wire.Client`.
 
@@ -477,6 +446,20 @@ class AsyncClient(ForTasks, ClientState):
         """
         return await self.run(self._embedding(texts, model, dimensions, task))
 
+    async def decide(
+        self, input: Part | Sequence[Part], questions: Mapping[str, Question], model: str
+    ) -> Decisions:
+        """Return the answers to closed questions about one input, as `Client.decide`.
+
+        Args:
+            input: A text, a `Media`, a JSON object, or several of these: what all questions are
+                about.
+            questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
+                and `wire.scale`.
+            model: Name of the model, such as `gpt-6-luna`.
+        """
+        return await self.send(self._deciding(input, questions, model))
+
     async def aclose(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise
         `ConfigurationError`. Closing twice has no effect.
@@ -528,7 +511,9 @@ class AsyncClient(ForTasks, ClientState):
             return await self._run(attempt, self._whole)
         if isinstance(step, Given):
             return AsyncStream(step.attempt, step.incoming, httpx.ByteStream(b""), self)
-        return await _wait(step)
+        from wire.http.async_waiting import wait_for  # only functions of `around=` wait
+
+        return await wait_for(step)
 
     async def _run(
         self, attempt: Attempt, receive: Callable[[Attempt, httpx.Response], Awaitable[T]]
@@ -599,7 +584,9 @@ class AsyncClient(ForTasks, ClientState):
         from wire.auth.credential import Work
 
         if not isinstance(step, Work):
-            return await _wait(step)
+            from wire.http.async_waiting import wait_for  # only few calls wait
+
+            return await wait_for(step)
         if step.blocks:
             return await anyio.to_thread.run_sync(step.function, abandon_on_cancel=True)
         outcome = step.function()

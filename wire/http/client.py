@@ -10,7 +10,7 @@ import collections
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import SystemRandom
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from wire.auth.credential import Credential
     from wire.http.granting import Request
     from wire.http.surrounding import Action, Steps
+    from wire.neutral.decisions import Decisions, Part, Question
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ListedModel
 
@@ -431,6 +432,32 @@ class Client(ForThreads, ClientState):
                 result tell where it is not sent.
         """
         return self.run(self._embedding(texts, model, dimensions, task))
+
+    def decide(
+        self, input: Part | Sequence[Part], questions: Mapping[str, Question], model: str
+    ) -> Decisions:
+        """Return the answers to closed questions about one input, with their probabilities.
+
+        >>> from wire import yes_no
+        >>> from wire.testing.emulator import EmulatorTransport
+        >>> questions = {"urgent": yes_no("The customer needs help today.")}
+        >>> with Client("openai", api_key="fake-key", http=EmulatorTransport()) as client:
+        ...     decisions = client.decide("Nothing works!", questions, "gpt-6-luna")
+        >>> list(decisions), decisions["urgent"].refused
+        (['urgent'], False)
+
+        Raises `RuleError` for an input and for questions that cannot be sent, `ConfigurationError`
+        for a provider without such an endpoint, `BlockedError` if its filters blocked the input,
+        and the `wire.WireError` of a failure.
+
+        Args:
+            input: A text, a `Media`, a JSON object, or several of these: what all questions are
+                about.
+            questions: Each question by the name of its answer, made by `wire.yes_no`, `wire.one_of`
+                and `wire.scale`.
+            model: Name of the model, such as `gpt-6-luna`.
+        """
+        return self.send(self._deciding(input, questions, model))
 
     def close(self) -> None:
         """Close all connections. Open streams end in an error; later calls raise

@@ -56,7 +56,7 @@ from wire.core.masking import MIN_FRAGMENT, Mask, ResponseHeaders
 from wire.core.memory import Note, answer_account, change_notes, keep_account, with_notes
 from wire.core.provider import Provider
 from wire.core.retry import NONE, Retry, RetryBudgets
-from wire.core.secret import Secret, quoted
+from wire.core.secret import Secret
 from wire.http.call_logs import BODY_CHARACTERS, CallLog, follow_variable, mask_transport_logs
 from wire.http.lanes import LanesState
 from wire.http.network import described, shown_proxy
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from wire.around.seam import AroundFunction
     from wire.auth.held import Grant
     from wire.core.flow import Flow
+    from wire.neutral.decisions import Decisions
     from wire.neutral.embeddings import Embeddings
     from wire.neutral.models import ModelPages
 
@@ -762,15 +763,15 @@ class ClientState(Foreign):
         self, texts: Any, model: Any, dimensions: int | None, task: str | None
     ) -> Flow[Embeddings]:
         """Build the flow that embeds texts."""
-        from wire.neutral.embeddings import EmbedRequest
-        from wire.wires.contract import WIRES
+        from wire.wires.asking import embed_flow
 
-        if not isinstance(model, str) or not model.strip():
-            raise ConfigurationError(
-                f"model: expected a name such as gemini-embedding-001, not {quoted(model)}"
-            )
-        request = EmbedRequest(texts, dimensions, task)
-        return WIRES[self.wire].embed_flow(request, model, self.row)
+        return embed_flow(texts, model, dimensions, task, self.row)
+
+    def _deciding(self, input: Any, questions: Any, model: Any) -> Call[Decisions]:
+        """Build the call that answers questions about an input."""
+        from wire.wires.asking import decide_call
+
+        return decide_call(input, questions, model, self.row)
 
     def _require_open(self) -> None:
         # A transport or client of the caller's own may send after it was closed.

@@ -29,12 +29,14 @@ _NAMES = {
     "wire.openai.common.batches": """
         batch_results cancel_batch create_batch get_batch list_batches wait_for_batch
     """,
+    "wire.openai.common.decisions": "decisions system_one",
     "wire.openai.common.dialect": "CallIds Dialect PLAIN Refusal",
     "wire.openai.common.endpoints": "delete_model embeddings get_model list_models",
     "wire.openai.common.error_body": "parse_error render_error",
     "wire.openai.common.files": "delete_file download_file get_file list_files upload_file",
     "wire.openai.common.rows": "chat_host endpoint_paths ROWS unlisted",
     "wire.openai.common.neutral_calls": "count_call embed_flow models_call",
+    "wire.openai.common.neutral_decisions": "decide_call",
 }
 _MODULES = {
     "batching": "wire.openai.chat.batching",

@@ -25,6 +25,8 @@ from wire.openai.common.batches import create_batch as create_batch
 from wire.openai.common.batches import get_batch as get_batch
 from wire.openai.common.batches import list_batches as list_batches
 from wire.openai.common.batches import wait_for_batch as wait_for_batch
+from wire.openai.common.decisions import decisions as decisions
+from wire.openai.common.decisions import system_one as system_one
 from wire.openai.common.dialect import CallIds as CallIds
 from wire.openai.common.dialect import Dialect as Dialect
 from wire.openai.common.dialect import PLAIN as PLAIN
@@ -43,6 +45,7 @@ from wire.openai.common.files import upload_file as upload_file
 from wire.openai.common.neutral_calls import count_call as count_call
 from wire.openai.common.neutral_calls import embed_flow as embed_flow
 from wire.openai.common.neutral_calls import models_call as models_call
+from wire.openai.common.neutral_decisions import decide_call as decide_call
 from wire.openai.common.rows import ROWS as ROWS
 from wire.openai.common.rows import chat_host as chat_host
 from wire.openai.common.rows import endpoint_paths as endpoint_paths

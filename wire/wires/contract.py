@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # without neutral requests a client does not load their modul
     from wire.core.flow import Flow
     from wire.core.provider import Provider
     from wire.neutral.batches import WireBatches
+    from wire.neutral.decisions import DecideRequest, Decisions
     from wire.neutral.embeddings import Embeddings, EmbedRequest
     from wire.neutral.messages import Event, Message, Reply
     from wire.neutral.models import ModelPage
@@ -84,6 +85,15 @@ class Wire(Protocol):
         """Build the flow that embeds the texts, in batches that the provider accepts.
 
         Raises `ConfigurationError` for a provider without embeddings.
+        """
+        ...
+
+    def decide_call(
+        self, request: DecideRequest, model: str, provider: Provider | str = ""
+    ) -> Call[Decisions] | None:
+        """Build the call that answers closed questions; `None` for a provider without decisions.
+
+        Raises `RuleError` for what the provider does not take.
         """
         ...
 

@@ -101,7 +101,10 @@ def test_a_field_has_a_source_if_and_only_if_the_inventory_lacks_it(walk: Walk) 
 
 
 def test_every_struct_is_in_the_inventory_or_has_a_reason(walk: Walk) -> None:
-    assert sorted(struct.__name__ for struct in STRUCTS - set(walk.met)) == sorted(OF_OTHERS)
+    # Decisions are newer than the inventory: tests/openai/common/test_decisions.py has their keys.
+    newer = {struct for struct in STRUCTS if struct.__module__.endswith(".decisions")}
+    others = STRUCTS - set(walk.met) - newer
+    assert sorted(struct.__name__ for struct in others) == sorted(OF_OTHERS)
 
 
 def test_types_are_those_of_the_inventory(walk: Walk) -> None:

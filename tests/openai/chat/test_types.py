@@ -26,6 +26,7 @@ from wire.openai.chat.types import (
     CompletionUsage,
     ContentPart,
     CustomTool,
+    DecisionRequest,
     Delta,
     Embedding,
     EmbeddingRequest,
@@ -44,6 +45,7 @@ from wire.openai.chat.types import (
     ReasoningDetail,
     ResponseFormat,
     StreamOptions,
+    SystemOneRequest,
     Thinking,
     TokenLogprob,
     Tool,
@@ -66,6 +68,8 @@ STRUCTS = sorted(
 NEEDED = {
     ChatCompletionRequest: {"messages": []},
     EmbeddingRequest: {"input": ""},
+    DecisionRequest: {"model": "m", "input": "", "questions": []},
+    SystemOneRequest: {"model": "m", "state": "", "questions": {}},
     BatchCreateRequest: {"input_file_id": "f", "endpoint": "/v1/e", "completion_window": "24h"},
     ExpiresAfter: {"anchor": "created_at", "seconds": 3600},
 }

@@ -54,6 +54,11 @@ _NAMES = {
         MediaResolution Part PartialArg SpeechMetadata ToolCall ToolResponse Transcription
         VideoMetadata WordInfo
     """,
+    "wire.gemini.types.decisions": """
+        CreateDecisionRequest CreateDecisionResponse DecisionAnswer DecisionContent
+        DecisionFeedback DecisionModalityTokens DecisionQuestion DecisionToolCount
+        DecisionUsage
+    """,
     "wire.gemini.types.embeddings": """
         BatchEmbedContentsRequest BatchEmbedContentsResponse ContentEmbedding
         ContentEmbeddingStatistics EmbedContentConfig EmbedContentRequest

@@ -83,6 +83,15 @@ from wire.gemini.types.content import ToolResponse as ToolResponse
 from wire.gemini.types.content import Transcription as Transcription
 from wire.gemini.types.content import VideoMetadata as VideoMetadata
 from wire.gemini.types.content import WordInfo as WordInfo
+from wire.gemini.types.decisions import CreateDecisionRequest as CreateDecisionRequest
+from wire.gemini.types.decisions import CreateDecisionResponse as CreateDecisionResponse
+from wire.gemini.types.decisions import DecisionAnswer as DecisionAnswer
+from wire.gemini.types.decisions import DecisionContent as DecisionContent
+from wire.gemini.types.decisions import DecisionFeedback as DecisionFeedback
+from wire.gemini.types.decisions import DecisionModalityTokens as DecisionModalityTokens
+from wire.gemini.types.decisions import DecisionQuestion as DecisionQuestion
+from wire.gemini.types.decisions import DecisionToolCount as DecisionToolCount
+from wire.gemini.types.decisions import DecisionUsage as DecisionUsage
 from wire.gemini.types.embeddings import BatchEmbedContentsRequest as BatchEmbedContentsRequest
 from wire.gemini.types.embeddings import BatchEmbedContentsResponse as BatchEmbedContentsResponse
 from wire.gemini.types.embeddings import ContentEmbedding as ContentEmbedding

@@ -224,6 +224,11 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     dimensions_field: Literal["dimensions", "output_dimension"] = "dimensions"
     """The field of the numbers of a vector."""
 
+    # --- decisions
+    decisions: Literal["", "list", "map"] = ""
+    """The shape of the host's decisions: `list` is OpenAI's, `map` is System One's at OpenRouter.
+    Empty for a host that has none."""
+
     # --- responses
     think_tags: Literal["", "tags", "open_implied"] = ""
     """The content has reasoning between `<think>` and `</think>`. "open_implied": the opening tag

@@ -24,4 +24,5 @@ def parse_plain(kind: type[W], body: bytes) -> W:
 
 
 def _is_response(response: WireStruct) -> bool:
-    return any(getattr(response, key, None) is not None for key in ("data", "id", "input_tokens"))
+    keys = "data", "id", "input_tokens", "answers"
+    return any(getattr(response, key, None) is not None for key in keys)

@@ -109,7 +109,8 @@ ROWS: tuple[Provider, ...] = tuple(
 provider_row: Callable[[Provider | str], Provider] = ProviderNames("openai", ROWS, PLAIN).row
 
 endpoint_paths: re.Pattern[str] = re.compile(
-    r"/(chat/completions|responses|embeddings|(?<!\.services\.ai\.azure\.com/)models)/*$",
+    r"/(chat/completions|responses|embeddings|decisions|systemone"
+    r"|(?<!\.services\.ai\.azure\.com/)models)/*$",
     re.IGNORECASE,
 )
 """Matches the path of an endpoint at the end of a base URL: calls add it themselves."""

@@ -35,6 +35,7 @@ _NAMES = {
     """,
     "wire.openai.responses.neutral_calls": "count_call embed_flow",
     "wire.openai.common.neutral_calls": "models_call",
+    "wire.openai.common.neutral_decisions": "decide_call",
 }
 _MODULES = {
     "batching": "wire.openai.responses.batching",

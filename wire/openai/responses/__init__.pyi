@@ -2,6 +2,7 @@
 from wire.openai.common.error_body import parse_error as parse_error
 from wire.openai.common.error_body import render_error as render_error
 from wire.openai.common.neutral_calls import models_call as models_call
+from wire.openai.common.neutral_decisions import decide_call as decide_call
 from wire.openai.responses import batching as batching
 from wire.openai.responses import types as types
 from wire.openai.responses.conversations import add_items as add_items

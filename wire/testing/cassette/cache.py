@@ -28,7 +28,8 @@ from wire.testing.cassette.recorder import Recorder, Timing
 
 _ASKS = re.compile(
     r".*(?::(?:generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
-    r"|/(?:chat/completions|completions|responses|embeddings|messages|messages/count_tokens))"
+    r"|/(?:chat/completions|completions|responses|embeddings|decisions|systemone|messages"
+    r"|messages/count_tokens))"
 )
 """The path of a request that only asks. Others, such as that of a batch or of a file,
 change something on the server, or ask for its state."""

@@ -59,6 +59,7 @@ _GEMINI = _rows(
     ("POST", ":computeTokens", "ComputeTokensRequest", "ComputeTokensResponse"),
     ("POST", ":batchGenerateContent", "BatchGenerateContentRequest", "BatchOperation"),
     ("POST", ":asyncBatchEmbedContent", "AsyncBatchEmbedContentRequest", "EmbedBatchOperation"),
+    ("POST", "/decisions", "CreateDecisionRequest", "CreateDecisionResponse"),
     ("GET", "/cachedContents", "", "ListCachedContentsResponse"),
     ("POST", "/cachedContents", "CachedContent", "CachedContent"),
     ("DELETE", "/cachedContents/[^/:]+", "", "Empty"),
@@ -86,6 +87,9 @@ _OPENAI = _rows(
         "ChatCompletionChunk",
     ),
     ("POST", "/embeddings", "EmbeddingRequest", "EmbeddingList"),
+    ("POST", "/systemone", "SystemOneRequest", "SystemOneResponse"),
+    ("POST", "/api/(?:alpha|v1)/decisions", "SystemOneRequest", "SystemOneResponse"),
+    ("POST", "/decisions", "DecisionRequest", "Decision"),
     ("GET", "/models", "", "ModelList"),
     ("GET", "/models/.+", "", "Model"),
 )

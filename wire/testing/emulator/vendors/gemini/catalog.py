@@ -21,6 +21,7 @@ class Traits:
     name: str
     generation: float
     embeds: bool = False
+    decides: bool = False
     predicts: str = ""
     """`predict` for images, `predictLongRunning` for videos."""
     thinks: bool = True
@@ -36,7 +37,9 @@ class Traits:
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods it supports."""
-        return (self.predicts,) if self.predicts else _EMBEDS if self.embeds else _GENERATES
+        if self.predicts or self.decides:
+            return (self.predicts or "createDecision",)
+        return _EMBEDS if self.embeds else _GENERATES
 
 
 _EMBEDS = ("embedContent", "batchEmbedContents", "asyncBatchEmbedContent", "countTokens", "predict")
@@ -66,6 +69,8 @@ def traits(
     if is_in("gemini.draws", name) or is_in("gemini.films", name):
         method = "predict" if is_in("gemini.draws", name) else "predictLongRunning"
         return Traits(name, 2.0, predicts=method, thinks=False)
+    if is_in("gemini.decides", name):
+        return Traits(name, 2.0, decides=True, thinks=False)
     if not (lenient or is_in("gemini.all", name) or has_model("gemini", name)):
         return None
     of = family(name)

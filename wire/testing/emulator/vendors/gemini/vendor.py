@@ -20,6 +20,7 @@ from wire.testing.emulator.vendors.gemini.batches import Batches
 from wire.testing.emulator.vendors.gemini.caches import Caches
 from wire.testing.emulator.vendors.gemini.catalog import Traits, description, listed
 from wire.testing.emulator.vendors.gemini.continuation import Continuations
+from wire.testing.emulator.vendors.gemini.decisions import decide
 from wire.testing.emulator.vendors.gemini.embeddings import embed, embed_batch
 from wire.testing.emulator.vendors.gemini.files import Files
 from wire.testing.emulator.vendors.gemini.generate import Generation, prompt_of
@@ -188,6 +189,10 @@ class Gemini:
     def batch_embed_contents(self, request: Received, route: Route) -> Answer:
         """Return a vector for each text."""
         return embed_batch(request, self._model(route), lenient=self._settings.lenient)
+
+    def decisions(self, request: Received, route: Route) -> Answer:
+        """Answer closed questions."""
+        return decide(request, lenient=self._settings.lenient)
 
     def batch_generate_content(self, request: Received, route: Route) -> Answer:
         """Make a batch."""

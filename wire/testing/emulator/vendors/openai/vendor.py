@@ -1,4 +1,4 @@
-"""OpenAI's server: chat completions, Responses, embeddings, files, batches, models.
+"""OpenAI's server: chat completions, Responses, embeddings, decisions, files, batches, models.
 
 It plays every host of these.
 """
@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from wire.core.provider import Provider
+from wire.openai.common.decisions import shape_of
 from wire.testing.emulator.answer import Answer
 from wire.testing.emulator.hosts import prefix_pattern, row_of
 from wire.testing.emulator.keys import is_wrong
@@ -24,6 +25,7 @@ from wire.testing.emulator.vendor import Failure, Generation, Settings
 from wire.testing.emulator.vendors.openai import catalog, errors
 from wire.testing.emulator.vendors.openai.batches import Batches
 from wire.testing.emulator.vendors.openai.chat import body_answer, decoded, frame, generation_of
+from wire.testing.emulator.vendors.openai.decisions import decide, system_one
 from wire.testing.emulator.vendors.openai.embeddings import embed
 from wire.testing.emulator.vendors.openai.files import Files
 from wire.testing.emulator.vendors.openai.prompt_cache import PromptCache
@@ -59,6 +61,7 @@ class OpenAI:
         self._responses = Responses(settings, self._cache)
         files = Files(settings)
         self._resources: dict[str, object] = {
+            "": self,
             "chat": self,
             "files": files,
             "batches": Batches(settings, files),
@@ -108,9 +111,25 @@ class OpenAI:
         return generation_of(request, body, host, self._cache)
 
     def serve(self, request: Received, route: Route) -> Answer:
-        """Answer for embeddings, files, batches, models and what Responses store."""
+        """Answer for embeddings, decisions, files, batches, models and what Responses store."""
         with refusals_of(self._responses_host(request, route)):
             return served(self._resources, request, route)
+
+    def decisions(self, request: Received, route: Route) -> Answer:
+        """Answer closed questions, in the shape of the host."""
+        host = self._host(request, route)
+        shape = "list" if host is None else shape_of(host)
+        if not shape:
+            return errors.no_endpoint(request, None)
+        answer = decide if shape == "list" else system_one
+        return answer(request, lenient=self._settings.lenient)
+
+    def systemone(self, request: Received, route: Route) -> Answer:
+        """Answer closed questions in the shape of System One."""
+        host = self._host(request, route)
+        if host is not None and shape_of(host) != "map":
+            return errors.no_endpoint(request, None)
+        return system_one(request, lenient=self._settings.lenient)
 
     def models(self, request: Received, route: Route) -> Answer:
         """Return one model, or the list of all."""
