@@ -132,20 +132,20 @@ class Held:
     def _renewed(self, renewal: Renewal, before: _Kept | None) -> Generator[Step, Any, Ready]:
         kept = before
         try:
-            kept = self._granted((yield from self.credential._exchange(self.place)))
+            kept = grant = self._granted((yield from self.credential._exchange(self.place)))
         except WireError as error:
             now = self._clock()
             if before is None or now >= before.end:
                 renewal.error = error
                 raise
-            kept = msgspec.structs.replace(before, renew=min(before.end, now + _QUIET))
+            kept = grant = msgspec.structs.replace(before, renew=min(before.end, now + _QUIET))
         finally:
             # A task that was cancelled leaves the exchange to the next one.
             renewal.ready = None if kept is before or kept is None else kept.ready
             with self._lock:
                 self._kept, self._renewal = kept, None
             renewal.signal.set()
-        return kept.ready
+        return grant.ready
 
     def _granted(self, ready: Ready) -> _Kept:
         end, now = ready._valid_until, self._clock()
