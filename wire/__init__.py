@@ -62,6 +62,7 @@ _MODULES = {
     "around": "wire.around",
     "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
+    "converse": "wire.converse",
     "errors": "wire.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",

@@ -3,6 +3,7 @@ from wire import anthropic as anthropic
 from wire import around as around
 from wire import bulk as bulk
 from wire import catalogue as catalogue
+from wire import converse as converse
 from wire import errors as errors
 from wire import gemini as gemini
 from wire import history as history

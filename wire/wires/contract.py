@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from wire import anthropic, gemini, openai
 from wire.openai import responses
@@ -161,12 +162,40 @@ class Wire(Protocol):
         ...
 
 
-WIRES: Mapping[str, Wire] = {
-    "gemini": gemini,
-    "openai": openai,
-    "openai.responses": responses,
-    "anthropic": anthropic,
-}
+class _Wires(dict[str, Wire]):
+    """The table of wires. A row that is a function imports its wire when it is looked up."""
+
+    def __getitem__(self, name: str) -> Wire:
+        found: Any = super().__getitem__(name)
+        if isinstance(found, FunctionType):
+            self[name] = found = found()
+        return cast(Wire, found)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return default if super().get(name) is None else self[name]
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+
+def _converse() -> Wire:
+    from wire import converse
+
+    return cast(Wire, converse)
+
+
+WIRES: Mapping[str, Wire] = _Wires(
+    {
+        "gemini": gemini,
+        "openai": openai,
+        "openai.responses": responses,
+        "anthropic": anthropic,
+        "converse": cast(Any, _converse),
+    }
+)
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""
 
 

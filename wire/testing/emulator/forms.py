@@ -79,9 +79,18 @@ def as_reference(request: Received) -> tuple[Received, Form | None]:
     """
     for pattern, form in _forms():
         match = pattern.fullmatch(request.path)
-        if match is not None:
-            return _converted(request, form, match.groupdict().get("model") or ""), form
+        model = "" if match is None else match.groupdict().get("model") or ""
+        if match is not None and _is_of(request, form, model):
+            return _converted(request, form, model), form
     return request, None
+
+
+def _is_of(request: Received, form: Form, model: str) -> bool:
+    """Return whether a request is of this form, and not of another API at the same path."""
+    models, keys = form.shape.models, form.shape.wraps.get(form.path, ())
+    if model and models and not re.fullmatch(models, model, re.IGNORECASE):
+        return False
+    return not keys or _wraps(request.body, keys)
 
 
 @functools.cache
@@ -142,6 +151,19 @@ def _unmoved(body: dict[str, Any], headers: dict[str, str], form: Form) -> str:
         if moved is not None:
             headers[name] = ",".join(map(str, moved)) if isinstance(moved, list) else str(moved)
     return version
+
+
+def _wraps(data: bytes, keys: tuple[str, ...]) -> bool:
+    """Return whether a body has a value below `keys`, or is none that could have one."""
+    try:
+        body: Any = json.loads(data)
+        for key in keys[:-1]:
+            body = body[key]
+    except (ValueError, TypeError):
+        return True
+    except KeyError:
+        return False
+    return True
 
 
 def _body(data: bytes, keys: tuple[str, ...]) -> dict[str, Any] | None:
