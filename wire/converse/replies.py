@@ -59,6 +59,16 @@ _STOPS = {
 }
 _EVENTS = {":content-type": "application/json", ":message-type": "event"}
 _Events = list[dict[str, Any]]
+_FORMATS = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+def takes(media: Media) -> bool:
+    """Return whether an answer can have media of a reply.
+
+    >>> takes(Media(data=b"RIFF", media_type="audio/wav"))
+    False
+    """
+    return media.data is not None and media.media_type in _FORMATS
 
 
 def body_of(
@@ -154,7 +164,7 @@ def _block(
             cut = received is None and part.arguments is None
             given: Any = part.text if cut else argument_object(part)
             return {"toolUse": {"input": given, "name": name, "toolUseId": id}}
-        case Media(data=bytes(data), media_type=kind) if kind.startswith("image/"):
+        case Media(data=bytes(data), media_type=kind) if takes(part):
             source = {"bytes": base64.b64encode(data).decode()}
             return {"image": {"format": kind.removeprefix("image/"), "source": source}}
         case ServerToolCall() if received is None:
