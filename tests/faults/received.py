@@ -8,6 +8,7 @@ load, continue, repair, prune, hand over.
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import pickle
@@ -21,7 +22,17 @@ import httpx
 import msgspec
 
 import wire
-from wire import AsyncClient, Chat, Client, anthropic, gemini, history, openai, sessions
+from wire import (
+    AsyncClient,
+    Chat,
+    Client,
+    anthropic,
+    converse,
+    gemini,
+    history,
+    openai,
+    sessions,
+)
 from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
 from wire.core.retry import NONE
@@ -36,7 +47,9 @@ MODELS = {
     "openai": "gpt-4.1",
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
+    "bedrock": "us.anthropic.claude-opus-4-6-v1",
 }
+PLACES = {"bedrock": {"region": "us-east-1"}}
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
 
@@ -56,7 +69,9 @@ class Seed:
 
 @cache
 def chat_of(name: str) -> Chat:
-    return Chat(f"{name}:{MODELS[name]}", api_key="fake-key", http=_PLAYER, retry=NONE)
+    place = PLACES.get(name, {})
+    model = f"{name}:{MODELS[name]}"
+    return Chat(model, api_key="fake-key", http=_PLAYER, retry=NONE, **place)
 
 
 def _calls(name: str) -> tuple[AnyCall, ...]:
@@ -76,6 +91,11 @@ def _calls(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
+    if name == "bedrock":
+        said = converse.ConverseRequest(
+            messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])]
+        )
+        return (converse.converse(model, said), converse.converse_stream(model, said), *neutral)
     message = anthropic.MessageRequest(
         model=model, max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")]
     )
@@ -94,6 +114,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "openai": "openai",
         "responses": "openai@responses",
         "anthropic": "anthropic",
+        "converse": "bedrock",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
@@ -102,6 +123,8 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
             if record["endpoint"] in _GENERATING:
                 name = wires.get(file) or vendors.get(record["vendor"], "openai")
                 body = record["response_body"].encode()
+                if record.get("response_body_encoding") == "base64":
+                    body = base64.b64decode(body)
                 yield f"{file}/{record['id']}", name, record["status"], body
 
 
@@ -111,6 +134,8 @@ _GENERATING = (
     "chat.completions",
     "responses",
     "messages",
+    "converse",
+    "converse-stream",
 )
 
 
@@ -239,12 +264,13 @@ _PLAYER = _Player()
 
 @cache
 def client_of(name: str) -> Client:
-    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE, **PLACES.get(name, {}))
 
 
 @cache
 def async_client_of(name: str) -> AsyncClient:
-    return AsyncClient(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+    place = PLACES.get(name, {})
+    return AsyncClient(name, api_key="fake-key", http=_PLAYER, retry=NONE, **place)
 
 
 def receive(

@@ -54,8 +54,9 @@ _MEDIA: dict[str, Shape] = {
 _RESULT = keys("toolUseId status", content=keys("text json", **_MEDIA))
 _REASONING = keys("redactedContent", reasoningText=keys("text signature"))
 _BLOCK = keys(
-    "text guardContent citationsContent searchResult toolAddition toolRemoval",
+    "text citationsContent searchResult toolAddition toolRemoval",
     **_MEDIA,
+    guardContent=keys("", text=keys("text qualifiers"), image=keys("format", source=_SOURCE)),
     toolUse=keys("toolUseId name input type"),
     toolResult=_RESULT,
     reasoningContent=_REASONING,
@@ -70,7 +71,7 @@ _READ = keys(
     toolConfig=keys(
         "",
         tools=keys("", toolSpec=_SPEC, systemTool=keys("name"), cachePoint=_POINT),
-        toolChoice=keys("auto any", tool=keys("name")),
+        toolChoice=keys("", auto=keys(""), any=keys(""), tool=keys("name")),
     ),
     outputConfig=keys(
         "effort",

@@ -62,6 +62,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("B32", settings.output_schema_valid),
     ("B33", settings.metadata_valid),
     ("B34", settings.guard_content_valid),
+    ("B35", media.media_taken_by_model),
 )
 """Ids of rules, and the function that checks them."""
 

@@ -100,3 +100,15 @@ def documents_named(request: RuleInput) -> Violations:
     if len(documents) > MAX_DOCUMENTS:
         problem = f"You can't include more than {MAX_DOCUMENTS} documents in a request."
         yield violation(documents[MAX_DOCUMENTS].path, problem, "B24", "send fewer", "warning")
+
+
+def media_taken_by_model(request: RuleInput) -> Violations:
+    """B35: Claude: no video, and no media at a place in S3. Source: recorded requests."""
+    for block in _media(request) if request.family.is_claude else ():
+        if block.kind == "video":
+            problem = "This model doesn't support the video content block that you provided. "
+            problem += "Update the content block and try again."
+            yield violation(f"{block.path}.video", problem, "B35", "leave it out")
+        elif as_object(block.fields(block.kind).get("source")).get("s3Location") is not None:
+            problem = "This model doesn't support the s3Uri field. Remove s3Uri and try again."
+            yield violation(f"{block.path}.{block.kind}.source", problem, "B35", "send the bytes")
