@@ -123,7 +123,7 @@ def blocks_are_of_their_role(request: RuleInput) -> Violations:
         )
         if misplaced:
             other = "assistant" if role == "user" else "user"
-            problem = f"{kind} stands in a message of the {other}, not of the {role}"
+            problem = f"{kind} belongs in a message of the {other}, not of the {role}"
             yield violation(block.path, problem, "B7", f"move it to a message of the {other}")
 
 
