@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.http.drive import Drive
-from wire import Chat, Message, ToolResult, anthropic, gemini, openai
+from wire import Chat, Message, ToolResult, anthropic, converse, gemini, openai
 from wire.openai import responses
 from wire.testing import AsyncCassette, Cassette
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -63,11 +63,23 @@ def of_responses(door: Any) -> list[Any]:
     return [answer, stream.reply]
 
 
+def of_converse(door: Any) -> list[Any]:
+    def request(text: str) -> Any:
+        block = converse.ContentBlock(text=text)
+        return converse.ConverseRequest(messages=[converse.Message(role="user", content=[block])])
+
+    model = "amazon.nova-2-lite-v1:0"
+    answer = door.send(converse.converse(model, request("Hi")))
+    stream = door.read(converse.converse_stream(model, request("Count")))
+    return [answer, stream.reply]
+
+
 WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
     "Gemini": ("gemini", of_gemini),
     "chat completions": ("openai", of_chat_completions),
     "Messages": ("anthropic", of_messages),
     "Responses": ("openai@responses", of_responses),
+    "Converse": ("bedrock", of_converse),
 }
 
 
@@ -94,6 +106,7 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
         "openai@chat:gpt-4.1",
         "anthropic:claude-sonnet-5",
         "openai:gpt-5.6",
+        "bedrock:amazon.nova-2-lite-v1:0",
     ],
 )
 def test_a_conversation_with_a_tool(tmp_path: Path, model: str):

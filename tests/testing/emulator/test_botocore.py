@@ -12,10 +12,10 @@ import pytest
 from tests.serving.running import gateway
 from wire.testing.emulator import Emulator, serve
 
-pytest.importorskip("botocore", reason="the dev extra has it")
-from botocore.config import Config
-from botocore.exceptions import ClientError, EventStreamError
-from botocore.session import Session
+# The dev extra has it; it has no types.
+Session: Any = pytest.importorskip("botocore.session").Session
+Config: Any = pytest.importorskip("botocore.config").Config
+exceptions: Any = pytest.importorskip("botocore.exceptions")
 
 NOVA = "amazon.nova-2-lite-v1:0"
 TIDE = {
@@ -119,7 +119,7 @@ def test_a_loop_of_tools(door: Door, ask: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("ask", [whole, gathered], ids=["converse", "converse_stream"])
 def test_an_error_has_its_type(door: Door, ask: Callable[..., Any]) -> None:
     client = door({"fault": "429"})
-    with pytest.raises(ClientError) as caught:
+    with pytest.raises(exceptions.ClientError) as caught:
         ask(client, [HI])
     assert caught.value.response["Error"]["Code"] == "ThrottlingException"
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 429
@@ -127,7 +127,7 @@ def test_an_error_has_its_type(door: Door, ask: Callable[..., Any]) -> None:
 
 def test_a_refusal_of_the_emulator(monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(Emulator()) as server, closed(server.url, monkeypatch) as client:
-        with pytest.raises(ClientError) as caught:
+        with pytest.raises(exceptions.ClientError) as caught:
             whole(client, [{"role": "user", "content": [{"text": ""}]}])
         error = caught.value.response["Error"]
         assert error["Code"] == "ValidationException"
@@ -139,7 +139,7 @@ def test_an_error_in_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
         serve(Emulator([{"say": "At 05:12.", "fault": "error"}])) as server,
         closed(server.url, monkeypatch) as client,
     ):
-        with pytest.raises(EventStreamError):
+        with pytest.raises(exceptions.EventStreamError):
             gathered(client, [HI])
 
 

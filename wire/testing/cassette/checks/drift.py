@@ -79,7 +79,8 @@ def drift(interaction: Interaction) -> list[Drift]:
     if response.status >= 400:
         # Chat completions and Responses have one struct for errors.
         shared = endpoint.wire.partition(".")[0]
-        endpoint = Endpoint(shared, "", "ErrorBody")
+        body = "ErrorObject" if shared == "converse" else "ErrorBody"
+        endpoint = Endpoint(shared, "", body)
     event = endpoint.event or endpoint.answer
     found += _in_body("response", response.body, endpoint, endpoint.answer, event)
     together: dict[tuple[str, str, str, str], Drift] = {}
@@ -105,6 +106,10 @@ def _in_body(
                 yield from _in_object(f"{place} event {number}", data, "$", endpoint, event_kind)
         return
     data = body_bytes(body)
+    if place == "response" and event_kind is not None and data[:1] == b"\0":
+        for number, frame in enumerate(_frames(data)):
+            yield from _in_object(f"{place} event {number}", frame, "$", endpoint, event_kind)
+        return
     value = plain(data)
     if isinstance(value, list):  # Gemini's stream without SSE, and its errors
         for index, item in enumerate(value):
@@ -213,6 +218,13 @@ def _events(body: Body) -> list[tuple[str, bytes]]:
     decoder = Decoder()
     events = [*decoder.feed(body_bytes(body)), *decoder.close()]
     return [(each.event, each.data) for each in events if not (each.blank or each.cut)]
+
+
+def _frames(data: bytes) -> list[bytes]:
+    """Return the data of each event of Converse; an exception is none."""
+    from wire.converse.reader import ChunkReader  # few cassettes have frames
+
+    return [bytes(chunk.raw or b"") for chunk in ChunkReader().feed(data)]
 
 
 def _below(root: str, path: str) -> str:
