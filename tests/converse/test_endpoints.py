@@ -51,14 +51,11 @@ def test_a_segment_that_is_none_is_refused(model: str) -> None:
 
 
 def test_calls_of_the_emulator() -> None:
-    emulator, texts = Emulator([{"say": "High."}, {"say": "High."}]), list[str]()
+    emulator = Emulator([{"say": "High."}, {"say": "High."}])
     with client(emulator) as sender:
         whole = sender.send(converse.converse(NOVA, asked()))
         with sender.stream(converse.converse_stream(NOVA, asked())) as stream:
-            for event in stream:
-                delta = event.content_block_delta
-                if delta is not None and delta.delta is not None:
-                    texts.append(delta.delta.text or "")
+            texts = [event.text for event in stream]
             streamed = stream.result()
         count = sender.send(converse.count_tokens("anthropic.claude-sonnet-4-6", COUNTED))
     assert whole.text == streamed.text == "".join(texts) == "High."

@@ -74,7 +74,7 @@ def chat_of(name: str) -> Chat:
     return Chat(model, api_key="fake-key", http=_PLAYER, retry=NONE, **place)
 
 
-def _calls(name: str) -> tuple[AnyCall, ...]:
+def calls_of(name: str) -> tuple[AnyCall, ...]:
     """The calls of a wire for one response: both doors, streamed or not."""
     chat, model = chat_of(name), MODELS[name]
     neutral = (chat.call("Hi"), chat.stream_call("Hi"))
@@ -223,7 +223,7 @@ def _plain() -> Iterator[tuple[str, str, Call[Any], Any]]:
 @cache
 def seeds() -> tuple[Seed, ...]:
     found = [
-        Seed(name, vendor, body, status, _calls(vendor))
+        Seed(name, vendor, body, status, calls_of(vendor))
         for name, vendor, status, body in _recorded()
     ]
     for name, vendor, call, value in _plain():

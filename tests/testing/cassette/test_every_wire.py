@@ -91,9 +91,10 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
     is_sync = drive.name == "sync"
     kind: Any = Cassette if is_sync else AsyncCassette
     inner: Any = EmulatorTransport() if is_sync else AsyncEmulatorTransport()
-    live = drive.session(work, provider, http=kind(path, "once", inner=inner))
+    place = {"region": "us-east-1"} if provider == "bedrock" else {}
+    live = drive.session(work, provider, http=kind(path, "once", inner=inner), **place)
     http = kind(path)
-    assert drive.session(work, provider, http=http) == live
+    assert drive.session(work, provider, http=http, **place) == live
     http.check_all_played()
     assert all(each is not None for each in live)
 
@@ -118,7 +119,8 @@ def test_a_conversation_with_a_tool(tmp_path: Path, model: str):
         return "05:12"
 
     def turn(http: Any) -> list[Any]:
-        with Chat(model, api_key="fake-key", http=http, tools=[high_tide]) as chat:
+        place = {"region": "us-east-1"} if model.startswith("bedrock:") else {}
+        with Chat(model, api_key="fake-key", http=http, tools=[high_tide], **place) as chat:
             first = chat.ask("When is high tide in Brest?")
             assert first.tool_calls
             results = [ToolResult(each.id, each.name, "05:12") for each in first.tool_calls]

@@ -120,6 +120,12 @@ class ConverseStreamEvent(ConverseStruct, frozen=True, kw_only=True):
     message_stop: MessageStopEvent | None = None
     metadata: ConverseStreamMetadataEvent | None = None
 
+    @property
+    def text(self) -> str:
+        """The text that the event adds to the answer; `""` if it adds none."""
+        event = self.content_block_delta
+        return (event.delta.text if event is not None and event.delta is not None else "") or ""
+
 
 class MessageStartEvent(ConverseStruct, frozen=True, kw_only=True):
     """A message begins."""

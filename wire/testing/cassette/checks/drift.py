@@ -18,10 +18,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from wire.core.errors import LimitError, RuleError
-from wire.core.lenient import Unreadable, decoded, plain
+from wire.core.event_stream import Decoder as FrameDecoder
+from wire.core.lenient import Unreadable, decoded, fields_of, plain
 from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
-from wire.testing.cassette.checks.endpoints import Endpoint, endpoint_of
+from wire.testing.cassette.checks.endpoints import ERRORS, Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import Body, Interaction, Response
 from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
@@ -79,8 +80,7 @@ def drift(interaction: Interaction) -> list[Drift]:
     if response.status >= 400:
         # Chat completions and Responses have one struct for errors.
         shared = endpoint.wire.partition(".")[0]
-        body = "ErrorObject" if shared == "converse" else "ErrorBody"
-        endpoint = Endpoint(shared, "", body)
+        endpoint = Endpoint(shared, "", ERRORS.get(shared, "ErrorBody"))
     event = endpoint.event or endpoint.answer
     found += _in_body("response", response.body, endpoint, endpoint.answer, event)
     together: dict[tuple[str, str, str, str], Drift] = {}
@@ -221,10 +221,17 @@ def _events(body: Body) -> list[tuple[str, bytes]]:
 
 
 def _frames(data: bytes) -> list[bytes]:
-    """Return the data of each event of Converse; an exception is none."""
-    from wire.converse.reader import ChunkReader  # few cassettes have frames
+    """Return the event in each frame, whose type is its only key, without its padding `p`.
 
-    return [bytes(chunk.raw or b"") for chunk in ChunkReader().feed(data)]
+    An exception is none.
+    """
+    found = []
+    for frame in FrameDecoder().feed(data):
+        name, fields = frame.text(":event-type"), fields_of(msgspec.Raw(frame.payload))
+        fields.pop("p", None)
+        if name:
+            found.append(msgspec.json.encode({name: fields}))
+    return found
 
 
 def _below(root: str, path: str) -> str:

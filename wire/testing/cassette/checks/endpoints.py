@@ -39,6 +39,9 @@ _TYPES = {
     "converse": "wire.converse.types",
 }
 
+ERRORS = {"converse": "ErrorObject"}
+"""Wire -> the struct of its errors, where it is not `ErrorBody`."""
+
 _Rows = tuple[tuple[str, re.Pattern[str], Endpoint], ...]
 
 
