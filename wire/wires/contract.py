@@ -8,8 +8,7 @@ whose package satisfies `Wire`, and one row in `WIRES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import FunctionType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from wire import anthropic, gemini, openai
@@ -162,17 +161,37 @@ class Wire(Protocol):
         ...
 
 
-class _Wires(dict[str, Wire]):
-    """The table of wires. A row that is a function imports its wire when it is looked up."""
+def _converse() -> Wire:
+    from wire import converse
 
-    def __getitem__(self, name: str) -> Wire:
-        found: Any = super().__getitem__(name)
-        if isinstance(found, FunctionType):
-            self[name] = found = found()
-        return cast(Wire, found)
+    return cast(Wire, converse)
+
+
+_LATER = {"converse": _converse}
+"""Wires that are imported when they are looked up."""
+
+
+class _Wires(dict[str, Wire]):
+    """The table of wires. A look-up of a wire that is there costs what it costs in a dict."""
+
+    def __missing__(self, name: str) -> Wire:
+        self[name] = found = _LATER[name]()
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _LATER or super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*super().__iter__(), *_LATER)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
     def get(self, name: str, default: Any = None) -> Any:
-        return default if super().get(name) is None else self[name]
+        return self[name] if name in self else default  # noqa: SIM401  it is that method
+
+    def keys(self) -> Any:
+        return list(self)
 
     def values(self) -> Any:
         return [self[name] for name in self]
@@ -181,19 +200,12 @@ class _Wires(dict[str, Wire]):
         return [(name, self[name]) for name in self]
 
 
-def _converse() -> Wire:
-    from wire import converse
-
-    return cast(Wire, converse)
-
-
 WIRES: Mapping[str, Wire] = _Wires(
     {
         "gemini": gemini,
         "openai": openai,
         "openai.responses": responses,
         "anthropic": anthropic,
-        "converse": cast(Any, _converse),
     }
 )
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""
