@@ -25,7 +25,8 @@ LONG = {"cachePoint": {"type": "default", "ttl": "1h"}}
 TINY = {"bytes": "QUJD"}
 IMAGE = {"image": {"format": "png", "source": TINY}}
 VIDEO = {"video": {"format": "mp4", "source": TINY}}
-STORED = {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://tides/a.png"}}}}
+AT_S3 = {"s3Location": {"uri": "s3://tides/a.png"}}
+STORED = {"image": {"format": "png", "source": AT_S3}}
 GUARD = {"guardrailConfig": {"guardrailIdentifier": "abc", "guardrailVersion": "1"}}
 
 
@@ -175,6 +176,7 @@ KEPT: list[tuple[str, dict[str, Any], str]] = [
     ("B33", body(requestMetadata={"a": ""}, additionalModelResponseFieldPaths=["/a"]), NOVA),
     ("B34", body(user({"guardContent": {"text": {"text": "a"}}}), **GUARD), NOVA),
     ("B35", body(user({"text": "a"}, IMAGE)), CLAUDE),
+    ("B35", looped(use(), result(content=[document(format="pdf", source=AT_S3)])), CLAUDE),
 ]
 
 

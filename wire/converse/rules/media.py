@@ -103,12 +103,17 @@ def documents_named(request: RuleInput) -> Violations:
 
 
 def media_taken_by_model(request: RuleInput) -> Violations:
-    """B35: Claude: no video, and no media at a place in S3. Source: recorded requests."""
-    for block in _media(request) if request.family.is_claude else ():
+    """B35: Claude: no video, and no image at a place in S3. Source: recorded requests; one with a
+    document at such a place, in the result of a tool, was answered.
+    """
+    if not request.family.is_claude:
+        return
+    for block in _media(request):
         if block.kind == "video":
             problem = "This model doesn't support the video content block that you provided. "
             problem += "Update the content block and try again."
             yield violation(f"{block.path}.video", problem, "B35", "leave it out")
-        elif as_object(block.fields(block.kind).get("source")).get("s3Location") is not None:
+    for _, block in request.with_kinds("image"):
+        if as_object(block.fields("image").get("source")).get("s3Location") is not None:
             problem = "This model doesn't support the s3Uri field. Remove s3Uri and try again."
-            yield violation(f"{block.path}.{block.kind}.source", problem, "B35", "send the bytes")
+            yield violation(f"{block.path}.image.source", problem, "B35", "send the bytes")
