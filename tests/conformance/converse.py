@@ -17,7 +17,7 @@ from tests.conformance.compare import identical, typed
 from tests.conformance.gemini import Checks
 from tests.conformance.neutral import Expected, _check_part, check_events, check_reply
 from tests.conformance.records import Record, body_of, cut_at_random, path_of, same_bytes
-from tests.conformance.result import Mismatch
+from tests.conformance.result import APART, Mismatch
 from wire import errors
 from wire.converse import types
 from wire.converse.endpoints import converse, converse_stream, count_tokens, embed
@@ -35,7 +35,7 @@ from wire.neutral.messages import Done
 from wire.providers import PROVIDERS
 
 _PATH = re.compile(
-    r"/model/(?P<model>.+)/(?P<end>converse(?P<stream>-stream)?|count-tokens|invoke)$"
+    r"/model/(?P<model>.+)/(?P<end>converse(?P<stream>-stream)?|count-tokens|invoke(-with-response-stream)?)$"
 )
 _ALL_CUTS = 20_000
 """Bytes of the longest stream that is read one byte at a time."""
@@ -52,7 +52,10 @@ def scope(record: Record, *, every: bool = False) -> Checks | None:
     if match is None:
         return None
     if match["end"] == "invoke":
-        return _embedding_scope(record, match["model"])
+        found = _embedding_scope(record, match["model"])
+        return [check_error] if found is None and record["status"] != 200 else found
+    if match["end"] == "invoke-with-response-stream":  # of a model that speaks no wire of ours
+        return [check_error if record["status"] != 200 else check_written]
     if match["end"] == "count-tokens":
         ours = isinstance(body, dict) and "converse" in body["input"]
         return [check_count] if ours else [check_error] if record["status"] != 200 else None
@@ -264,6 +267,18 @@ def _usage(usage: Any) -> dict[str, int]:
 
 
 # --- streams --------------------------------------------------------------------------------------
+
+
+def check_written(record: Record) -> None:
+    """All frames, written again byte for byte, whatever is in them."""
+    body = body_of(record)
+    if record.get("framing") != "aws-event-stream":
+        APART["stream of another vendor's body, not recorded as bytes"] += 1
+        return
+    frames = Decoder().feed(body)
+    if b"".join(frame_bytes(frame.headers, frame.payload) for frame in frames) != body:
+        raise Mismatch("the frames that are written are not those that came")
+    APART["stream of another vendor's body, of which the frames alone"] += 1
 
 
 def check_frames(record: Record) -> None:

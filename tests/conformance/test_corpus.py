@@ -47,7 +47,7 @@ RECORDED = {
     "openai-responses-compatible": (164, 0, 3),
     "anthropic": (868, 3, 2),
     "anthropic-compatible": (10, 0, 1),
-    "bedrock": (700, 125, 2),
+    "bedrock": (700, 66, 2),
 }
 PART = 125
 
