@@ -383,6 +383,7 @@ ABSENT: Mapping[str, Sequence[Absent]] = {
         Absent(r"toolConfig.toolChoice", ({"auto": {}},), "default of the API"),
         Absent(r".*\.status", ("success",), "default of the API"),
         Absent(r".*\.toolUse.type", ("tool_use",), "default of the API"),
+        Absent(r"inferenceConfig.stopSequences", ([],), "names nothing"),
         Absent(r".*\.description", ("",), "says nothing"),
     ),
 }
@@ -643,6 +644,9 @@ def _output_config(body: Any) -> Any:
 def _converse_words(value: Any) -> Any:
     if isinstance(value.get("content"), list):  # a block whose only key the reader told of
         value = {**value, "content": [each for each in value["content"] if each != {}]}
+    if isinstance(value.get("video"), dict):  # a media type in place of a format
+        form = str(value["video"].get("format")).removeprefix("video/")
+        value = {**value, "video": {**value["video"], "format": form}}
     if isinstance(value.get("jsonSchema"), dict):
         schema = value["jsonSchema"]
         value = {**value, "jsonSchema": {**schema, "schema": json.loads(schema["schema"])}}

@@ -339,7 +339,9 @@ def _part(block: ContentBlock | ToolResultContentBlock, path: str, given: Unread
 
 def _media(kind: str, media: Any, source: Any, path: str, given: Unread) -> Part | None:
     name = getattr(media, "name", None) or ""
-    media_type = AS_TYPES[kind].get(media.format or "", "text/plain" if kind == "document" else "")
+    # The server takes a media type in place of a format, too.
+    form = str(media.format or "").removeprefix(f"{kind}/")
+    media_type = AS_TYPES[kind].get(form, "text/plain" if kind == "document" else "")
     if source.bytes is not None:
         try:
             data = from_base64(source.bytes)
