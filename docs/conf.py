@@ -17,6 +17,7 @@ from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
 
 from wire.anthropic import types as anthropic
+from wire.converse import types as converse
 from wire.core.facts import Facts, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
@@ -85,6 +86,7 @@ PACKAGES = {
     "wire.openai.types": openai,
     "wire.openai.responses.types": responses,
     "wire.anthropic.types": anthropic,
+    "wire.converse.types": converse,
 }
 SEARCHED = ("wire", "wire.errors", "wire.tools", "wire.agent", "wire.sessions", "wire.testing")
 """Packages whose names docstrings use without the package."""

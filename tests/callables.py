@@ -30,7 +30,7 @@ import msgspec
 import wire
 from tests.test_bad_values import BAD
 from tests.test_public import SECTIONS
-from wire import anthropic, around, gemini, openai
+from wire import anthropic, around, converse, gemini, openai
 from wire.core.flow import FlowRun
 from wire.core.lenient import Unreadable
 from wire.errors import WireError
@@ -307,6 +307,26 @@ def claude_answer() -> Any:
     )
 
 
+NOVA = "amazon.nova-2-lite-v1:0"
+
+
+def converse_request() -> Any:
+    hi = converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])
+    return converse.ConverseRequest(messages=[hi])
+
+
+def converse_count() -> Any:
+    prompt = converse.ConverseTokensRequest(messages=converse_request().messages)
+    return converse.CountTokensRequest(input=converse.CountTokensInput(converse=prompt))
+
+
+def converse_answer() -> Any:
+    hi = converse.Message(role="assistant", content=[converse.ContentBlock(text="Hi")])
+    return converse.ConverseResponse(
+        output=converse.types.ConverseOutput(message=hi), stop_reason="end_turn"
+    )
+
+
 def gemini_call() -> Any:
     return gemini.generate_content(GEMINI, gemini_request())
 
@@ -553,6 +573,14 @@ SOUND: dict[str, Callable[[], Any]] = {
     "anthropic.parse_reply.response": claude_answer,
     "anthropic.stream_message.request": claude_request,
     "anthropic.EventReader.feed.event": lambda: anthropic.MessageStreamEvent(type="ping"),
+    "converse.check.request": converse_request,
+    "converse.converse.request": converse_request,
+    "converse.converse_stream.request": converse_request,
+    "converse.count_tokens.request": converse_count,
+    "converse.embed.request": lambda: converse.types.TitanEmbedRequest(input_text="Hi"),
+    "converse.parse_reply.response": converse_answer,
+    "converse.EventReader.feed.event": converse.ConverseStreamEvent,
+    "converse.models_call.cursor": str,
     "gemini.models_call.cursor": str,
     "openai.models_call.cursor": str,
     "openai.responses.models_call.cursor": str,
@@ -772,6 +800,9 @@ BY_TYPE: dict[str, Callable[[], Any]] = {
 """Annotation to a sound argument, for all other parameters without a default."""
 
 
+OWN_MODELS = {"gemini": GEMINI, "openai": GPT, "anthropic": CLAUDE, "converse": NOVA}
+
+
 def _of_type(annotation: Any) -> Any:
     if typing.get_origin(annotation) is typing.Literal:
         return typing.get_args(annotation)[0]
@@ -789,8 +820,8 @@ def sound(name: str, parameter: inspect.Parameter) -> Any:
     text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
     if text.removesuffix(" | None") in BY_TYPE and text not in ("str", "bool", "int", "float"):
         return _of_type(annotation)
-    if name.startswith(("gemini.", "openai.", "anthropic.")) and parameter.name == "model":
-        return {"gemini": GEMINI, "openai": GPT, "anthropic": CLAUDE}[name.partition(".")[0]]
+    if name.startswith(tuple(f"{each}." for each in OWN_MODELS)) and parameter.name == "model":
+        return OWN_MODELS[name.partition(".")[0]]
     if parameter.name in BY_NAME:
         return BY_NAME[parameter.name]()
     return _of_type(annotation)
@@ -873,6 +904,7 @@ RAISED: dict[str, type[Exception]] = {
     "openai.parse_message": Unreadable,
     "openai.responses.parse_message": Unreadable,
     "anthropic.parse_message": Unreadable,
+    "converse.parse_message": Unreadable,
 }
 """Callables that raise another exception by their documentation: the one that is their argument, or
 one that their caller, which reads a file, turns into its own.

@@ -60,6 +60,8 @@ def _of_package(name: str) -> str:
     modules = getattr(package, "_MODULES", {})
     pairs += [(home.rpartition(".")[0], home.rpartition(".")[2]) for home in modules.values()]
     lines = [f"from {home} import {each} as {each}\n" for home, each in sorted(pairs)]
+    absent = (each for each, value in vars(package).items() if value is None)
+    lines += [f"{each}: None\n" for each in absent if not each.startswith("_")]
     if "types" in modules:
         lines.append(f"from {modules['types']} import *\n")
     return _HEAD + "".join(lines)

@@ -25,6 +25,7 @@ FULL = {
     "openai": REFERENCES / "openai-chat.fields.json",
     "openai.responses": REFERENCES / "openai-responses.fields.json",
     "anthropic": REFERENCES / "anthropic-messages.fields.json",
+    "converse": REFERENCES / "bedrock.fields.json",
 }
 NEWER = REFERENCES / "anthropic-messages-2026-11.delta.json"
 """What the SDK of November has beyond Anthropic's list of August, as annotations of Python."""
@@ -108,6 +109,17 @@ ROOTS = {
         "batch_create",
         "batch_individual",
         "usage",
+    ),
+    "converse": (
+        "ConverseRequest",
+        "ConverseStreamRequest",
+        "ConverseResponse",
+        "ConverseStreamEvents",
+        "CountTokensRequest",
+        "CountTokensResponse",
+        "ValidationException",
+        "ModelErrorException",
+        "ModelStreamErrorException",
     ),
 }
 """The same of the other wires, by the reference's own names for them."""
@@ -327,6 +339,8 @@ def reduced(wire: str) -> dict[str, Any]:
         _add_newer(full, json.loads(NEWER.read_text("utf-8")))
     if wire == "openai.responses":
         return _responses(full)
+    if wire == "converse":
+        return _converse(full)
     return _gemini(full) if wire == "gemini" else _named(full, ROOTS[wire])
 
 
@@ -358,6 +372,53 @@ def _gemini(full: dict[str, Any]) -> dict[str, Any]:
             if name in names
         },
     }
+
+
+_OF_AWS = {
+    "string": "string",
+    "base64": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "Document": "any",
+}
+
+
+def _converse(full: dict[str, Any]) -> dict[str, Any]:
+    """The list of Bedrock's service model; the events of a stream without its exceptions."""
+
+    def kind(text: str) -> str:
+        text = re.sub(r"  seen \d+$", "", text).removesuffix(" ?").strip()
+        if text.startswith("{"):
+            return f"map[string, {kind(text[1:-1].rpartition(': ')[2])}]"
+        if text.startswith("["):
+            return f"array[{kind(text[1:-1])}]"
+        name = text.partition("(")[0]
+        if name in _OF_AWS:
+            return _OF_AWS[name]
+        if name in full["shapes"]:
+            return name
+        return f"enum({', '.join(json.dumps(each) for each in text.split('|'))})"
+
+    schemas = {
+        name: {
+            "kind": "object",
+            "fields": {
+                key: {"type": kind(each)}
+                for key, each in shape["fields"].items()
+                if "[uri" not in each and "[header" not in each
+            },
+        }
+        for name, shape in full["shapes"].items()
+        if isinstance(shape, dict)
+    }
+    events = schemas["ConverseStreamOutput"]["fields"]
+    schemas["ConverseStreamEvents"] = {
+        "kind": "object",
+        "fields": {key: each for key, each in events.items() if "Exception" not in key},
+    }
+    meta = {"source": full["_meta"]["source"], "commit_date": full["_meta"]["extracted"]}
+    return _named({"_meta": meta, "roots": {}, "schemas": schemas}, ROOTS["converse"])
 
 
 def _responses(full: dict[str, Any]) -> dict[str, Any]:

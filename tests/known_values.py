@@ -13,6 +13,7 @@ import typing
 from collections.abc import Iterable, Iterator
 
 from tests.anthropic.test_inventory import ROOTS as ANTHROPIC
+from tests.converse.test_inventory import ROOTS as CONVERSE
 from tests.inventories import Walk, inventory
 from tests.openai.chat.test_inventory import ROOTS as OPENAI
 from tests.openai.responses.test_inventory import ROOTS as RESPONSES
@@ -23,6 +24,7 @@ ROOTS: dict[str, dict[str, typing.Any]] = {
     "openai": OPENAI,
     "openai.responses": RESPONSES,
     "anthropic": ANTHROPIC,
+    "converse": CONVERSE,
 }
 
 FURTHER: dict[str, dict[str, Iterable[str]]] = {
@@ -56,6 +58,13 @@ FURTHER: dict[str, dict[str, Iterable[str]]] = {
         "MessageResponse.stop_reason": words_of("messages"),
         "MessageStreamEvent.type": ("error", "ping"),
         "ToolOutput.type": ("advisor_redacted_result", "advisor_result"),
+    },
+    "converse": {
+        "ConverseResponse.stopReason": words_of("bedrock"),
+        "MessageStopEvent.stopReason": words_of("bedrock"),
+        "ToolUseBlock.type": ("tool_use",),
+        "ToolUseBlockStart.type": ("tool_use",),
+        "VideoBlock.format": ("video/mp4",),
     },
 }
 """Values that the references lack: they are in recorded traffic, or the library handles them."""

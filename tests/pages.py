@@ -24,6 +24,7 @@ from tests.testing.cassette import format_page
 from wire import errors
 from wire.anthropic import types as anthropic
 from wire.catalogue.settings import table as settings_table
+from wire.converse import types as converse
 from wire.core.facts import DOCS, SDK, TRAFFIC, facts_of
 from wire.core.memory import WireStruct
 from wire.gemini import types as gemini
@@ -46,12 +47,14 @@ TYPES: dict[str, ModuleType] = {
     "openai": openai,
     "openai.responses": responses,
     "anthropic": anthropic,
+    "converse": converse,
 }
 TITLES = {
     "gemini": "Gemini: generateContent and its family",
     "openai": "OpenAI: chat completions, embeddings, models",
     "openai.responses": "OpenAI: Responses, conversations",
     "anthropic": "Anthropic: Messages",
+    "converse": "Amazon Bedrock: Converse",
 }
 SOURCES = {
     "": "reference",
@@ -98,8 +101,8 @@ and what becomes of a named one at a host without it. `settings.NAME` is a key o
 to take them. The [guide](guide/settings.md) shows how to use both; `python -m tests.pages` writes
 this page.
 
-| setting | Gemini | chat completions | Responses | Messages | known | elsewhere | source |
-|---|---|---|---|---|---|---|---|
+| setting | Gemini | chat completions | Responses | Messages | Converse | known | else | source |
+|---|---|---|---|---|---|---|---|---|
 {rows}
 """
 ELSEWHERE = {
@@ -115,6 +118,7 @@ SDKS_OF_SETTINGS = {
     "O": "openai 3.54.0",
     "A": "anthropic 2.12.0",
     "G": "google-genai 3.4.0",
+    "B": "botocore 1.44.5",
     "D": "[providers](providers.md)",
 }
 
@@ -123,7 +127,7 @@ def settings() -> str:
     """The page of all settings, by wire."""
     rows = []
     for row in settings_table().settings:
-        paths = (row.gemini, row.chat, row.responses, row.messages)
+        paths = (row.gemini, row.chat, row.responses, row.messages, row.converse)
         known = [
             *(f"{column} {least} to {most}" for column, (least, most) in row.bounds.items()),
             *(f"{column}: {', '.join(words)}" for column, words in row.values.items()),
@@ -168,6 +172,7 @@ NAMES = {
     "openai": ("OpenAI", "Tool"),
     "openai.responses": ("OpenAI's Responses", "Tool"),
     "anthropic": ("Anthropic", "Tool"),
+    "converse": ("Converse", "ToolConfig"),
 }
 SECTIONS = {
     "request": "Requests",
@@ -187,6 +192,7 @@ SECTIONS = {
     "stores": "File search stores",
     "caches": "Context caches",
     "batches": "Batches",
+    "guardrails": "Guardrails",
     "operations": "Operations",
     "predict": "Predictions",
     "status": "Errors",

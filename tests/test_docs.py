@@ -73,6 +73,7 @@ def answered_offline(patch: pytest.MonkeyPatch) -> None:
     """Put keys into the environment, and the emulator in the place of the network."""
     for name in ("GEMINI", "OPENAI", "ANTHROPIC", "LOCAL"):
         patch.setenv(f"{name}_API_KEY", "fake-key")
+    patch.setenv("AWS_BEARER_TOKEN_BEDROCK", "fake-key")
     opened = wire.http.client.opened
     for module, emulated in (
         (wire.http.client, EmulatorTransport),

@@ -138,6 +138,7 @@ VENDORS = (
     "wire.openai.types",
     "wire.openai.responses.types",
     "wire.anthropic.types",
+    "wire.converse.types",
 )
 """Their fields have the names and meanings of the vendor's reference."""
 

@@ -302,7 +302,7 @@ def test_bad_values_of_server_tools_are_refused(make: Callable[[], Any], words: 
 
 
 def test_the_rows_say_which_tools_each_host_runs() -> None:
-    wires = {"gemini": "wire.gemini", "anthropic": "wire.anthropic"}
+    wires = {name: f"wire.{name}" for name in ("anthropic", "converse", "gemini")}
     offered: dict[str, str] = {}
     for name, row in PROVIDERS.items():
         module = wires.get(row.wire, "wire.openai.common")

@@ -1,4 +1,4 @@
-"""One conversation walks from Gemini to DeepSeek and back, and another over all four wires: the
+"""One conversation walks from Gemini to DeepSeek and back, and another over all five wires: the
 right signatures, ids and placeholders in each body. An agent moves in the middle of its tool loop.
 """
 
@@ -12,7 +12,7 @@ import httpx
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from wire import Agent, Chat, Message, Reply, Text, ToolResult, tool
+from wire import Agent, Chat, Message, Reply, Text, ToolResult, converse, tool
 
 GEMINI = "gemini:gemini-3-pro-preview"
 DEEPSEEK = "deepseek:deepseek-reasoner"
@@ -76,6 +76,7 @@ class Walk:
             http=httpx.MockTransport(respond),
             tools=self.tools,
             system="You know the tides.",
+            **({"region": "us-east-1"} if model.startswith("bedrock:") else {}),
         ) as chat:
             reply = chat.ask(messages=self.messages)
         self.messages.append(reply.message)
@@ -343,6 +344,88 @@ def test_each_wire_gets_what_it_can_hold(four_wires: Walk) -> None:
     assert (SIGNED in gemini, "gAAAAA" in gemini, "c2lnbmVk" in gemini) == (True, False, False)
     claude = json.dumps(four_wires.bodies[6])
     assert ("c2lnbmVk" in claude, "gAAAAA" in claude, SIGNED in claude) == (True, False, False)
+
+
+BEDROCK = "bedrock:us.anthropic.claude-sonnet-4-6"
+MARK = "YmVkcm9jaw=="
+
+
+def of_bedrock(*content: dict[str, Any], stop: str = "end_turn") -> dict[str, Any]:
+    usage = {"inputTokens": 9, "outputTokens": 2, "totalTokens": 11}
+    message = {"role": "assistant", "content": list(content)}
+    return {"output": {"message": message}, "stopReason": stop, "usage": usage}
+
+
+@pytest.fixture(scope="module")
+def five_wires(four_wires: Walk) -> Walk:
+    """The walk goes on at Bedrock, in the middle of whose turn GPT takes over, and comes back."""
+    walk = Walk([high_tide, note])
+    walk.messages = list(four_wires.messages)
+    walk.ask(
+        BEDROCK,
+        of_bedrock(
+            {"reasoningContent": {"reasoningText": {"text": "Brest again.", "signature": MARK}}},
+            {"text": "I look."},
+            {
+                "toolUse": {
+                    "toolUseId": "tooluse_1",
+                    "name": "high_tide",
+                    "input": {"port": "Brest"},
+                }
+            },
+            {
+                "toolUse": {
+                    "toolUseId": "tooluse_2",
+                    "name": "note",
+                    "input": {"input": "brest again"},
+                }
+            },
+            stop="tool_use",
+        ),
+        Message.user("And tomorrow?"),
+    )
+    bye = of_claude({"type": "text", "text": "Bye."}, stop="end_turn")
+    for model, answer in (
+        (GPT, of_responses(said("At 05:40.", "final_answer"))),
+        (GEMINI, of_gemini({"text": "At 05:40."})),
+        (CLAUDE, bye),
+        (OPENAI_CHAT, of_chat(content="At 05:40.")),
+        (BEDROCK, of_bedrock({"text": "Bye."})),
+    ):
+        asked = Message.user("And?") if walk.bodies[1:] else walk.results({"at": "05:40"}, "full")
+        walk.ask(model, answer, asked)
+    return walk
+
+
+def test_the_bodies_of_a_walk_over_five_wires(
+    five_wires: Walk, snapshot: SnapshotAssertion
+) -> None:
+    assert [
+        {"body": body, "notes": notes}
+        for body, notes in zip(five_wires.bodies, five_wires.notes, strict=True)
+    ] == snapshot
+
+
+def test_bedrock_gets_its_own_blocks_and_the_calls_of_all(five_wires: Walk) -> None:
+    bodies = list(map(json.dumps, five_wires.bodies))
+    # Its signature goes to it alone, and those of the others do not.
+    assert [MARK in each for each in bodies] == [False, False, False, False, False, True]
+    assert [SIGNED in each for each in bodies] == [False, False, True, False, False, False]
+    assert "gAAAAA" not in bodies[-1]
+    assert converse.check(five_wires.bodies[-1], BEDROCK.partition(":")[2]) == []
+    blocks = [block for each in five_wires.bodies[-1]["messages"] for block in each["content"]]
+    calls = [block["toolUse"] for block in blocks if "toolUse" in block]
+    results = [block["toolResult"]["toolUseId"] for block in blocks if "toolResult" in block]
+    assert [call["toolUseId"] for call in calls] == results
+    assert [call["name"] for call in calls] == [
+        "high_tide", "note", "note", "high_tide", "note", "high_tide", "note"
+    ]  # fmt: skip
+    assert (calls[0]["input"], calls[1]["input"]) == (
+        {"port": "Brest"},
+        {"input": "asked of brest"},
+    )
+    own = {"reasoningText": {"text": "Brest again.", "signature": MARK}}
+    assert [block["reasoningContent"] for block in blocks if "reasoningContent" in block] == [own]
 
 
 def test_an_agent_moves_in_the_middle_of_its_tool_loop(snapshot: SnapshotAssertion) -> None:

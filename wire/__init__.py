@@ -64,6 +64,7 @@ _MODULES = {
     "auth": "wire.auth",
     "bulk": "wire.bulk",
     "catalogue": "wire.catalogue",
+    "converse": "wire.converse",
     "errors": "wire.errors",
     "gemini": "wire.gemini",
     "history": "wire.history",

@@ -4,6 +4,7 @@ from wire import around as around
 from wire import auth as auth
 from wire import bulk as bulk
 from wire import catalogue as catalogue
+from wire import converse as converse
 from wire import errors as errors
 from wire import gemini as gemini
 from wire import history as history

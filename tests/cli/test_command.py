@@ -192,6 +192,18 @@ def test_send_prints_the_response_of_the_vendor(wire: Command, server: Server, n
     assert len(chunks) > 1
 
 
+def test_send_to_converse(wire: Command, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "fake-key")
+    path = file("r.json", {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]})
+    options = ("--model", "bedrock:amazon.nova-2-lite-v1:0", "--base-url", server.url)
+    said = wire("send", path, *options)
+    assert (said.status, said.err) == (0, "")
+    assert said.json["output"]["message"]["content"] == [{"text": f"{ECHO}Hi"}]
+    said = wire("send", path, "--stream", *options)
+    names = [next(iter(json.loads(line))) for line in said.out.splitlines()]
+    assert (names[0], names[-1]) == ("messageStart", "metadata")
+
+
 def test_send_refuses_what_the_server_would_refuse(wire: Command, server: Server) -> None:
     path = file("r.json", {"contents": [{"parts": [{"text": "Hi", "mood": 1}]}]})
     before = len(server.requests)

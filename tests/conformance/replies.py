@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from tests.conformance import anthropic, gemini, openai, responses
-from tests.conformance.records import Record, body_of, lines, row_of
+from tests.conformance.records import Record, body_of, lines, path_of, row_of
 from tests.property import ALL
 from wire.core.limits import Limits
 from wire.core.memory import with_notes
@@ -28,9 +29,10 @@ FILES = {
     "openai": ("openai-chat", "openai-chat-compatible", "openai-other"),
     "openai.responses": ("openai-responses", "openai-responses-compatible"),
     "anthropic": ("anthropic", "anthropic-compatible"),
+    "converse": ("bedrock",),
 }
 """Wire -> the files of recorded traffic that have exchanges of it."""
-_OWN = {"openai.responses": "openai@responses"}
+_OWN = {"openai.responses": "openai@responses", "converse": "bedrock"}
 _ASKED = Request(messages=(Message.user("Hi"),))
 
 
@@ -85,6 +87,8 @@ def generating(record: Record) -> str:
         return "gemini" if asked else ""
     if vendor.startswith("anthropic"):
         return "anthropic" if anthropic._endpoint(record) == "messages" else ""
+    if vendor == "bedrock":
+        return "converse" if re.search(r"/converse(-stream)?$", path_of(record)) else ""
     if not vendor.startswith("openai-"):
         return ""
     if responses._endpoint(record) == "create":

@@ -270,6 +270,15 @@ SENT_AS: Mapping[str, Sequence[tuple[str, Sequence[str]]]] = {
         (r"tier", ("service_tier",)),
         (r"messages\[\](.parts\[\].*)?", ("messages", "system")),
     ),
+    "converse": (
+        (r"effort|thinking_budget", ("additionalModelRequestFields", "inferenceConfig.maxTokens")),
+        (r"output.*", ("outputConfig.textFormat",)),
+        (r"tools\[\].parameters.*", ("toolConfig.tools[].toolSpec.inputSchema",)),
+        (r"tool_choice", ("toolConfig",)),
+        (r"max_tokens", ("inferenceConfig.maxTokens",)),
+        (r"temperature|top_p", ("inferenceConfig",)),
+        (r"messages\[\](.parts\[\].*)?", ("messages", "system", "toolConfig.tools")),
+    ),
 }
 """Wire -> pattern of the path of a note -> patterns of what is written for it; without a row it is
 the same path. `model` warns, and nothing of the body is another for it."""
@@ -368,6 +377,14 @@ ABSENT: Mapping[str, Sequence[Absent]] = {
         Absent(r"tools\[\].type", ("custom",), "default of the API"),
         Absent(r"output_config.effort", ("high",), "default of models without another one"),
         Absent(r"thinking.display", ("omitted",), "default since 4.7, and asked for there alone"),
+    ),
+    "converse": (
+        Absent(r"system|toolConfig|inferenceConfig|additionalModelRequestFields", ({}, []), "none"),
+        Absent(r"toolConfig.toolChoice", ({"auto": {}},), "default of the API"),
+        Absent(r".*\.status", ("success",), "default of the API"),
+        Absent(r".*\.toolUse.type", ("tool_use",), "default of the API"),
+        Absent(r"inferenceConfig.stopSequences", ([],), "names nothing"),
+        Absent(r".*\.description", ("",), "says nothing"),
     ),
 }
 
@@ -624,6 +641,22 @@ def _output_config(body: Any) -> Any:
     return body
 
 
+def _converse_words(value: Any) -> Any:
+    if isinstance(value.get("content"), list):  # a block whose only key the reader told of
+        value = {**value, "content": [each for each in value["content"] if each != {}]}
+    if isinstance(value.get("video"), dict):  # a media type in place of a format
+        form = str(value["video"].get("format")).removeprefix("video/")
+        value = {**value, "video": {**value["video"], "format": form}}
+    if isinstance(value.get("jsonSchema"), dict):
+        schema = value["jsonSchema"]
+        value = {**value, "jsonSchema": {**schema, "schema": json.loads(schema["schema"])}}
+    if isinstance(value.get("document"), dict) and "text" in value["document"]["source"]:
+        text = value["document"]["source"]["text"].encode()
+        source = {"bytes": base64.b64encode(text).decode()}
+        value = {**value, "document": {"format": "txt", **value["document"], "source": source}}
+    return value
+
+
 Form = tuple[Callable[[Any], Any], str]
 FORMS: Mapping[str, Sequence[Form]] = {
     "gemini": (
@@ -645,6 +678,10 @@ FORMS: Mapping[str, Sequence[Form]] = {
         (_output_config, "the key of the beta"),
         (_merged_turns, "neighbours of one role are one turn"),
         (_last_block_cached, "a breakpoint of the body is one of its last block"),
+    ),
+    "converse": (
+        (_merged_turns, "neighbours of one role are one turn"),
+        (lambda body: _each(body, _converse_words), "texts of documents and of schemas"),
     ),
 }
 """Wire -> what brings a body into one form, and why it means the same."""

@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.records import Record, lines, path_of, row_of
 from tests.joined import joined
 from tests.property import sample
-from wire import anthropic, gemini, openai
+from wire import anthropic, converse, gemini, openai
 from wire.core.lenient import decoded
 from wire.core.provider import Provider
 from wire.errors import Violation
@@ -75,6 +75,14 @@ def of_responses(record: Record, model: str) -> list[Violation]:
     )
 
 
+def of_converse(record: Record, model: str) -> list[Violation]:
+    if not re.search(r"/converse(-stream)?$", path_of(record)):
+        return []
+    return converse.check(json.dumps(record["request_body"]).encode(), model)
+
+
+_INVOKED = re.compile(r"/model/[^/]+/(invoke|invoke-with-response-stream|count-tokens)$")
+"""Of Bedrock, whose bodies are those of other vendors."""
 WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
     "gemini": (of_gemini, 1200),
     "openai-chat": (of_chat, 1000),
@@ -83,6 +91,7 @@ WIRES: dict[str, tuple[Callable[[Record, str], list[Violation]], int]] = {
     "openai-responses-compatible": (of_responses, 90),
     "anthropic": (of_messages, 700),
     "anthropic-compatible": (of_messages, 10),
+    "bedrock": (of_converse, 500),
 }
 """File of recorded traffic -> the rules of its wire, and how many answered requests it has."""
 
@@ -142,6 +151,7 @@ UNKNOWABLE = re.compile(
     r"|supported API model names"
     r"|unable to access|\"model: |deployment|model_not_found|download|failed to load|corrupted"
     r"|cannot fetch|unsupported image\b|provider returned error|output limit was reached"
+    r"|model identifier is invalid|on-demand throughput|end of its life"
     r"|too complex for compilation|too small|multimodal is not enabled for your organization"
 )
 """Refusals for what a request does not show: the models of an account, the bytes behind a URL or in
@@ -159,6 +169,7 @@ def test_most_recorded_refusals_are_foretold() -> None:
             refusal = record["response_body"]
             if (
                 record["status"] not in (400, 404, 413, 422)
+                or _INVOKED.search(record["url"])
                 or not isinstance(record.get("request_body"), dict)
                 or UNKNOWABLE.search(refusal)
             ):
@@ -203,6 +214,7 @@ def test_the_recorded_refusals_of_responses_are_foretold() -> None:
         ("openai", of_chat),
         ("responses", of_responses),
         ("anthropic", of_messages),
+        ("converse", of_converse),
     ],
 )
 def test_no_rule_refuses_what_the_sample_has(

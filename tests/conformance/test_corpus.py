@@ -28,11 +28,12 @@ from wire.openai.responses import parts as responses_parts
 from wire.openai.responses.types import Response
 
 FOLDER = Path(__file__).parents[1] / "fixtures" / "corpus"
-SAMPLE, OPENAI, RESPONSES, ANTHROPIC = (
+SAMPLE, OPENAI, RESPONSES, ANTHROPIC, CONVERSE = (
     FOLDER / "sample.jsonl",
     FOLDER / "openai.jsonl",
     FOLDER / "responses.jsonl",
     FOLDER / "anthropic.jsonl",
+    FOLDER / "converse.jsonl",
 )
 SHARED = Path(__file__).parents[3] / "shared" / "corpus"
 # How many records there are at least, how many of endpoints that are not built at most, and how
@@ -46,15 +47,21 @@ RECORDED = {
     "openai-responses-compatible": (164, 0, 3),
     "anthropic": (868, 3, 2),
     "anthropic-compatible": (10, 0, 1),
-    "bedrock": (700, 125, 0),
+    "bedrock": (700, 66, 2),
 }
 PART = 125
 
 
 @pytest.mark.parametrize(
     ("sample", "records", "passed"),
-    [(SAMPLE, 14, 13), (OPENAI, 22, 21), (RESPONSES, 42, 41), (ANTHROPIC, 20, 19)],
-    ids=["gemini", "openai", "responses", "anthropic"],
+    [
+        (SAMPLE, 14, 13),
+        (OPENAI, 22, 21),
+        (RESPONSES, 42, 41),
+        (ANTHROPIC, 20, 19),
+        (CONVERSE, 24, 24),
+    ],
+    ids=["gemini", "openai", "responses", "anthropic", "converse"],
 )
 def test_sample(
     sample: Path, records: int, passed: int, capsys: pytest.CaptureFixture[str]

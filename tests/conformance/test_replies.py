@@ -23,6 +23,7 @@ RECORDED = {
     "openai": (2037, 1188),
     "openai.responses": (511, 255),
     "anthropic": (499, 286),
+    "converse": (312, 110),
 }
 """Wire -> whole answers and streams in the corpus, at least."""
 

@@ -1,6 +1,6 @@
 """Clients that are programs of their own: a client of the gateway, and the rows of `wire bulk`.
 
-Behind the gateway, the client speaks the four APIs in turn, and the hostile server is the gateway's
+Behind the gateway, the client speaks the APIs in turn, and the hostile server is the gateway's
 backend. What one API makes of the failure of another is for `tests/serving`: here an answer is
 whole, or the error is a `WireError`, whichever.
 """
@@ -24,6 +24,7 @@ CLIENTS = {
     "openai": ("openai@chat:m", "/v1"),
     "openai.responses": ("openai@responses:m", "/v1"),
     "anthropic": ("anthropic:m", ""),
+    "converse": ("bedrock:m", ""),
 }
 """The model of a client of each API, and what follows the address of the gateway."""
 _MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

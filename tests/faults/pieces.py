@@ -1,4 +1,4 @@
-"""How each of the four wires spells one small answer, "Hello.", and one error."""
+"""How each wire spells one small answer, "Hello.", and one error."""
 
 from __future__ import annotations
 
@@ -84,6 +84,10 @@ def _answer(wire: str, text: str) -> dict[str, Any]:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         item = {"id": "msg_1", "type": "message", "role": "assistant", "content": content}
         return _response("completed", item | {"status": "completed"})
+    if wire == "converse":
+        message = {"role": "assistant", "content": [{"text": text}]}
+        usage = {"inputTokens": 3, "outputTokens": 2, "totalTokens": 5}
+        return {"output": {"message": message}, "stopReason": "end_turn", "usage": usage}
     return {
         "id": "msg_1",
         "type": "message",
@@ -102,6 +106,10 @@ _ANTHROPIC |= {429: "rate_limit_error", 500: "api_error", 503: "overloaded_error
 _RESPONSES = {400: "invalid_prompt", 401: "invalid_api_key", 404: "model_not_found"}
 _RESPONSES |= {429: "rate_limit_exceeded", 500: "server_error", 503: "overloaded"}
 
+_BEDROCK = {400: "ValidationException", 401: "UnrecognizedClientException"}
+_BEDROCK |= {404: "ResourceNotFoundException", 429: "ThrottlingException"}
+_BEDROCK |= {500: "InternalServerException", 503: "ServiceUnavailableException"}
+
 
 def _error(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire == "gemini":
@@ -112,6 +120,9 @@ def _error(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire == "openai.responses":
         code = _RESPONSES.get(status, "unknown")
         return {"type": "error", "error": {"type": "error", "code": code, "message": message}}
+    if wire == "converse":
+        name = _BEDROCK.get(status, "InternalServerException")
+        return {"code": name, "message": message}
     name = _ANTHROPIC.get(status, "api_error")
     return {"type": "error", "error": {"type": name, "message": message}}
 
@@ -184,4 +195,21 @@ MESSAGES = Pieces(
     terminator=(_json({"type": "message_stop"}),),
     names=True,
 )
-WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES)}
+# Events of the server-sent kind, whose only key is the name: as this library reads them where a
+# proxy has taken the frames off. The faults write lines; the faults of frames are for
+# tests/converse.
+CONVERSE = Pieces(
+    "converse",
+    "bedrock:us.anthropic.claude-sonnet-4-6",
+    opening=(
+        _json({"messageStart": {"role": "assistant"}}),
+        _json({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Hel"}}}),
+    ),
+    ending=(
+        _json({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "lo."}}}),
+        _json({"contentBlockStop": {"contentBlockIndex": 0}}),
+        _json({"messageStop": {"stopReason": "end_turn"}}),
+    ),
+    terminator=(_json({"metadata": {"usage": _answer("converse", "")["usage"]}}),),
+)
+WIRES = {pieces.wire: pieces for pieces in (GEMINI, CHAT, RESPONSES, MESSAGES, CONVERSE)}

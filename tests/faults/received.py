@@ -8,6 +8,7 @@ load, continue, repair, prune, hand over.
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import pickle
@@ -21,7 +22,17 @@ import httpx
 import msgspec
 
 import wire
-from wire import AsyncClient, Chat, Client, anthropic, gemini, history, openai, sessions
+from wire import (
+    AsyncClient,
+    Chat,
+    Client,
+    anthropic,
+    converse,
+    gemini,
+    history,
+    openai,
+    sessions,
+)
 from wire.core.call import Call, StreamCall
 from wire.core.memory import WireStruct
 from wire.core.retry import NONE
@@ -37,7 +48,9 @@ MODELS = {
     "openai": "gpt-4.1",
     "openai@responses": "gpt-5.2",
     "anthropic": "claude-opus-4-8",
+    "bedrock": "us.anthropic.claude-opus-4-6-v1",
 }
+PLACES = {name: {"region": "us-east-1"} for name in ("bedrock", "bedrock@invoke")}
 AnyCall = Call[Any] | StreamCall[Any, Any]
 
 
@@ -57,10 +70,12 @@ class Seed:
 
 @cache
 def chat_of(name: str) -> Chat:
-    return Chat(f"{name}:{MODELS[name]}", api_key="fake-key", http=_PLAYER, retry=NONE)
+    place = PLACES.get(name, {})
+    model = f"{name}:{MODELS[name]}"
+    return Chat(model, api_key="fake-key", http=_PLAYER, retry=NONE, **place)
 
 
-def _calls(name: str) -> tuple[AnyCall, ...]:
+def calls_of(name: str) -> tuple[AnyCall, ...]:
     """The calls of a wire for one response: both doors, streamed or not."""
     chat, model = chat_of(name), MODELS[name]
     neutral = (chat.call("Hi"), chat.stream_call("Hi"))
@@ -77,6 +92,11 @@ def _calls(name: str) -> tuple[AnyCall, ...]:
     if name == "openai@responses":
         asking = responses.ResponseRequest(model=model, input="Hi")
         return (responses.create_response(asking), responses.stream_response(asking), *neutral)
+    if name == "bedrock":
+        said = converse.ConverseRequest(
+            messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])]
+        )
+        return (converse.converse(model, said), converse.converse_stream(model, said), *neutral)
     message = anthropic.MessageRequest(
         model=model, max_tokens=9, messages=[anthropic.Message(role="user", content="Hi")]
     )
@@ -95,6 +115,7 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
         "openai": "openai",
         "responses": "openai@responses",
         "anthropic": "anthropic",
+        "converse": "bedrock",
     }
     vendors = {"gemini": "gemini", "anthropic": "anthropic", "openai-responses": "openai@responses"}
     for file in (*wires, "calls"):
@@ -103,6 +124,8 @@ def _recorded() -> Iterator[tuple[str, str, int, bytes]]:
             if record["endpoint"] in _GENERATING:
                 name = wires.get(file) or vendors.get(record["vendor"], "openai")
                 body = record["response_body"].encode()
+                if record.get("response_body_encoding") == "base64":
+                    body = base64.b64decode(body)
                 yield f"{file}/{record['id']}", name, record["status"], body
 
 
@@ -112,6 +135,8 @@ _GENERATING = (
     "chat.completions",
     "responses",
     "messages",
+    "converse",
+    "converse-stream",
 )
 
 
@@ -232,7 +257,7 @@ def _decisions() -> Iterator[tuple[str, str, Any, Any]]:
 @cache
 def seeds() -> tuple[Seed, ...]:
     found = [
-        Seed(name, vendor, body, status, _calls(vendor))
+        Seed(name, vendor, body, status, calls_of(vendor))
         for name, vendor, status, body in _recorded()
     ]
     for name, vendor, call, value in _plain():
@@ -271,18 +296,15 @@ class _Pieces(httpx.SyncByteStream, httpx.AsyncByteStream):
 _PLAYER = _Player()
 
 
-_PLACES = {"bedrock@invoke": {"region": "us-east-1"}}
-"""Options of hosts that need them."""
-
-
 @cache
 def client_of(name: str) -> Client:
-    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE, **_PLACES.get(name, {}))
+    return Client(name, api_key="fake-key", http=_PLAYER, retry=NONE, **PLACES.get(name, {}))
 
 
 @cache
 def async_client_of(name: str) -> AsyncClient:
-    return AsyncClient(name, api_key="fake-key", http=_PLAYER, retry=NONE)
+    place = PLACES.get(name, {})
+    return AsyncClient(name, api_key="fake-key", http=_PLAYER, retry=NONE, **place)
 
 
 def receive(

@@ -30,6 +30,7 @@ from wire.agent import load_config, load_run, read_run, save_run
 from wire.auth import aws_config
 from wire.auth.credential import Absent, Fetched, Place
 from wire.catalogue.catalogue import parse_file
+from wire.core.event_stream import Decoder as FrameDecoder
 from wire.core.event_stream import frame_bytes
 from wire.core.rate_limits import header_limits
 from wire.core.response_headers import shown
@@ -102,6 +103,59 @@ def _of_wire(name: str) -> Reader:
     return Reader(read, lambda: {key: each.body for key, each in seeds().items()})
 
 
+@functools.cache
+def _framed() -> Mapping[str, bytes]:
+    return {
+        each.name: each.body
+        for each in received.seeds()
+        if each.wire == "bedrock" and each.body[:1] == b"\0"
+    }
+
+
+def _frames(data: bytes, seed: str, dice: Random) -> object:
+    """Frames as they come: each one that is read is written again with the same bytes."""
+    decoder, frames = FrameDecoder(), []
+    cut = dice.randrange(len(data) + 1)
+    try:
+        for piece in (data[:cut], data[cut:]):
+            frames += decoder.feed(piece)
+            if decoder.error is not None:
+                raise decoder.error
+    finally:
+        again = b"".join(frame_bytes(each.headers, each.payload) for each in frames)
+        assert data.startswith(again)
+    return frames
+
+
+def _payloads() -> Mapping[str, bytes]:
+    """The events of each stream, a line each: what the checksums protect from random changes."""
+    return {
+        name: b"\n".join(
+            each.text(":event-type").encode() + b" " + each.payload
+            for each in FrameDecoder().feed(body)
+        )
+        for name, body in _framed().items()
+    }
+
+
+def _events(data: bytes, seed: str, dice: Random) -> object:
+    """Lines as frames that are whole, whatever the events in them are."""
+    frames, lines = [], data.split(b"\n")
+    failing = dice.randrange(2 * len(lines))  # one of them, or none
+    for at, line in enumerate(lines):
+        name, _, payload = line.partition(b" ")
+        kind = dice.choice(("exception", "error")) if at == failing else "event"
+        headers = {":message-type": kind, f":{kind}-type": name.decode("utf-8", "replace")[:99]}
+        frames.append(frame_bytes(headers, payload))
+    call = dice.choice(received.calls_of("bedrock"))
+    got, error = received.receive("bedrock", call, 200, frames)
+    if error is not None:
+        received.use("bedrock", error)
+        raise error
+    received.use("bedrock", got[-1])
+    return got
+
+
 def _headers(data: bytes, seed: str, dice: Random) -> object:
     lines = (line.partition(b":") for line in data.splitlines())
     # All transports refuse other names.
@@ -110,7 +164,7 @@ def _headers(data: bytes, seed: str, dice: Random) -> object:
 
 
 @functools.cache
-def _events() -> Mapping[str, bytes]:
+def _messages() -> Mapping[str, bytes]:
     """The events of a recorded stream as a body of frames, and as lines to be framed."""
     body = (FIXTURES / "anthropic" / "streams" / "parallel-calls.sse").read_bytes()
     lines = [each[6:].strip() for each in body.splitlines() if each.startswith(b"data: ")]
@@ -126,7 +180,7 @@ def _frame(data: bytes, *, kind: str = "event", bare: bool = False) -> bytes:
     return frame_bytes({**headers, ":exception-type": "throttlingException"}, data)
 
 
-def _frames(data: bytes, seed: str, dice: Random) -> object:
+def _chunks(data: bytes, seed: str, dice: Random) -> object:
     if seed == "events":
         lines = data.splitlines()
         framed = [_frame(each) for each in lines]
@@ -680,7 +734,7 @@ def _signature(data: bytes, seed: str, dice: Random) -> object:
     if not is_signed(headers):
         raise WireError("not signed")
     signed = Signed("POST", first, headers, body.encode("utf-8", "surrogateescape"))
-    return refusal(signed, ("bedrock",), "us-east-1", KNOWN, 1_800_000_000.0)
+    return refusal(signed, ("bedrock",), "us-east-1", KNOWN.get, 1_800_000_000.0)
 
 
 _SIGNED = b"""\
@@ -701,7 +755,9 @@ def _one(value: Any) -> Callable[[], Mapping[str, bytes]]:
 
 READERS: Mapping[str, Reader] = {
     **{name: _of_wire(name) for name in received.MODELS},
-    "frames": Reader(_frames, _events),
+    "frames": Reader(_frames, _framed),
+    "events of frames": Reader(_events, _payloads),
+    "chunks of frames": Reader(_chunks, _messages),
     "headers": Reader(_headers, _one(HEADERS)),
     "gateway": Reader(_gateway, _requests),
     "emulator": Reader(_emulator, _requests),
@@ -727,7 +783,7 @@ READERS: Mapping[str, Reader] = {
     ),
     "catalogue": Reader(_catalogue, _catalogues),
     "script": Reader(_script, _one([{"say": "Hi", "match": {"model": "m"}}, {"fault": "429"}])),
-    "schema": Reader(_schema, _one(_SCHEMA), seconds=4.0),  # four wires render it
+    "schema": Reader(_schema, _one(_SCHEMA), seconds=4.0),  # five wires render it
     "arguments": Reader(_arguments, _one(_ARGUMENTS)),
     "output": Reader(_outcome, _one({"place": "pier", "count": 2, "tags": ["a"], "either": 1.5})),
     "MCP listing": Reader(_mcp_listing, _one(_LISTING)),

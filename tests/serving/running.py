@@ -18,6 +18,7 @@ MODELS = {
     "chat": "openai@chat:gpt-4o",
     "responses": "openai@responses:gpt-5.4",
     "anthropic": "anthropic:claude-sonnet-5",
+    "converse": "bedrock:us.anthropic.claude-sonnet-4-6",
 }
 ECHO = "This is an emulator, and no model. You said: "
 PATHS = {
@@ -25,6 +26,7 @@ PATHS = {
     "chat": "/v1/chat/completions",
     "responses": "/v1/responses",
     "anthropic": "/v1/messages",
+    "converse": "/model/any.model/converse",
 }
 BODIES: dict[str, dict[str, Any]] = {
     "gemini": {"contents": [{"parts": [{"text": "Hi"}]}]},
@@ -35,13 +37,20 @@ BODIES: dict[str, dict[str, Any]] = {
         "max_tokens": 500,
         "messages": [{"role": "user", "content": "Hi"}],
     },
+    "converse": {
+        "inferenceConfig": {"maxTokens": 500},
+        "messages": [{"role": "user", "content": [{"text": "Hi"}]}],
+    },
 }
+PLACES: dict[str, dict[str, Any]] = {"converse": {"region": "us-east-1"}}
+"""API -> further options of its client."""
 
 
 def backend(api: str, emulator: Emulator | None = None, key: str = "fake-key") -> AsyncChat:
     """A chat with an emulated model: that of an API, or the one of this name."""
     http = AsyncEmulatorTransport(emulator)
-    return AsyncChat(MODELS.get(api, api), http=http, api_key=key, retry=None)
+    place = PLACES.get(api, {})
+    return AsyncChat(MODELS.get(api, api), http=http, api_key=key, retry=None, **place)
 
 
 @contextlib.contextmanager
@@ -91,6 +100,9 @@ def got(server: GatewayServer, path: str, headers: dict[str, str]) -> Any:
 
 def message_of(client: str, response: httpx.Response) -> str:
     """The message in the error body of a vendor."""
+    if client == "converse":
+        assert response.headers["x-amzn-errortype"]
+        return str(response.json()["message"])
     error: dict[str, Any] = response.json()["error"]
     text: str = error["message"]
     if client == "gemini":

@@ -12,7 +12,18 @@ import pytest
 
 from tests.joined import joined
 from tests.serving.running import MODELS
-from wire import Media, Message, Reply, Tool, ToolCall, ToolResult, anthropic, gemini, openai
+from wire import (
+    Media,
+    Message,
+    Reply,
+    Tool,
+    ToolCall,
+    ToolResult,
+    anthropic,
+    converse,
+    gemini,
+    openai,
+)
 from wire.catalogue.stops import ROWS, known, stopped, words_of
 from wire.core.memory import encode
 from wire.errors import RuleError
@@ -41,12 +52,14 @@ PARSERS: dict[str, Callable[..., ReceivedRequest]] = {
     "chat": read_by(openai.parse_request),
     "responses": read_by(openai.responses.parse_request),
     "anthropic": read_by(anthropic.parse_request),
+    "converse": read_by(converse.parse_request),
 }
 RENDERERS: dict[str, Callable[..., Any]] = {
     "gemini": gemini.render_request,
     "chat": openai.render_request,
     "responses": responses.render_request,
     "anthropic": anthropic.render_request,
+    "converse": converse.render_request,
 }
 CLIENTS = pytest.mark.parametrize("client", MODELS)
 TIDE = Tool(
@@ -126,7 +139,8 @@ def test_settings_come_through(client: str) -> None:
     assert found.stop == stop
     assert (found.temperature, found.top_p) == (warm.get("temperature"), warm.get("top_p"))
     assert (found.tool_choice, found.tools) == (("tide",), (TIDE,))
-    for choice in ("auto", "required", "none"):
+    # Converse has no word for no calls at all: its client declares no tools then.
+    for choice in ("auto", "required", *([] if client == "converse" else ["none"])):
         chosen = msgspec.structs.replace(request, tool_choice=choice)
         assert PARSERS[client](rendered(client, chosen)).request.tool_choice == choice
 
@@ -434,6 +448,9 @@ def full(client: str, changes: dict[str, Any], *, config: bool = False) -> bytes
         return msgspec.json.encode({"contents": [{"parts": [{"text": "Hi"}]}], **changes})
     if client == "responses":
         return msgspec.json.encode({"model": "any", "input": "Hi", **changes})
+    if client == "converse":
+        messages: list[Any] = [{"role": "user", "content": [{"text": "Hi"}]}]
+        return msgspec.json.encode({"messages": messages, **changes})
     messages = [{"role": "user", "content": "Hi"}]
     return msgspec.json.encode({"model": "any", "max_tokens": 9, "messages": messages, **changes})
 
@@ -592,6 +609,23 @@ DECLARED: dict[str, Callable[[str], dict[str, Any]]] = {
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]},
         ],
         "tool_choice": {"type": "tool", "name": name},
+    },
+    "converse": lambda name: {
+        "toolConfig": {
+            "tools": [{"toolSpec": {"name": name, "inputSchema": {"json": {"type": "object"}}}}],
+            "toolChoice": {"tool": {"name": name}},
+        },
+        "messages": [
+            {"role": "user", "content": [{"text": "Hi"}]},
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "c", "name": name, "input": {}}}],
+            },
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "a"}]}}],
+            },
+        ],
     },
 }
 
@@ -775,18 +809,20 @@ def test_schemas_of_google_become_json_schema(
     assert json_schema(msgspec.convert(schema, Schema)) == expected
 
 
-STOPS_OF = ("chat", "gemini", "messages", "responses")
+STOPS_OF = ("bedrock", "chat", "gemini", "messages", "responses")
 WIRES_OF: dict[str, Any] = {
     "chat": openai,
     "gemini": gemini,
     "responses": responses,
     "anthropic": anthropic,
+    "converse": converse,
 }
 WORDS: dict[str, tuple[str, set[str] | frozenset[str]]] = {
     "chat": ("finish_reason", {"stop", "length", "tool_calls", "content_filter"}),
     "responses": ("reason|status", words_of("responses")),
     "anthropic": ("stop_reason", words_of("messages")),
     "gemini": ("finishReason", words_of("gemini")),
+    "converse": ("stopReason", words_of("bedrock")),
 }
 """The key of a stop word, and those that a client of each vendor knows."""
 
@@ -801,6 +837,6 @@ def test_a_client_gets_a_stop_word_of_its_own_vendor(word: tuple[str, str]) -> N
         writer = WIRES_OF[client].ReplyWriter(received, head)
         whole = WIRES_OF[client].render_reply(reply, received, head)
         for written in (whole, writer.feed(Done(reply))):
-            found = re.findall(rf'"(?:{key})":"(\w+)"', written.decode())
+            found = re.findall(rf'"(?:{key})":"(\w+)"', written.decode(errors="replace"))
             assert set(found) <= words, (client, word)
             assert found

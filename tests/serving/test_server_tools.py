@@ -216,8 +216,8 @@ def test_citations_reach_the_client(client: str) -> None:
         assert reply.text == SAID
         [cited] = reply.citations
         assert (cited.url, cited.title) == (SOURCE["url"], "Tides")
-        # A citation of Messages is one of its whole block.
-        span = (0, len(SAID)) if client == "anthropic" else (4, 26)
+        # A citation of Messages and of Converse is one of its whole block.
+        span = (0, len(SAID)) if client in ("anthropic", "converse") else (4, 26)
         assert (cited.start, cited.end) == span
 
 

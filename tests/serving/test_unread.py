@@ -33,12 +33,14 @@ FILES = {
     "gemini": ("gemini",),
     "chat": ("openai-chat", "openai-chat-compatible"),
     "responses": ("openai-responses", "openai-responses-compatible"),
+    "converse": ("bedrock",),
 }
 ENDPOINTS = {
     "anthropic": re.compile(r"/messages$"),
     "gemini": re.compile(r":(stream)?[gG]enerateContent$"),
     "chat": re.compile(r"/chat/completions$"),
     "responses": re.compile(r"/responses$"),
+    "converse": re.compile(r"/converse(-stream)?$"),
 }
 FREE = {
     *("args", "arguments", "input", "input_schema", "labels", "metadata", "output", "parameters"),
@@ -180,6 +182,7 @@ OWN = {
     "gemini": ("gemini", "gemini-3.8-flash"),
     "chat": ("openai@chat", "gpt-4o"),
     "responses": ("openai@responses", "gpt-5.4"),
+    "converse": ("bedrock", "us.anthropic.claude-sonnet-4-6"),
 }
 
 

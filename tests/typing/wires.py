@@ -6,7 +6,7 @@ from typing import assert_type
 
 from tests.typing import wire_without_check
 from tests.wires import fourth_wire
-from wire import anthropic, gemini, openai
+from wire import anthropic, converse, gemini, openai
 from wire.core.call import Call, StreamCall
 from wire.neutral.messages import Event, Reply
 from wire.neutral.request import Request
@@ -15,6 +15,7 @@ from wire.wires.contract import WIRES, Wire
 GEMINI: Wire = gemini
 OPENAI: Wire = openai
 ANTHROPIC: Wire = anthropic
+CONVERSE: Wire = converse
 FOURTH: Wire = fourth_wire
 
 # Both type checkers complain of a comment that silences nothing: these lines are errors.

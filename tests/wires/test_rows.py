@@ -13,6 +13,7 @@ import pytest
 from tests.property import sample
 from wire import Account, Chat, Chats, Limits, Media, Message, Request, Tool, notes
 from wire.anthropic import rows as anthropic_rows
+from wire.converse import rows as converse_rows
 from wire.core.call import Call, StreamCall
 from wire.core.incoming import Incoming
 from wire.core.provider import with_regions
@@ -58,7 +59,7 @@ MODELS = {
     "mimo": "mimo-v2.5-pro",
     "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
     "azure": "gpt-5 gpt-6.1-sol claude-sonnet-5",
-    "bedrock": "anthropic.claude-sonnet-5 openai.gpt-5.5",
+    "bedrock": "anthropic.claude-sonnet-5 openai.gpt-5.5 amazon.nova-2-lite-v1:0",
     "chatgpt": "gpt-5.6 gpt-4o gpt-5",
 }
 """Names of models that the patterns of a family's rows match; `m` for all others."""
@@ -206,6 +207,7 @@ BODIES = {
             {"thinking": {"type": "enabled", "budget_tokens": 1024}},
         )
     ],
+    "converse": [{"messages": [{"role": "assistant", "content": [{"text": "Hi"}]}]}],
     "gemini": [
         {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **each}
         for each in ({"labels": {"a": "b"}}, {"generationConfig": {"logprobs": 99}})
@@ -296,6 +298,7 @@ NAMES: dict[str, Any] = {
     "openai": chat_rows.provider_row,
     "openai.responses": responses_rows._row,
     "anthropic": anthropic_rows.provider_row,
+    "converse": converse_rows.provider_row,
 }
 
 

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 
 from tests.wires import fourth_wire
-from wire import AsyncChat, AsyncClient, Chat, Client, anthropic, gemini, notes, openai
+from wire import AsyncChat, AsyncClient, Chat, Client, anthropic, converse, gemini, notes, openai
 from wire.core.call import Call, StreamCall
 from wire.core.provider import with_regions
 from wire.errors import ConfigurationError, NotFoundError, RuleError
@@ -36,9 +36,13 @@ MODELS = {
     "openai": "gpt-5.4",
     "openai.responses": "gpt-5.6",
     "anthropic": "claude-sonnet-4-5",
+    "converse": "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
     "fourth": "m",
 }
-OWN_ROWS = {name: name for name in MODELS} | {"openai.responses": "openai@responses"}
+OWN_ROWS = {name: name for name in MODELS} | {
+    "openai.responses": "openai@responses",
+    "converse": "bedrock",
+}
 """Name of a wire -> the row of its own vendor."""
 STYLES = ["sync", "asyncio", "trio"]
 style_of = pytest.mark.parametrize("style", STYLES)
@@ -175,6 +179,9 @@ def raw_request(name: str) -> Any:
             model=MODELS["anthropic"],
             max_tokens=9,
             messages=[anthropic.Message(role="user", content="Hi")],
+        ),
+        "converse": lambda: converse.ConverseRequest(
+            messages=[converse.Message(role="user", content=[converse.ContentBlock(text="Hi")])],
         ),
         "fourth": lambda: fourth_wire.Question(model="m", text="Hi"),
     }[name]()

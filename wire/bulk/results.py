@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import msgspec
 
+from wire.agent.run_state import Reason, RunState
 from wire.bulk.rows import Row
 from wire.catalogue.usage import Usage
 from wire.core.errors import OutputError, RuleError, WireError
@@ -16,9 +17,6 @@ from wire.core.secret_fields import masked_body
 from wire.neutral.messages import Message, Reply, Value_co
 from wire.neutral.reply_json import reply_json
 from wire.sessions import serialize_message
-
-if TYPE_CHECKING:
-    from wire.agent.run_state import Reason, RunState
 
 
 class AgentRun(msgspec.Struct, frozen=True, kw_only=True):

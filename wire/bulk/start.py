@@ -114,7 +114,7 @@ def run(
 @checked_names(seal=_seal)
 def run(
     rows: Rows,
-    model: AnyModel | Sequence[AnyModel] | Agent[Any] | LLMAgent[Any],
+    model: Any,
     *,
     to: str | os.PathLike[str] | None = None,
     dead: str | os.PathLike[str] | None = None,

@@ -25,6 +25,7 @@ COLUMNS = {
     "openai": "chat",
     "openai.responses": "responses",
     "anthropic": "messages",
+    "converse": "converse",
 }
 """Name of a wire -> its column in the rows."""
 _ENDPOINTS = {
@@ -32,6 +33,7 @@ _ENDPOINTS = {
     "chat": ("chat completions take it", "openai@chat:"),
     "responses": ("Responses takes it", "openai@responses:"),
     "messages": ("Messages takes it", "anthropic:"),
+    "converse": ("Converse takes it", "bedrock:"),
 }
 """Column -> the endpoint, and the beginning of the names of models that choose it."""
 
@@ -50,6 +52,7 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     chat: str | None = None
     responses: str | None = None
     messages: str | None = None
+    converse: str | None = None
     type: Literal["integer", "number", "bool", "text", "list", "object"]
     policy: Policy
     """What a host without the setting gets. Each but `same` leaves a note or an error."""
@@ -76,7 +79,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     why: str = ""
     """Why a key has no neutral setting, or whose it is."""
     source: str
-    """O, A, G: the SDKs openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0; D: docs/providers.md.
+    """O, A, G, B: openai 3.54.0, anthropic 2.12.0, google-genai 3.4.0, botocore 1.44.5; D:
+    docs/providers.md.
     """
     date: str
 
@@ -89,7 +93,8 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         >>> [each.key for each in table().settings if each.key][:3]
         ['top_k', 'presence_penalty', 'frequency_penalty']
         """
-        paths = [path for path in (self.chat, self.responses, self.messages, self.gemini) if path]
+        columns = (self.chat, self.responses, self.messages, self.gemini, self.converse)
+        paths = [path for path in columns if path]
         plain = self.type not in ("list", "object") and self.policy in ("drop", "nearest")
         return paths[0] if plain and not self.name and len(paths) > 1 else ""
 

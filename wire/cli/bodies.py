@@ -228,11 +228,16 @@ def raw_call(
     elif row.wire == "openai.responses":
         build = responses.stream_response if stream else responses.create_response
         call = build(responses.ResponseRequest(model=model), checked=False)
+    elif row.wire == "converse":
+        from wire import converse
+
+        build = converse.converse_stream if stream else converse.converse
+        call = build(model, converse.ConverseRequest(), checked=False)
     else:
         build = anthropic.stream_message if stream else anthropic.create_message
         empty = anthropic.MessageRequest(model=model, messages=[], max_tokens=1)
         call = build(empty, checked=False)
-    if row.wire != "gemini":  # whose path has the model and the kind of answer
+    if row.wire not in ("gemini", "converse"):  # whose path has the model and the kind of answer
         wanted = {"model": model}
         if stream or "stream" in body:
             wanted["stream"] = stream

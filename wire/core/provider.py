@@ -55,6 +55,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Path of a call to the keys of its response, and their names in the reference of the wire."""
     error_header: str = ""
     """The header that has the type of an error, where the body has only its message."""
+    models: str = ""
+    """Regular expression of the models that have this form at paths with a model, for those that
+    play the host; empty for all."""
     error_types: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Status to the type that the host sends with it, for those that play the host."""
 

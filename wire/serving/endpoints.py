@@ -32,6 +32,8 @@ class Api(msgspec.Struct, frozen=True):
     """The header that switches features of its server on."""
     request_id: str = ""
     """The header with the id of the request."""
+    events: str = "text/event-stream; charset=utf-8"
+    """The content type of its streams."""
 
     @property
     def of(self) -> Wire:
@@ -60,14 +62,26 @@ def _anthropic() -> Api:
     return Api("anthropic", "msg_", "toolu_", features=features, request_id="request-id")
 
 
+def _converse() -> Api:
+    from wire.converse.replies import takes
+    from wire.core.event_stream import CONTENT_TYPE
+
+    id, prefix = "x-amzn-requestid", "tooluse_"
+    return Api("converse", "", prefix, takes=takes, request_id=id, events=CONTENT_TYPE)
+
+
 GENERATING: Mapping[str, Callable[[], Api]] = {
     "generateContent": _gemini,
     "streamGenerateContent": _gemini,
     "chat.completions": _chat,
     "responses": _responses,
     "messages": _anthropic,
+    "converse": _converse,
+    "converseStream": _converse,
 }
 """Endpoints of vendors that ask for output of a model."""
+STREAMING = frozenset({"streamGenerateContent", "converseStream"})
+"""Those whose output is always a stream, whatever the body says."""
 
 
 class Counting(msgspec.Struct, frozen=True):
@@ -79,6 +93,7 @@ class Counting(msgspec.Struct, frozen=True):
 
 COUNTING: Mapping[str, Counting] = {
     "countTokens": Counting(_gemini, lambda tokens: {"totalTokens": tokens}),
+    "converse.countTokens": Counting(_converse, lambda tokens: {"inputTokens": tokens}),
     "messages.count_tokens": Counting(_anthropic, lambda tokens: {"input_tokens": tokens}),
     "responses.input_tokens": Counting(
         _responses, lambda tokens: {"object": "response.input_tokens", "input_tokens": tokens}

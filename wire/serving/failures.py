@@ -70,21 +70,23 @@ def words_of(error: WireError) -> str:
     return error.message or type(error).__name__
 
 
-_TOO_LONG = "prompt is too long"
+_TOO_LONG = {"anthropic": "prompt is too long", "converse": "Input is too long"}
+"""Wire -> the words by which its clients know that a prompt is too long."""
 
 
 def failure_of(error: WireError, request: Received, route: Route, wires: Sequence[str]) -> Failure:
     """Build the failure for an error, for the vendor that speaks these wires.
 
     Clients shorten the conversation if they recognise that it is too long: those of OpenAI by the
-    code, those of Anthropic by the message.
+    code, those of Anthropic and of Bedrock by the message.
     """
     message, code = words_of(error), ""
     if isinstance(error, ContextLengthError):
         if "openai" in wires:
             code = "context_length_exceeded"
-        elif "anthropic" in wires and _TOO_LONG not in message:
-            message = f"{_TOO_LONG}: {message}"
+        for wire, words in _TOO_LONG.items():
+            if wire in wires and words.lower() not in message.lower():
+                message = f"{words}: {message}"
     elif isinstance(error, RuleError):
         code = error.code or ""
     return Failure(

@@ -1,4 +1,4 @@
-"""Any client of Gemini, OpenAI or Anthropic on models of any provider.
+"""Any client of Gemini, OpenAI, Anthropic or Bedrock on models of any provider.
 
 A request of a client is converted to a neutral request, sent to the backend, and the reply is
 written as the client's vendor writes it. The paths and the error bodies of the vendors are those of
@@ -45,7 +45,7 @@ from wire.neutral.serving import (
 )
 from wire.serving.backends import Backends, facts_of
 from wire.serving.embeddings import embedded
-from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, Api, wants_array
+from wire.serving.endpoints import COUNTING, GENERATING, MODELS, SERVED, STREAMING, Api, wants_array
 from wire.serving.failures import failure_of
 from wire.serving.forwarding import FORWARDED, Forwarding
 from wire.serving.state import ClientIds, Remembered, packed, restored
@@ -61,7 +61,6 @@ from wire.wires.served import EMBEDDING
 
 _MAX_CALLS, _MAX_CALL_BYTES = 20_000, 64 << 20
 _MAX_CONVERSATIONS, _MAX_CONVERSATION_BYTES = 2_000, 64 << 20
-_EVENTS = "text/event-stream; charset=utf-8"
 _FRAME_TOKENS = 4
 """Tokens around each message, and around the prompt: OpenAI's number of its chat models, which
 also makes up for estimates that are rounded down."""
@@ -99,7 +98,7 @@ class _Exchange(msgspec.Struct, frozen=True):
         """Whether the client gets events. A stream of Gemini without `alt=sse` is a JSON array,
         which is sent when it is complete.
         """
-        streams = self.parsed.stream or self.route.endpoint == "streamGenerateContent"
+        streams = self.parsed.stream or self.route.endpoint in STREAMING
         return streams and not wants_array(self.received, self.route)
 
 
@@ -367,7 +366,7 @@ class Gateway:
         call = passed_on(call, exchange.parsed, notes, _features(exchange.api, exchange.received))
         notes += call.notes
         headers = (
-            ("content-type", _EVENTS),
+            ("content-type", exchange.api.events),
             ("cache-control", "no-cache"),
             *_headers(exchange, notes),
         )

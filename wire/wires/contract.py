@@ -8,8 +8,8 @@ whose package satisfies `Wire`, and one row in `WIRES`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from wire import anthropic, gemini, openai
 from wire.openai import responses
@@ -171,12 +171,53 @@ class Wire(Protocol):
         ...
 
 
-WIRES: Mapping[str, Wire] = {
-    "gemini": gemini,
-    "openai": openai,
-    "openai.responses": responses,
-    "anthropic": anthropic,
-}
+def _converse() -> Wire:
+    from wire import converse
+
+    return cast(Wire, converse)
+
+
+_LATER = {"converse": _converse}
+"""Wires that are imported when they are looked up."""
+
+
+class _Wires(dict[str, Wire]):
+    """The table of wires. A look-up of a wire that is there costs what it costs in a dict."""
+
+    def __missing__(self, name: str) -> Wire:
+        self[name] = found = _LATER[name]()
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _LATER or super().__contains__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*super().__iter__(), *_LATER)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401  it is that method
+
+    def keys(self) -> Any:
+        return list(self)
+
+    def values(self) -> Any:
+        return [self[name] for name in self]
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+
+WIRES: Mapping[str, Wire] = _Wires(
+    {
+        "gemini": gemini,
+        "openai": openai,
+        "openai.responses": responses,
+        "anthropic": anthropic,
+    }
+)
 """Name of a wire, which is the `wire` of a provider's row, to the wire."""
 
 

@@ -116,6 +116,7 @@ _OTHER_NAMES = {
     "anthropic@google": "claude@google",
     "azure": "azureopenai azureai azureaifoundry foundry microsoft",
     "azure@anthropic": "anthropic@foundry anthropic@azure claude@foundry",
+    "bedrock": "bedrock@converse amazonbedrock awsbedrock bedrockconverse",
     "bedrock@anthropic": "bedrock@messages bedrock@mantle anthropic@bedrock anthropic@mantle",
     "bedrock@openai": "bedrock@chat openai@bedrock",
     "deepseek": "deepseekai",

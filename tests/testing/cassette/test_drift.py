@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.converse.samples import framed, streams
 from tests.joined import joined
 from tests.testing.cassette.samples import STREAMS
 from wire.testing.cassette.checks.drift import Change, changes, drift
@@ -24,6 +25,7 @@ URLS = {
     "openai": "https://api.openai.com/v1/chat/completions",
     "openai.responses": "https://api.openai.com/v1/responses",
     "anthropic": "https://api.anthropic.com/v1/messages",
+    "converse": "https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1:0/converse",
 }
 REQUESTS: dict[str, Any] = {
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]},
@@ -34,6 +36,7 @@ REQUESTS: dict[str, Any] = {
         "max_tokens": 9,
         "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}],
     },
+    "converse": {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]},
 }
 ANSWERS: dict[str, Any] = {
     "gemini": {
@@ -68,6 +71,10 @@ ANSWERS: dict[str, Any] = {
         "role": "assistant",
         "content": [{"type": "text", "text": "05:12"}],
         "stop_reason": "end_turn",
+    },
+    "converse": {
+        "output": {"message": {"role": "assistant", "content": [{"text": "05:12"}]}},
+        "stopReason": "end_turn",
     },
 }
 
@@ -120,6 +127,7 @@ PLACES: dict[str, tuple[tuple[str | int, ...], tuple[str | int, ...], str]] = {
     "openai": (("choices", 0, "message", "mood"), ("choices", 0, "finish_reason"), "bored"),
     "openai.responses": (("output", 0, "mood"), ("output", 0, "type"), "dream"),
     "anthropic": (("content", 0, "mood"), ("stop_reason",), "bored"),
+    "converse": (("output", "mood"), ("stopReason",), "bored"),
 }
 
 
@@ -175,13 +183,33 @@ def test_an_unknown_event():
 
 
 @pytest.mark.row("C-30")
+def test_the_padding_of_frames_is_no_drift():
+    kind = "application/vnd.amazon.eventstream"
+    found = drift(_interaction("converse", answer=streams()["stream"], content_type=kind))
+    assert found == []
+    stream = framed(
+        ("messageStart", {"role": "assistant", "mood": "calm", "p": "abc"}),
+        ("messageStop", {"stopReason": "bored"}),
+    )
+    told = [str(each) for each in drift(_interaction("converse", answer=stream, content_type=kind))]
+    assert told == [
+        'response event 0, $.messageStart.mood: unknown key with the value: "calm"',
+        'response event 1, $.messageStop.stopReason: unknown enum value: "bored"',
+    ]
+
+
+@pytest.mark.row("C-30")
 def test_an_error_is_read_as_an_error():
     for wire in URLS:
-        error = {"error": {"message": "no", "mood": "bad"}, "type": "error"}
+        own = {"message": "no", "mood": "bad"}
+        error: Any = {"error": own, "type": "error"}
         if wire != "anthropic":
             del error["type"]
+        error = own if wire == "converse" else error
         told = drift(_interaction(wire, answer=error, status=400))
-        assert [(each.path, each.kind) for each in told] == [("$.error.mood", "key")]
+        assert [(each.path, each.kind) for each in told] == [
+            ("$.mood" if wire == "converse" else "$.error.mood", "key")
+        ]
 
 
 @pytest.mark.row("C-30")
@@ -225,6 +253,8 @@ def test_a_body_that_is_no_json():
          ("openai.responses", "DeletedResponse")),
         ("POST", "https://eu-aiplatform.googleapis.com/v1/projects/p/locations/eu/publishers/"
          "anthropic/models/claude:rawPredict", {}, ("anthropic", "MessageResponse")),
+        ("POST", "https://bedrock-runtime.us-east-1.amazonaws.com/model/a/converse-stream", {},
+         ("converse", "ConverseResponse")),
     ],
 )  # fmt: skip
 def test_the_endpoint_of_a_request(
@@ -246,11 +276,13 @@ def test_a_request_of_no_wire():
 def test_every_endpoint_has_its_structs():
     from wire.testing.cassette.checks import endpoints
 
-    tables = (endpoints._GEMINI, endpoints._OPENAI, endpoints._RESPONSES, endpoints._ANTHROPIC)
+    tables = [endpoints._GEMINI, endpoints._OPENAI, endpoints._RESPONSES, endpoints._ANTHROPIC]
+    tables.append(endpoints._CONVERSE)
+    errors = {"openai.responses": "Response", "converse": "ErrorObject"}
     for _, _, endpoint in (row for table in tables for row in table):
         for name in endpoint[1:]:
             assert (endpoint.struct(name) is None) is (name == "")
-        assert endpoint.struct("ErrorBody" if endpoint.wire != "openai.responses" else "Response")
+        assert endpoint.struct(errors.get(endpoint.wire, "ErrorBody"))
 
 
 def test_each_known_value_is_one_of_a_field():
@@ -259,6 +291,7 @@ def test_each_known_value_is_one_of_a_field():
         "openai": "wire.openai.chat.types",
         "openai.responses": "wire.openai.responses.types",
         "anthropic": "wire.anthropic.types",
+        "converse": "wire.converse.types",
     }
     known = json.loads((ROOT / "wire/testing/cassette/checks/known_values.json").read_text("utf-8"))
     for wire, fields in known.items():

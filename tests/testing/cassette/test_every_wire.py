@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from tests.http.drive import Drive
-from wire import Chat, Message, ToolResult, anthropic, gemini, openai
+from wire import Chat, Message, ToolResult, anthropic, converse, gemini, openai
 from wire.openai import responses
 from wire.testing import AsyncCassette, Cassette
 from wire.testing.emulator import AsyncEmulatorTransport, Emulator, EmulatorTransport
@@ -63,11 +63,23 @@ def of_responses(door: Any) -> list[Any]:
     return [answer, stream.reply]
 
 
+def of_converse(door: Any) -> list[Any]:
+    def request(text: str) -> Any:
+        block = converse.ContentBlock(text=text)
+        return converse.ConverseRequest(messages=[converse.Message(role="user", content=[block])])
+
+    model = "amazon.nova-2-lite-v1:0"
+    answer = door.send(converse.converse(model, request("Hi")))
+    stream = door.read(converse.converse_stream(model, request("Count")))
+    return [answer, stream.reply]
+
+
 WORK: dict[str, tuple[str, Callable[[Any], list[Any]]]] = {
     "Gemini": ("gemini", of_gemini),
     "chat completions": ("openai", of_chat_completions),
     "Messages": ("anthropic", of_messages),
     "Responses": ("openai@responses", of_responses),
+    "Converse": ("bedrock", of_converse),
 }
 
 
@@ -79,9 +91,10 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
     is_sync = drive.name == "sync"
     kind: Any = Cassette if is_sync else AsyncCassette
     inner: Any = EmulatorTransport() if is_sync else AsyncEmulatorTransport()
-    live = drive.session(work, provider, http=kind(path, "once", inner=inner))
+    place = {"region": "us-east-1"} if provider == "bedrock" else {}
+    live = drive.session(work, provider, http=kind(path, "once", inner=inner), **place)
     http = kind(path)
-    assert drive.session(work, provider, http=http) == live
+    assert drive.session(work, provider, http=http, **place) == live
     http.check_all_played()
     assert all(each is not None for each in live)
 
@@ -94,6 +107,7 @@ def test_calls_of_a_wire(drive: Drive, tmp_path: Path, wire_name: str):
         "openai@chat:gpt-4.1",
         "anthropic:claude-sonnet-5",
         "openai:gpt-5.6",
+        "bedrock:amazon.nova-2-lite-v1:0",
     ],
 )
 def test_a_conversation_with_a_tool(tmp_path: Path, model: str):
@@ -105,7 +119,8 @@ def test_a_conversation_with_a_tool(tmp_path: Path, model: str):
         return "05:12"
 
     def turn(http: Any) -> list[Any]:
-        with Chat(model, api_key="fake-key", http=http, tools=[high_tide]) as chat:
+        place = {"region": "us-east-1"} if model.startswith("bedrock:") else {}
+        with Chat(model, api_key="fake-key", http=http, tools=[high_tide], **place) as chat:
             first = chat.ask("When is high tide in Brest?")
             assert first.tool_calls
             results = [ToolResult(each.id, each.name, "05:12") for each in first.tool_calls]

@@ -32,6 +32,8 @@ MODELS = {
     "xai": "grok-4-fast",
 }
 """Family -> a model of it; other providers take any name."""
+OWN = dict.fromkeys(("bedrock", "bedrock@invoke"), "us.anthropic.claude-sonnet-4-6")
+"""Row -> a model of it, where others of its family have other names."""
 
 
 def options(row: Provider) -> dict[str, Any]:
@@ -51,7 +53,7 @@ def options(row: Provider) -> dict[str, Any]:
 
 
 def model(row: Provider) -> str:
-    return f"{row.name}:{MODELS.get(row.family, 'some-model')}"
+    return f"{row.name}:{OWN.get(row.name) or MODELS.get(row.family, 'some-model')}"
 
 
 STREAMS_ONLY = "chatgpt@responses"

@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Any
 
 from wire.core.errors import ConfigurationError
+from wire.core.event_stream import CONTENT_TYPE as FRAMES
 from wire.testing.cassette import faults as common
 from wire.testing.cassette.faults import ENDING, Fault, broken, error_response, events_of
 from wire.testing.cassette.pieces import Piece, Reset
@@ -89,7 +90,8 @@ def _malformed(answer: Answer, fault: Fault, vendor: Vendor, failure: Failure) -
 
     Raises `ConfigurationError` for a fault that would change nothing.
     """
-    is_stream = dict(answer.headers).get("content-type", "").startswith("text/event-stream")
+    content_type = dict(answer.headers).get("content-type", "")
+    is_stream = content_type.startswith("text/event-stream") or content_type == FRAMES
     pieces = [each for each in answer.pieces if isinstance(each, bytes)]
     recorded_end = answer.pieces[len(pieces) :]
     events = events_of(pieces, is_stream=not answer.whole)

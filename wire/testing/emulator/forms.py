@@ -106,10 +106,11 @@ def as_reference(request: Received) -> tuple[Received, Form | None, Failure | No
     """
     for pattern, form in _forms():
         match = pattern.fullmatch(request.path)
-        if match is None:
+        model = "" if match is None else match.groupdict().get("model") or ""
+        if match is None or not _is_of(request, form, model):
             continue
         try:
-            return _converted(request, form, match.groupdict().get("model") or ""), form, None
+            return _converted(request, form, model), form, None
         except Failed as failed:
             return request, form, failed.failure
     return request, None, None
@@ -146,6 +147,14 @@ def verified(
 def _services() -> tuple[str, ...]:
     rows = (row for row in PROVIDERS.values() if "aws" in row.auth)
     return tuple(sorted({row.signing_service for row in rows}))
+
+
+def _is_of(request: Received, form: Form, model: str) -> bool:
+    """Return whether a request is of this form, and not of another API at the same path."""
+    models, keys = form.shape.models, form.shape.wraps.get(form.path, ())
+    if model and models and not re.fullmatch(models, model, re.IGNORECASE):
+        return False
+    return not keys or _wraps(request.body, keys)
 
 
 @functools.cache
@@ -206,6 +215,19 @@ def _unmoved(body: dict[str, Any], headers: dict[str, str], form: Form) -> str:
     return version
 
 
+def _wraps(data: bytes, keys: tuple[str, ...]) -> bool:
+    """Return whether a body has a value below `keys`, or is none that could have one."""
+    try:
+        body: Any = json.loads(data)
+        for key in keys[:-1]:
+            body = body[key]
+    except (ValueError, TypeError):
+        return True
+    except KeyError:
+        return False
+    return True
+
+
 def _body(data: bytes, keys: tuple[str, ...]) -> dict[str, Any] | None:
     """Return the JSON object of a body, which may stand as base64 below `keys`; `None` for none."""
     try:
@@ -229,7 +251,8 @@ def _error(answer: Answer, headers: Headers, shape: Shape) -> Answer:
     status = {401: 403, 529: 503}.get(answer.status, answer.status)
     if isinstance(told, dict):
         body = {"message": told.get("message", "")}
-    headers = (*headers, (shape.error_header, _type(shape, answer.status)))
+    others = (each for each in headers if each[0] != shape.error_header)
+    headers = (*others, (shape.error_header, _type(shape, answer.status)))
     return replace(answer, status=status, headers=headers, pieces=(json_bytes(body),))
 
 

@@ -18,10 +18,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from wire.core.errors import LimitError, RuleError
-from wire.core.lenient import Unreadable, decoded, plain
+from wire.core.event_stream import Decoder as FrameDecoder
+from wire.core.lenient import Unreadable, decoded, fields_of, plain
 from wire.core.memory import WireStruct, key_path, unknown
 from wire.core.sse import Decoder
-from wire.testing.cassette.checks.endpoints import Endpoint, endpoint_of
+from wire.testing.cassette.checks.endpoints import ERRORS, Endpoint, endpoint_of
 from wire.testing.cassette.format.bodies import body_bytes
 from wire.testing.cassette.format.file import Body, Interaction, Response
 from wire.testing.cassette.format.json_style import MAX_JSON_DEPTH
@@ -79,7 +80,7 @@ def drift(interaction: Interaction) -> list[Drift]:
     if response.status >= 400:
         # Chat completions and Responses have one struct for errors.
         shared = endpoint.wire.partition(".")[0]
-        endpoint = Endpoint(shared, "", "ErrorBody")
+        endpoint = Endpoint(shared, "", ERRORS.get(shared, "ErrorBody"))
     event = endpoint.event or endpoint.answer
     found += _in_body("response", response.body, endpoint, endpoint.answer, event)
     together: dict[tuple[str, str, str, str], Drift] = {}
@@ -105,6 +106,10 @@ def _in_body(
                 yield from _in_object(f"{place} event {number}", data, "$", endpoint, event_kind)
         return
     data = body_bytes(body)
+    if place == "response" and event_kind is not None and data[:1] == b"\0":
+        for number, frame in enumerate(_frames(data)):
+            yield from _in_object(f"{place} event {number}", frame, "$", endpoint, event_kind)
+        return
     value = plain(data)
     if isinstance(value, list):  # Gemini's stream without SSE, and its errors
         for index, item in enumerate(value):
@@ -213,6 +218,20 @@ def _events(body: Body) -> list[tuple[str, bytes]]:
     decoder = Decoder()
     events = [*decoder.feed(body_bytes(body)), *decoder.close()]
     return [(each.event, each.data) for each in events if not (each.blank or each.cut)]
+
+
+def _frames(data: bytes) -> list[bytes]:
+    """Return the event in each frame, whose type is its only key, without its padding `p`.
+
+    An exception is none.
+    """
+    found = []
+    for frame in FrameDecoder().feed(data):
+        name, fields = frame.text(":event-type"), fields_of(msgspec.Raw(frame.payload))
+        fields.pop("p", None)
+        if name:
+            found.append(msgspec.json.encode({name: fields}))
+    return found
 
 
 def _below(root: str, path: str) -> str:

@@ -36,7 +36,11 @@ _TYPES = {
     "openai": "wire.openai.chat.types",
     "openai.responses": "wire.openai.responses.types",
     "anthropic": "wire.anthropic.types",
+    "converse": "wire.converse.types",
 }
+
+ERRORS = {"converse": "ErrorObject"}
+"""Wire -> the struct of its errors, where it is not `ErrorBody`."""
 
 _Rows = tuple[tuple[str, re.Pattern[str], Endpoint], ...]
 
@@ -125,6 +129,15 @@ _ANTHROPIC = _rows(
     ("GET", "/v1/models/[^/]+", "", "ModelInfo"),
 )
 
+_CONVERSED = "ConverseRequest", "ConverseResponse", "ConverseStreamEvent"
+_CONVERSE = _rows(
+    "converse",
+    ("POST", "/model/[^/]+/converse(-stream)?", *_CONVERSED),
+    ("POST", "/model/[^/]+/count-tokens", "CountTokensRequest", "CountTokensResponse"),
+    ("POST", "/model/[^/]*titan-embed[^/]*/invoke", "TitanEmbedRequest", "TitanEmbedResponse"),
+    ("POST", "/model/[^/]*cohere.embed[^/]*/invoke", "CohereEmbedRequest", "CohereEmbedResponse"),
+)
+
 
 def endpoint_of(method: str, url: str, headers: Mapping[str, str]) -> Endpoint | None:
     """Return the endpoint of a request; `None` if it belongs to none of the wires.
@@ -150,4 +163,4 @@ def _tables(host: str, path: str, headers: Mapping[str, str]) -> _Rows:
     google = owner is not None and owner.wire == "gemini"
     if (google or "/v1beta" in path or "/v1alpha" in path) and "/openai/" not in path:
         return _GEMINI
-    return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_GEMINI)
+    return (*_OPENAI, *_RESPONSES, *_ANTHROPIC, *_CONVERSE, *_GEMINI)

@@ -30,7 +30,7 @@ from wire.testing.cassette.views.parts import (
 )
 from wire.testing.cassette.views.turns import WIRES, Wire, turns_of
 
-_MODEL = re.compile(r"/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
+_MODEL = re.compile(r"/model/([^/]+)|/(?:models|tunedModels|endpoints|deployments)/([^/:]+)")
 _MAX_DEPTH = 200
 """Levels of JSON that are shown as JSON. A deeper value is shown as text: each function here that
 walks a value calls itself."""
@@ -268,16 +268,22 @@ def _exchange(number: int, interaction: Interaction, body: bytes) -> Exchange:
     if isinstance(kept.get("model"), str):
         model = kept.pop("model")
     elif found := _MODEL.search(split_url(request.url).path):
-        model = unquote(found[1])
+        model = unquote(found[1] or found[2])
     return Exchange(
         **head,
         wire=name,
         model=model,
         settings=kept,
-        tools=tool_names(fields.get("tools")),
+        tools=tool_names(_tools_of(fields)),
         turns=list(turns_of(wire, fields)),
         **_reply(wire, interaction, body),
     )
+
+
+def _tools_of(fields: Mapping[str, Any]) -> Any:
+    config = fields.get("toolConfig")
+    inside = config.get("tools") if isinstance(config, dict) else None  # of Converse
+    return fields.get("tools") or inside
 
 
 def _event_times(response: Response, times: Sequence[int]) -> list[int]:

@@ -127,7 +127,9 @@ def tool_names(tools: Any) -> list[str]:
     names: list[str] = []
     for tool in items_of(tools):
         declared = first_of(tool, "functionDeclarations", "function_declarations")
-        for each in items_of(declared) or [first_of(tool, "function", "custom") or tool]:
+        for each in items_of(declared) or [
+            first_of(tool, "function", "custom", "toolSpec", "systemTool") or tool
+        ]:
             name = first_of(each, "name", "type")
             if isinstance(name, str):
                 names.append(name)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from wire import anthropic, gemini, openai
+from wire import anthropic, converse, gemini, openai
 from wire.anthropic import reader as anthropic_reader
+from wire.converse import reader as converse_reader
 from wire.core.errors import WireError
 from wire.core.memory import encode
 from wire.gemini import reader as gemini_reader
@@ -41,7 +42,7 @@ def turns_of(wire: Wire, fields: Mapping[str, Any]) -> Iterator[Turn]:
         request = wire.contract.parse_request(encode(fields)).request
     except WireError:
         for name in wire.conversation:
-            for each in items_of(fields.get(name)) if name != "tools" else ():
+            for each in items_of(fields.get(name)) if name not in ("tools", "toolConfig") else ():
                 yield Turn(role=str(first_of(each, "role") or ""), parts=[other_part(each)])
         return
     if request.system:
@@ -79,6 +80,13 @@ WIRES: dict[str, Wire] = {
         anthropic_reader.parse_message,
         anthropic,
         ("messages", "system", "tools"),
+    ),
+    "converse": Wire(
+        re.compile(r"/model/[^/]+/converse(?:-stream)?$"),
+        ("POST",),
+        converse_reader.parse_answer,
+        converse,
+        ("messages", "system", "toolConfig"),
     ),
 }
 """By the name of the wire."""

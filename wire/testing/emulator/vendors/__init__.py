@@ -10,8 +10,15 @@ from collections.abc import Callable
 
 from wire.testing.emulator.vendor import Settings, Vendor
 from wire.testing.emulator.vendors.anthropic.vendor import Anthropic
+from wire.testing.emulator.vendors.bedrock.vendor import Bedrock
 from wire.testing.emulator.vendors.gemini.vendor import Gemini
 from wire.testing.emulator.vendors.google_openai import GoogleOpenAI
 from wire.testing.emulator.vendors.openai.vendor import OpenAI
 
-VENDORS: tuple[Callable[[Settings], Vendor], ...] = (Gemini, Anthropic, OpenAI, GoogleOpenAI)
+VENDORS: tuple[Callable[[Settings], Vendor], ...] = (
+    Gemini,
+    Anthropic,
+    OpenAI,
+    GoogleOpenAI,
+    Bedrock,
+)

@@ -1,0 +1,1 @@
+"""Amazon Bedrock: Converse, token counts, and embeddings by InvokeModel."""
