@@ -8,10 +8,10 @@ import pytest
 
 from tests.converse.samples import CLAUDE, NOVA, asked, client
 from tests.joined import joined
-from wire import converse
+from wire import Client, converse
 from wire.converse import ContentBlock, CountTokensInput, CountTokensRequest, Message
 from wire.errors import APIError, ConfigurationError, RateLimitError
-from wire.testing.emulator import Emulator
+from wire.testing.emulator import Emulator, EmulatorTransport
 
 ARN = "arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-6"
 COUNTED = CountTokensRequest(
@@ -107,6 +107,43 @@ def test_embeddings(model: str, options: dict[str, Any], sent: dict[str, Any]) -
     assert {key: request["body"].get(key) for key in sent} == sent
 
 
-def test_models_are_listed_elsewhere() -> None:
-    with client() as sender, pytest.raises(ConfigurationError):
+def test_models_and_profiles_are_listed_at_a_host_of_their_own() -> None:
+    lists = Client(
+        "bedrock@models", region="us-east-1", api_key="fake-key", http=EmulatorTransport(Emulator())
+    )
+    with client() as sender, pytest.raises(ConfigurationError, match="bedrock@models"):
         list(sender.models())
+    with lists:
+        found = [each.id for each in lists.models()]
+        of_amazon = lists.send(converse.list_models(by_provider="Amazon")).model_summaries or []
+        page = lists.send(converse.list_inference_profiles(max_results=9))
+        with pytest.raises(ConfigurationError, match="answers nothing else"):
+            lists.send(converse.converse("amazon.nova-lite-v1:0", asked()))
+    assert "anthropic.claude-opus-4-8-v1:0" in found
+    assert "us.anthropic.claude-opus-4-8-v1:0" in found
+    assert [each.provider_name for each in of_amazon] == ["Amazon"]
+    assert [each.type for each in page.inference_profile_summaries or []][:1] == ["SYSTEM_DEFINED"]
+    assert page.next_token is None
+
+
+def test_the_pages_of_profiles_follow_the_models() -> None:
+    first = converse.models_call()
+    assert (first.target, first.wire) == ("/foundation-models", "converse")
+    body = b'{"modelSummaries": [{"modelId": "a.b-v1:0", "modelName": "B"}]}'
+    page = first.parse(body)
+    assert [(each.id, each.name) for each in page.models] == [("a.b-v1:0", "B")]
+    second = converse.models_call(page.next)
+    assert second.target == "/inference-profiles"
+    body = (
+        b'{"inferenceProfileSummaries": [{"inferenceProfileId": "us.a.b-v1:0"}], "nextToken": "t"}'
+    )
+    page = second.parse(body)
+    assert [each.id for each in page.models] == ["us.a.b-v1:0"]
+    assert converse.models_call(page.next).target == "/inference-profiles?nextToken=t"
+    assert second.parse(b'{"inferenceProfileSummaries": []}').next == ""
+
+
+def test_a_model_of_another_region_is_refused() -> None:
+    arn = "arn:aws:bedrock:eu-west-1:123456789012:application-inference-profile/abc123"
+    with client() as sender, pytest.raises(ConfigurationError, match="is in eu-west-1"):
+        sender.send(converse.converse(arn, asked()))

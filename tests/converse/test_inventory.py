@@ -25,7 +25,14 @@ ROOTS: dict[str, type[WireStruct]] = {
 OTHER_TYPES: dict[str, str] = {}
 """Fields whose type is another one than the inventory's, and why."""
 
+_CONTROL = "of the control plane, which the inventory has not"
 OF_OTHERS = {
+    "FoundationModelSummary": _CONTROL,
+    "FoundationModels": _CONTROL,
+    "InferenceProfileSummary": _CONTROL,
+    "InferenceProfiles": _CONTROL,
+    "ModelLifecycle": _CONTROL,
+    "ProfileModel": _CONTROL,
     "CohereEmbedRequest": "the body of a vendor's model, which the inventory has not",
     "NovaEmbedParams": "the body of a vendor's model",
     "NovaEmbedRequest": "the body of a vendor's model",

@@ -58,6 +58,7 @@ MODELS = {
     "huggingface": "meta-llama/Llama-3.3-70B-Instruct",
     "mimo": "mimo-v2.5-pro",
     "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
+    "anthropic": "m claude-opus-4-8",
     "azure": "gpt-5 gpt-6.1-sol claude-sonnet-5",
     "bedrock": "anthropic.claude-sonnet-5 openai.gpt-5.5 amazon.nova-2-lite-v1:0",
     "chatgpt": "gpt-5.6 gpt-4o gpt-5",
@@ -455,6 +456,12 @@ def decided(row: Provider) -> Iterator[str]:
 
 
 @in_place
+def listed(row: Provider) -> Iterator[str]:
+    """The call that lists the models."""
+    yield shown(lambda: WIRES[row.wire].models_call("", row).path)
+
+
+@in_place
 def emulated(row: Provider) -> Iterator[str]:
     """What the emulated host answers to a request that it has had before."""
     url = row.base_url.format(**PLACE) + row.prefix.format(version="v1", **PLACE)
@@ -537,10 +544,11 @@ DIALECTS = {id(row.dialect): row for row in reversed(list(PROVIDERS.values()))}
 @pytest.mark.parametrize("row", DIALECTS.values(), ids=lambda row: row.name)
 def test_each_field_that_a_dialect_sets_changes_an_outcome(row: Provider):
     unseen = []
-    rules = Outcomes(row, rendered, replies, decided, emulated)
+    kinds = (rendered, replies, decided, listed, emulated)
+    rules = Outcomes(row, *kinds)
     for field, default in sample(set_fields(row.dialect), 3):
         dialect = msgspec.structs.replace(row.dialect, **{field: default})
         other = msgspec.structs.replace(row, dialect=dialect)
-        if rules.same(Outcomes(other, rendered, replies, decided, emulated)):
+        if rules.same(Outcomes(other, *kinds)):
             unseen.append(field)
     assert unseen == []

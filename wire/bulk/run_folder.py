@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from wire.agent import RunState, read_run, save_run
-from wire.agent.run_journal import JOURNAL
+from wire.agent.run_state import RunState
 from wire.bulk.rows import Row
 from wire.core.decoders import convert
 from wire.core.errors import ConfigurationError
@@ -71,6 +70,8 @@ class RunFolder:
         path = self.path(row.number)
         if not os.path.lexists(path):
             return None
+        from wire.agent import read_run  # most runs of rows have no agent
+
         state, metadata = read_run(path), read_session(path).metadata
         try:
             kept: Kept = convert(metadata.get(_KEY), Kept)
@@ -84,6 +85,8 @@ class RunFolder:
 
     def save(self, number: int, state: RunState, kept: Kept) -> None:
         """Save the run of a row."""
+        from wire.agent import save_run  # as above
+
         fields: Any = msgspec.to_builtins(kept)
         save_run(self.path(number), state, {_KEY: fields})
 
@@ -98,6 +101,8 @@ class RunFolder:
 
     def remove_written(self) -> None:
         """Remove the runs of rows whose lines are on the disk, and the folder if it is empty."""
+        from wire.agent.run_journal import JOURNAL  # as above
+
         for number in self._written:
             for path in (self.path(number), self.path(number) + JOURNAL):
                 with suppress(OSError):

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from decimal import Decimal
-from typing import TYPE_CHECKING, Generic, Self
+from typing import Generic, Self
 
 import anyio
 import msgspec
@@ -25,13 +25,11 @@ from wire.bulk.plan import Plan
 from wire.bulk.progress import Counter, Progress
 from wire.bulk.results import Outcome, Result
 from wire.bulk.rows import Row
+from wire.bulk.run_folder import RunFolder
 from wire.bulk.source import Source
 from wire.bulk.waiting import Waiting
 from wire.core.errors import ConfigurationError, WireError, add_to_message, ungrouped
 from wire.neutral.messages import Value_co
-
-if TYPE_CHECKING:
-    from wire.bulk.run_folder import RunFolder
 
 _MOST_RESULTS = 256
 """Results that wait for the caller. The rows behind them wait too, so that a slow caller does not

@@ -17,7 +17,9 @@ from wire.core.lazy import lazy_names
 
 _NAMES = {
     "wire.converse.dialect": "Dialect",
-    "wire.converse.endpoints": "converse converse_stream count_tokens embed",
+    "wire.converse.endpoints": (
+        "converse converse_stream count_tokens embed list_inference_profiles list_models"
+    ),
     "wire.converse.error_body": "parse_error render_error",
     "wire.converse.parse": "EventReader parse_reply",
     "wire.converse.received": "parse_request",

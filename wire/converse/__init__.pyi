@@ -5,6 +5,8 @@ from wire.converse.endpoints import converse as converse
 from wire.converse.endpoints import converse_stream as converse_stream
 from wire.converse.endpoints import count_tokens as count_tokens
 from wire.converse.endpoints import embed as embed
+from wire.converse.endpoints import list_inference_profiles as list_inference_profiles
+from wire.converse.endpoints import list_models as list_models
 from wire.converse.error_body import parse_error as parse_error
 from wire.converse.error_body import render_error as render_error
 from wire.converse.neutral_calls import count_call as count_call

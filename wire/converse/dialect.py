@@ -16,6 +16,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     server_tools: tuple[tuple[str, str], ...] = ()
     """The tools that the host runs: name of a form in `server_tools.py`, and a regular expression
     of the models that take it, empty for all."""
+    lists_models: bool = False
+    """The host lists models, and answers nothing else. Bedrock's other hosts do not list them."""
 
 
 PLAIN = Dialect()

@@ -8,7 +8,7 @@ Source of paths and bodies: the service model of botocore 1.44.5, `bedrock-runti
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,6 +28,8 @@ from wire.converse.types import (
     CountTokensInput,
     CountTokensRequest,
     CountTokensResponse,
+    FoundationModels,
+    InferenceProfiles,
     Message,
     NovaEmbedRequest,
     NovaEmbedResponse,
@@ -37,7 +39,7 @@ from wire.converse.types import (
 from wire.core.arguments import checked_arguments
 from wire.core.bodies import checked_body, wrong_type
 from wire.core.call import Call, StreamCall
-from wire.core.errors import refuse
+from wire.core.errors import ConfigurationError, refuse
 from wire.core.event_stream import CONTENT_TYPE
 from wire.core.extra_keys import narrowed
 from wire.core.memory import WireStruct, notes, raw_of
@@ -179,6 +181,58 @@ def embed(model: str, request: EmbedBody) -> Call[Any]:
     return _plain(answer, _path(model, "invoke"), body)
 
 
+@checked_arguments()
+def list_models(
+    *,
+    by_provider: str | None = None,
+    by_output_modality: str | None = None,
+    by_inference_type: str | None = None,
+    by_customization_type: str | None = None,
+) -> Call[FoundationModels]:
+    """Build a call that lists the models of a region, all in one page.
+
+    >>> list_models(by_provider="Anthropic").target
+    '/foundation-models?byProvider=Anthropic'
+
+    A client of `bedrock@models` sends it: Bedrock lists models at a host of their own.
+    """
+    query = {
+        "byProvider": by_provider,
+        "byOutputModality": by_output_modality,
+        "byInferenceType": by_inference_type,
+        "byCustomizationType": by_customization_type,
+    }
+    return _list(FoundationModels, "/foundation-models", query)
+
+
+@checked_arguments()
+def list_inference_profiles(
+    *, next_token: str | None = None, max_results: int | None = None, type: str | None = None
+) -> Call[InferenceProfiles]:
+    """Build a call that lists a page of the inference profiles of a region.
+
+    `type` is `SYSTEM_DEFINED` or `APPLICATION`. A client of `bedrock@models` sends it.
+    """
+    size = None if max_results is None else str(max_results)
+    query = {"nextToken": next_token, "maxResults": size, "typeEquals": type}
+    return _list(InferenceProfiles, "/inference-profiles", query)
+
+
+def _list(kind: type[W], path: str, query: Mapping[str, str | None]) -> Call[W]:
+    given = {name: value for name, value in query.items() if value is not None}
+    parse = functools.partial(parse_plain, kind)
+    return Call(
+        WIRE, "GET", path, query=given, parse=parse, read_error=parse_error, host_rules=_listed
+    )
+
+
+def _listed(call: AnyCall, provider: Provider) -> AnyCall:
+    if provider.dialect.vendor_rules and not provider.dialect.lists_models:
+        words = "Bedrock lists models at another host: bedrock@models"
+        raise ConfigurationError(f"call: {words}", provider=provider.name)
+    return call
+
+
 # --- parts of a call ------------------------------------------------------------------------------
 
 
@@ -209,6 +263,9 @@ def _body(
 
 
 def _judged(body: Body, model: str, call: AnyCall, provider: Provider) -> AnyCall:
+    if provider.dialect.lists_models:
+        words = f"{provider.name} lists models, and answers nothing else; take bedrock"
+        raise ConfigurationError(f"call: {words}", provider=provider.name)
     refuse(check_body(body, model, provider))
     return call
 

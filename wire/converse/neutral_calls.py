@@ -6,13 +6,20 @@ from collections.abc import Iterator
 
 from wire.catalogue.facts import is_in
 from wire.catalogue.usage import Usage
-from wire.converse.endpoints import count_tokens, embed
+from wire.converse.endpoints import (
+    count_tokens,
+    embed,
+    list_inference_profiles,
+    list_models,
+)
 from wire.converse.rendering import render_request
 from wire.converse.rows import provider_row
 from wire.converse.types import (
     CohereEmbedRequest,
     CohereEmbedResponse,
     CountTokensResponse,
+    FoundationModels,
+    InferenceProfiles,
     NovaEmbedParams,
     NovaEmbedRequest,
     NovaEmbedResponse,
@@ -35,7 +42,7 @@ from wire.neutral.embeddings import (
     embedded,
     embeddings_call,
 )
-from wire.neutral.models import ModelPage
+from wire.neutral.models import ListedModel, ModelPage, moment
 from wire.neutral.request import Request, TokenCount
 
 
@@ -62,11 +69,42 @@ def decide_call(
 
 
 @checked_arguments(ConfigurationError, before=True)
-def models_call(cursor: str = "", provider: Provider | str = "bedrock") -> Call[ModelPage]:
-    """Raise `ConfigurationError`: Bedrock lists models at another host, `bedrock.REGION`."""
-    name = provider_row(provider).name
-    words = "the models are listed at another host, bedrock.REGION.amazonaws.com"
-    raise ConfigurationError(f"call: {name} has no list of models: {words}", provider=name)
+def models_call(cursor: str = "", provider: Provider | str = "bedrock@models") -> Call[ModelPage]:
+    """Return the call for one page of the models, and after them of the inference profiles.
+
+    Raises `ConfigurationError` for a host that lists none.
+    """
+    row = provider_row(provider)
+    if not cursor:
+        return converted(list_models(), _models).judge(row)
+    token = cursor.removeprefix(_PROFILES)
+    return converted(list_inference_profiles(next_token=token or None), _profiles).judge(row)
+
+
+_PROFILES = "profiles:"
+"""Begins the cursor of a page of inference profiles."""
+
+
+def _models(answer: FoundationModels) -> ModelPage:
+    models = (
+        ListedModel(id=each.model_id or "", name=each.model_name or "", source=each)
+        for each in answer.model_summaries or ()
+    )
+    return ModelPage(tuple(models), _PROFILES)
+
+
+def _profiles(answer: InferenceProfiles) -> ModelPage:
+    models = (
+        ListedModel(
+            id=each.inference_profile_id or "",
+            name=each.inference_profile_name or "",
+            created=moment(each.created_at),
+            source=each,
+        )
+        for each in answer.inference_profile_summaries or ()
+    )
+    token = answer.next_token
+    return ModelPage(tuple(models), f"{_PROFILES}{token}" if token else "")
 
 
 # --- embeddings -----------------------------------------------------------------------------------

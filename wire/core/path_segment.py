@@ -41,23 +41,32 @@ def path_segment(parameter: str, name: object, example: str, *, parts: bool = Fa
     return name
 
 
-def model_segment(model: object, example: str, region: str = "") -> str:
+def model_segment(model: object, example: str) -> str:
     """Return the name of a model at AWS as one segment of a path; it may be an ARN.
 
     >>> model_segment("arn:aws:bedrock:us-east-1::foundation-model/a.b-v1:0", "anthropic.claude")
     'arn:aws:bedrock:us-east-1::foundation-model%2Fa.b-v1:0'
 
-    Raises `ConfigurationError` for an ARN that is malformed, and for one of another region than
-    `region`, which is empty if it is unknown.
+    Raises `ConfigurationError` for an ARN that is malformed.
     """
     name = path_segment("model", model, example, parts=True)
-    if name.startswith("arn:"):
-        arn = _ARN().fullmatch(name)
-        if arn is None:
-            form = "arn:aws:bedrock:REGION:ACCOUNT:KIND/ID"
-            raise ConfigurationError(f"model: expected an ARN {form}, not {quoted(name)}")
-        if region and arn["region"] != region:
-            raise ConfigurationError(
-                f"model: {quoted(name)} is in {arn['region']}, and region= is {region}"
-            )
+    if name.startswith("arn:") and _ARN().fullmatch(name) is None:
+        form = "arn:aws:bedrock:REGION:ACCOUNT:KIND/ID"
+        raise ConfigurationError(f"model: expected an ARN {form}, not {quoted(name)}")
     return name.replace("/", "%2F")
+
+
+def refuse_other_region(path: str, region: str) -> None:
+    """Raise `ConfigurationError` for a path with the ARN of a model of another region.
+
+    >>> refuse_other_region("/model/arn:aws:bedrock:us-east-1::foundation-model%2Fa", "us-west-2")
+    Traceback (most recent call last):
+    wire.errors.ConfigurationError: model: 'arn:aws:bedrock:us-east-1::foundation-model/a' is in \
+us-east-1, and region= is us-west-2
+    """
+    for segment in path.split("/"):
+        arn = _ARN().fullmatch(segment.replace("%2F", "/"))
+        if arn is not None and arn["region"] != region:
+            raise ConfigurationError(
+                f"model: {quoted(arn[0])} is in {arn['region']}, and region= is {region}"
+            )

@@ -13,7 +13,7 @@ import msgspec
 from wire.core.call import Call, ReadError, StreamCall
 from wire.core.decoders import decoder
 from wire.core.errors import APIError, ConfigurationError
-from wire.core.path_segment import model_segment
+from wire.core.path_segment import model_segment, refuse_other_region
 from wire.core.provider import Provider, Shape
 from wire.core.secret import unsealed
 
@@ -47,9 +47,14 @@ def shaped(call: AnyCall, provider: Provider, region: str = "") -> AnyCall:
     Raises `ConfigurationError` for an endpoint that the host does not have, for a body without the
     model that the path needs, and for a model of another region.
     """
-    shape = provider.shape
-    if shape is None:
-        return call
+    if provider.shape is not None:
+        call = _shaped(call, provider, provider.shape)
+    if region and "/arn:" in call.path:
+        refuse_other_region(call.path, region)
+    return call
+
+
+def _shaped(call: AnyCall, provider: Provider, shape: Shape) -> AnyCall:
     path = call.path
     if _has_form(path, shape):
         return call
@@ -59,7 +64,7 @@ def shaped(call: AnyCall, provider: Provider, region: str = "") -> AnyCall:
             f"call: {provider.name} has no endpoint {lacking}", provider=provider.name
         )
     version = provider.version_for(model_in(call.body)) if call.body else provider.version
-    changed = _body_changes(call, provider, shape, version, region)
+    changed = _body_changes(call, provider, shape, version)
     if shape.version_header and call.body and shape.version_header not in call.headers:
         headers = changed.get("headers", call.headers)
         changed["headers"] = {**headers, shape.version_header: version}
@@ -78,7 +83,6 @@ def _body_changes(
     provider: Provider,
     shape: Shape,
     version: str,
-    region: str,
 ) -> dict[str, Any]:
     """Return the path, the headers and the body of this host, where they are others."""
     path, streams = call.path, isinstance(call, StreamCall)
@@ -94,7 +98,7 @@ def _body_changes(
     if streams:
         headers |= shape.stream_headers
     return {
-        "path": _path(template, call.body, region) if template else path,
+        "path": _path(template, call.body) if template else path,
         "headers": headers,
         "body": _wrapped(msgspec.json.encode(body), shape.wraps.get(path, ())),
     }
@@ -140,11 +144,11 @@ def _moved(headers: Mapping[str, Any], body: Body, shape: Shape) -> dict[str, An
     return left
 
 
-def _path(template: str, body: bytes, region: str) -> str:
+def _path(template: str, body: bytes) -> str:
     """Return the path of this host for the model of a body."""
     if "{model}" not in template:
         return template
-    return template.format(model=model_segment(model_in(body), "claude-sonnet-5", region))
+    return template.format(model=model_segment(model_in(body), "claude-sonnet-5"))
 
 
 def _wrapped(body: bytes, keys: tuple[str, ...]) -> bytes:

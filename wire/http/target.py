@@ -127,7 +127,7 @@ class Target(msgspec.Struct, frozen=True):
         try:
             judged = cast(AnyCall, call.judge(self.provider))
             # The test stands here, too: most hosts are spared the call.
-            return judged if self.provider.shape is None else self.shaped(judged)
+            return self.shaped(judged) if self.place or self.provider.shape else judged
         except WireError as error:
             if isinstance(error, RuleError):
                 error.preview = self.preview(call)
@@ -152,9 +152,10 @@ class Target(msgspec.Struct, frozen=True):
     def shaped(self, call: AnyCall) -> AnyCall:
         """Return the call as this host takes it, if it differs from the reference of the wire.
 
-        Raises `ConfigurationError` for an endpoint that the host does not have.
+        Raises `ConfigurationError` for an endpoint that the host does not have, and for a model of
+        another region.
         """
-        if self.provider.shape is None or call.url:
+        if call.url or not (self.provider.shape or self.place):
             return call
         from wire.core.shaping import shaped  # only few hosts have a shape
 

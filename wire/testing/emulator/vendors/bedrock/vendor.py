@@ -28,13 +28,13 @@ from wire.testing.emulator.tables import table
 from wire.testing.emulator.vendor import Failure, Settings
 from wire.testing.emulator.vendors.bedrock import errors
 from wire.testing.emulator.vendors.bedrock.answers import Generation, prompt_tokens
+from wire.testing.emulator.vendors.bedrock.catalog import MODELS, model_summary, profile_summary
 from wire.testing.emulator.vendors.bedrock.embeddings import embedded
 
 R = TypeVar("R", bound=WireStruct)
 
 _PATHS = paths(*table(__file__, "routes"), prefix=prefix_pattern(WIRE), name="(?P<name>.+)")
 _GENERATING = frozenset({"converse", "converseStream"})
-_SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=(?P<id>[^/,\s]+)/")
 _MODEL = re.compile(r"(arn:aws[a-z-]*:bedrock:.+|[a-z0-9-]+(\.[a-z0-9-]+)?\.[\w.:-]+)")
 """The id of a model, with its vendor and the region of its profile; or an ARN."""
 _KINDS = {"str": "STRING", "int": "NUMBER", "float": "NUMBER", "bool": "BOOLEAN"}
@@ -61,16 +61,14 @@ class Bedrock:
 
     def recognises(self, request: Received) -> bool:
         """Return whether a request is signed for AWS, or one of its SDKs sent it."""
-        sent = request.headers
-        return "amz-sdk-request" in sent or _SIGNED.match(sent.get("authorization", "")) is not None
+        return "amz-sdk-request" in request.headers or "x-amz-date" in request.headers
 
     def authorise(self, request: Received, route: Route) -> None:
         """Raise `Refusal` for a missing or wrong key.
 
-        Signatures are not verified; the id of their key stands for a key.
+        Signatures are verified before; the id of their key stands for a key.
         """
-        signed = _SIGNED.match(request.headers.get("authorization", ""))
-        given = request.bearer if signed is None else signed["id"]
+        given = request.bearer
         host = self._host(request, route)
         if is_wrong(given) or (not given and (host is None or host.key_required)):
             raise errors.bad_key(given)
@@ -108,6 +106,17 @@ class Bedrock:
         """Return the vectors of texts."""
         self._check_model(route.name)
         return self.body_answer(embedded(route.name, _plain(request.body)), 200)
+
+    def models(self, request: Received, route: Route) -> Answer:
+        """List the models, or those of one vendor."""
+        vendor = request.query.get("byProvider", "").lower()
+        found = [each for each in MODELS if vendor in ("", each.partition(".")[0])]
+        return self.body_answer({"modelSummaries": [model_summary(each) for each in found]}, 200)
+
+    def profiles(self, request: Received, route: Route) -> Answer:
+        """List the inference profiles, which are one page."""
+        summaries = [profile_summary(each) for each in MODELS]
+        return self.body_answer({"inferenceProfileSummaries": summaries}, 200)
 
     def _check_model(self, model: str) -> None:
         if not self._settings.lenient and not _MODEL.fullmatch(model):
