@@ -45,7 +45,7 @@ LONG = "The tide is high at ten. " * 1000
 MODELS = {
     "openai": "gpt-4o gpt-5.6 gpt-5 o3 o1-mini gpt-4o-search-preview tts-1 gpt-5.4 gpt-5.2-chat",
     "gemini": "gemini-3.8-flash",
-    "anthropic": "claude-sonnet-5 claude-unknown-9",
+    "anthropic": "claude-sonnet-5 claude-unknown-9 m",
     "deepseek": "deepseek-v4-pro deepseek-chat",
     "kimi": "kimi-k2.6 kimi-k3",
     "minimax": "MiniMax-M3",
@@ -58,7 +58,6 @@ MODELS = {
     "huggingface": "meta-llama/Llama-3.3-70B-Instruct",
     "mimo": "mimo-v2.5-pro",
     "openrouter": "anthropic/claude-sonnet-5 openai/gpt-5.6",
-    "anthropic": "m claude-opus-4-8",
     "azure": "gpt-5 gpt-6.1-sol claude-sonnet-5",
     "bedrock": "anthropic.claude-sonnet-5 openai.gpt-5.5 amazon.nova-2-lite-v1:0",
     "chatgpt": "gpt-5.6 gpt-4o gpt-5",

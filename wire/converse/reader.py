@@ -95,6 +95,8 @@ class ChunkReader(FramedReader[ConverseStreamEvent]):
     ending = "metadata"
     answer_name = "output"
     chunk_type = ConverseStreamEvent
+    own_keys = frozenset({"message", "Message"})
+    """Those of errors, which have no envelope."""
 
     def __init__(self, limits: Limits = Limits()) -> None:  # noqa: B008  it is immutable
         super().__init__(limits)
@@ -112,11 +114,11 @@ class ChunkReader(FramedReader[ConverseStreamEvent]):
         error = ERRORS.in_success(data, certain=name == "error" or not self._frames_read)
         if error is not None or name == "error":
             raise error or ERRORS.without_words(data)
-        if not self._frames_read and not has_fields(event):
-            for each in _events_of(data):
-                self.emit(each)
-        else:
-            self.emit(event)
+        events = None if self._frames_read or has_fields(event) else _events_of(data)
+        if events is None and self.as_json and not has_fields(event):
+            raise StreamInvalid(f"not an answer of Converse: {shown(data)}", raw=data)
+        for each in [event] if events is None else events:
+            self.emit(each)
 
     @property
     def _frames_read(self) -> bool:
@@ -132,14 +134,12 @@ class ChunkReader(FramedReader[ConverseStreamEvent]):
         return self.done
 
 
-def _events_of(data: bytes) -> list[ConverseStreamEvent]:
-    """Convert a complete answer to the events of a stream of that answer.
-
-    Raises `StreamInvalid` if `data` is not an answer.
+def _events_of(data: bytes) -> list[ConverseStreamEvent] | None:
+    """Convert a complete answer to the events of a stream of that answer; `None` for another
+    object.
     """
-    answer = decoded(data, ConverseResponse)
-    if not _is_answer(answer):
-        raise StreamInvalid(f"not an answer of Converse: {shown(data)}", raw=data)
+    if not _is_answer(decoded(data, ConverseResponse)):
+        return None
     fields = fields_of(msgspec.Raw(data))
     message = fields_of(fields_of(fields.pop("output", None)).get("message"))
     blocks = items_of(message.pop("content", None))
