@@ -7,7 +7,7 @@ its tools do not run twice.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
@@ -67,6 +67,10 @@ class Door(Protocol):
 class AgentJob:
     """The agent of a run, and how it is asked."""
 
+    is_agent: ClassVar[bool] = True
+    beside: ClassVar[int | None] = None
+    header: ClassVar[dict[str, Any]] = {"agent": True}
+
     def __init__(self, agent: AgentState, output: Any, max_steps: int | None) -> None:
         """Raise `ConfigurationError` for an agent without a chat."""
         self.agent, self._output, self._max_steps = agent, output, max_steps
@@ -93,7 +97,7 @@ class AgentJob:
         request: Request = Request(messages=(), **{**chat._settings, **settings})
         return given_settings(request)
 
-    def asker(self, folder: RunFolder | None, *around: Limiter[Any]) -> AgentAsker:
+    def asker(self, *around: Limiter[Any], runs: RunFolder | None = None) -> AgentAsker:
         """Build new chats, whose calls wait for `around`, and what asks them."""
         chats = self._job.chats(*around)
         model: Any = chats[0]
@@ -103,7 +107,7 @@ class AgentJob:
         agent = copy_of(self.agent, model)
         if agent._long is not None:
             agent._long.summarizer(model, AsyncChat)  # once for all rows
-        return AgentAsker(agent, self.agent, chats, self._output, self._max_steps, folder)
+        return AgentAsker(agent, self.agent, chats, self._output, self._max_steps, runs)
 
 
 def _chats_of(agent: AgentState) -> tuple[Chat | AsyncChat, ...]:

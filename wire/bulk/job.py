@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import anyio
 import msgspec
@@ -14,6 +14,7 @@ from wire.around.pace import Limiter
 from wire.around.seam import checked_around
 from wire.bulk.results import Outcome, Result, outcome_of
 from wire.bulk.rows import Row, given_settings, question_of, request_json
+from wire.bulk.run_folder import RunFolder
 from wire.chat.chat import AsyncChat, Chat
 from wire.chat.fallback import AsyncFallbackChat
 from wire.chat.state import RequestOptions
@@ -37,8 +38,47 @@ AnyModel: TypeAlias = str | Chat | AsyncChat
 _SETTINGS = frozenset(RequestOptions.__annotations__) - {"timeouts", "retry", "headers"}
 
 
+class Asked(Protocol):
+    """Who answers the rows of a run: a model, an agent, or a model that decides questions."""
+
+    is_agent: ClassVar[bool]
+
+    @property
+    def streams(self) -> bool:
+        """Whether each reply is streamed."""
+        ...
+
+    @property
+    def names(self) -> list[str]:
+        """`provider:model` of each model."""
+        ...
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What a new start must have, too, besides the models and the settings."""
+        ...
+
+    @property
+    def beside(self) -> int | None:
+        """The tokens of the questions about each row; `None` for rows that get a reply."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings that change the requests, as fields of a `Request`."""
+        ...
+
+    def asker(self, *around: Limiter[Any], runs: RunFolder | None = None) -> Any:
+        """Build what asks the rows, with new clients, whose calls wait for `around`."""
+        ...
+
+
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """The model of a run, its options, and the settings of all rows."""
+
+    is_agent: ClassVar[bool] = False
+    streams: ClassVar[bool] = False
+    beside: ClassVar[int | None] = None
+    header: ClassVar[dict[str, Any]] = {}
 
     models: tuple[AnyModel, ...]
     """`provider:model`, or chats; the others are asked where the first fails."""
@@ -54,12 +94,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         """`provider:model` of each model."""
         return [each if isinstance(each, str) else each._name for each in self.models]
 
-    def asker(self, pace: Limiter[Any]) -> Asker:
-        """Build a new chat, whose calls wait for `pace`.
+    def asker(self, *around: Limiter[Any], runs: RunFolder | None = None) -> Asker:
+        """Build a new chat, whose calls wait for `around`.
 
         Raises `ConfigurationError` for a model that has no key or cannot hold the settings.
         """
-        chats = self.chats(pace)
+        chats = self.chats(*around)
         chat: AnyChat = chats[0] if len(chats) == 1 else AsyncFallbackChat(chats)
         return Asker(chat, chats, self.output, self.cache is not None)
 

@@ -85,12 +85,14 @@ def planned(
     window: float,
     tier: str = "",
     is_agent: bool = False,
+    beside: int | None = None,
 ) -> Plan:
     """Estimate the rows that are not done.
 
     `settings` are those of the run, as fields of a `Request`; `limits` are `requests` and `tokens`
     in `window` seconds; `tier` is that of the prices. Of an agent, the first request of each row is
-    estimated: how many follow is up to the model.
+    estimated: how many follow is up to the model. `beside` are the tokens of questions about each
+    row, whose answers are not written and not charged.
     """
     count = broken = input_tokens = 0
     output_tokens: int | None = 0
@@ -110,12 +112,12 @@ def planned(
                 problems.append(f"row {row.number}: {error.message}")
             continue
         count += 1
-        tokens, most = estimate_request(request), request.max_tokens or 0
+        tokens, most = estimate_request(request) + (beside or 0), request.max_tokens or 0
         input_tokens += tokens
         usage = Usage(input=tokens, output=most, total=tokens + most)
         price = cost_of_usage(usage, facts, tier, None)
         input_cost = _sum(input_cost, price.total, price.output)
-        if request.max_tokens is None or is_agent:
+        if (request.max_tokens is None and beside is None) or is_agent:
             output_tokens = total = None
             reason = reason or (FIRST_ALONE if is_agent else "max_tokens is not set")
             continue

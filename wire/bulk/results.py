@@ -14,6 +14,7 @@ from wire.catalogue.usage import Usage
 from wire.core.errors import OutputError, RuleError, WireError
 from wire.core.memory import encode
 from wire.core.secret_fields import masked_body
+from wire.neutral.decisions import Decision, Decisions
 from wire.neutral.messages import Message, Reply, Value_co
 from wire.neutral.reply_json import reply_json
 from wire.sessions import serialize_message
@@ -89,6 +90,8 @@ class Result(msgspec.Struct, Generic[Value_co], frozen=True, kw_only=True):
     """The `metadata` of the row."""
     run: AgentRun | None = None
     """The run of the agent, if one was asked; of a row that failed, as far as it got."""
+    decisions: Decisions | None = None
+    """The answers to `questions`, in place of a reply."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +146,37 @@ def outcome_of_run(row: Row, result: Result, before: Usage) -> Outcome:
         counts["input_tokens"] = run.usage.input - before.input
         counts["output_tokens"] = run.usage.output - before.output
     return Outcome(row=row, result=result, line=_run_line(row, result) + b"\n", counts=counts)
+
+
+def outcome_of_decisions(row: Row, result: Result) -> Outcome:
+    """Build the outcome of a row about which questions were asked."""
+    found = result.decisions
+    if found is None:
+        return Outcome(
+            row=row,
+            result=result,
+            line=encode(_beginning(row, result)) + b"\n",
+            counts={"failed": 1},
+        )
+    cost, value = found.cost, _beginning(row, result)
+    counts = {"answered": 1, "cost": cost.known, "unpriced": int(cost.total is None)}
+    if found.usage is not None:
+        counts |= {"input_tokens": found.usage.input, "output_tokens": found.usage.output}
+    value["decisions"] = {name: _decision(found[name]) for name in found}
+    value |= {"model": found.model, "usage": found.usage, "cost": cost.total}
+    value["notes"] = [str(note) for note in found.notes]
+    return Outcome(row=row, result=result, line=masked_body(encode(value)) + b"\n", counts=counts)
+
+
+def _decision(answer: Decision) -> dict[str, Any]:
+    """Return an answer as JSON, in which True and False are `true` and `false` also as keys."""
+    shown = {
+        str(option).lower() if isinstance(option, bool) else option: each
+        for option, each in answer.probabilities.items()
+    }
+    level = {"level": answer.level} if answer.level else {}
+    value: dict[str, Any] = {"value": answer.value, **level, "probabilities": shown}
+    return value | {"confidence": answer.confidence, "refused": answer.refused}
 
 
 def _run_line(row: Row, result: Result) -> bytes:

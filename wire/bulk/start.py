@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, cast, overloa
 from wire.around.pace import Pace
 from wire.bulk.budget import budget
 from wire.bulk.executors import Executor, LocalExecutor
-from wire.bulk.job import AnyModel, Job
+from wire.bulk.job import AnyModel, Asked, Job
 from wire.bulk.journal import JOURNAL, refuse_open_jobs
 from wire.bulk.leases import Terms
 from wire.bulk.output_files import DEAD, Header
@@ -29,11 +29,11 @@ from wire.core.errors import ConfigurationError
 from wire.core.polling import PollPolicy
 from wire.core.secret import type_name
 from wire.http.target import Options
+from wire.neutral.decisions import Question
 
 if TYPE_CHECKING:
     from wire.agent import Agent, LLMAgent
     from wire.agent.state import AgentState
-    from wire.bulk.agent_rows import AgentJob
     from wire.bulk.run_folder import RunFolder
 
 T = TypeVar("T")
@@ -69,6 +69,7 @@ class Choices(TypedDict, total=False):
     batch: bool
     every: float
     max_steps: int | None
+    questions: Mapping[str, Question] | None
 
 
 class RunOptions(Choices, BulkOptions, total=False):
@@ -136,6 +137,7 @@ def run(
     batch: bool = False,
     every: float = EVERY_SECONDS,
     max_steps: int | None = MAX_STEPS,
+    questions: Mapping[str, Question] | None = None,
     http: Any = "auto",
     **options: Unpack[BulkOptions],
 ) -> Run:
@@ -211,6 +213,8 @@ def run(
         every: Seconds between two polls of a job, with `batch`.
         max_steps: With an agent, the most requests of each row; `None`: no limit. The row then ends
             with the reason `max_steps`.
+        questions: Closed questions by name, as for `wire.decide`: each row is an input about which
+            they are asked, and its result has `decisions` in place of a reply.
         http: A transport or client of httpx or httpx2 for asyncio, or `"auto"`.
         options: The options and settings of `AsyncChat`, such as `base_url`, `retry`, `tools`,
             `system` and `max_tokens`. A row's own settings replace them.
@@ -220,7 +224,8 @@ def run(
     whole_number("stop_after", stop_after, least=1, error=ConfigurationError)
     PollPolicy(every, every)  # raises for a number that is not positive
     results, letters = _files(to, dead)
-    asked = _asked(model, http, options, output, max_steps, cache=_path("cache", cache), on=on)
+    cache = _path("cache", cache)
+    asked = _asked(model, http, options, output, max_steps, questions, cache, on, batch)
     if batch:
         others = {"cache": cache, "requests": requests, "tokens": tokens, "max_cost": max_cost}
         _check_batch(to=to, asked=asked, on=on, **others)
@@ -251,7 +256,8 @@ def run(
             limits=terms.limits,
             window=window,
             tier="batch" if batch else "",
-            is_agent=not isinstance(asked, Job),
+            is_agent=asked.is_agent,
+            beside=asked.beside,
         ),
     )
 
@@ -271,12 +277,16 @@ def _asked(
     options: Mapping[str, Any],
     output: Any,
     max_steps: int | None,
-    *,
+    questions: Mapping[str, Question] | None,
     cache: str | None,
     on: str | None,
-) -> Job | AgentJob:
+    batch: bool,
+) -> Asked:
     """Return what is asked, chats or an agent. Raises `ConfigurationError` for what it has not."""
     agent = _agent_of(model)
+    if questions is not None:
+        others = {"output": output, "cache": cache, "on": on, "batch": batch or None}
+        return _decided(model, questions, http, options, **others)
     if agent is None:
         if max_steps != MAX_STEPS:
             raise ConfigurationError("max_steps: only an agent has steps")
@@ -295,6 +305,25 @@ def _asked(
     return AgentJob(agent, output, max_steps)
 
 
+def _decided(
+    model: Any,
+    questions: Mapping[str, Question],
+    http: Any,
+    options: Mapping[str, Any],
+    **others: Any,
+) -> Asked:
+    """Return who decides the questions. Raises `ConfigurationError` for what they do not have."""
+    for name, value in others.items():
+        if value is not None:
+            raise ConfigurationError(f"{name}: does not apply to questions")
+    models = _models(model, http, options)
+    if len(models) > 1 or _agent_of(model) is not None:
+        raise ConfigurationError("model: expected one model, which decides the questions")
+    from wire.bulk.decision_rows import DecisionJob  # most runs ask chats
+
+    return DecisionJob(models[0], questions, options, http)
+
+
 def _agent_of(model: Any) -> AgentState | None:
     """Return the agent, if the model is one. Who has made none does not load them here."""
     module = sys.modules.get("wire.agent.state")
@@ -302,18 +331,17 @@ def _agent_of(model: Any) -> AgentState | None:
     return cast("AgentState", model) if is_agent else None
 
 
-def _runs(asked: Job | AgentJob, results: str | None) -> RunFolder | None:
+def _runs(asked: Asked, results: str | None) -> RunFolder | None:
     """Return the folder of the runs that are saved; `None` if none are."""
-    if results is None or isinstance(asked, Job):
+    if results is None or not asked.is_agent:
         return None
     from wire.bulk.run_folder import RUNS, RunFolder  # only agents have runs
 
     return RunFolder(f"{results}{RUNS}")
 
 
-def _header(asked: Job | AgentJob, settings: Mapping[str, Any]) -> Header:
-    agent = {} if isinstance(asked, Job) else {"agent": True}
-    return Header(models=asked.names, settings=settings_json(settings) | agent)
+def _header(asked: Asked, settings: Mapping[str, Any]) -> Header:
+    return Header(models=asked.names, settings=settings_json(settings) | asked.header)
 
 
 def _files(to: Any, dead: Any) -> tuple[str | None, str | None]:
@@ -366,7 +394,7 @@ def _terms(
 
 
 def _at_once(
-    asked: Job | AgentJob,
+    asked: Asked,
     terms: Terms,
     results: str | None,
     runs: RunFolder | None,
@@ -381,12 +409,11 @@ def _at_once(
     pace.counts_queue = False
     if terms.idle is not None:
         pace._resume(terms.idle)
-    asker = asked.asker(pace) if isinstance(asked, Job) else asked.asker(runs, pace)
-    return LocalExecutor(asker, pace, terms.concurrent)
+    return LocalExecutor(asked.asker(pace, runs=runs), pace, terms.concurrent)
 
 
 def _in_batches(
-    asked: Job | AgentJob,
+    asked: Asked,
     header: Header,
     journal: str,
     runs: RunFolder | None,
@@ -400,7 +427,7 @@ def _in_batches(
     if not isinstance(asked, Job):
         from wire.bulk.agent_batches import AgentBatchExecutor  # and most ask chats
 
-        return AgentBatchExecutor(asked.asker(runs), header, journal, jobs=most, every=every)
+        return AgentBatchExecutor(asked.asker(runs=runs), header, journal, jobs=most, every=every)
     [chat] = asked.chats()
     return BatchExecutor(chat, asked.output, header, journal, jobs=most, every=every)
 
@@ -431,7 +458,7 @@ def _path(name: str, path: Any) -> str | None:
     return text
 
 
-def _check_batch(*, to: Any, asked: Job | AgentJob, **others: Any) -> None:
+def _check_batch(*, to: Any, asked: Asked, **others: Any) -> None:
     """Raise `ConfigurationError` for what a run with batches does not have."""
     if to is None:
         raise ConfigurationError(
