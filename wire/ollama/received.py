@@ -158,6 +158,9 @@ class _Reader:
             fits = (each for each, tool in self._waiting.items() if tool == name or not name)
             id = id or next(fits, "")
         found = self._waiting.pop(id, "") or name
+        for key in ("tool_name", "tool_call_id"):
+            if getattr(sent, key) is None:  # the neutral result has both
+                self._given.unsaid("messages", index, key)
         steps = ("messages", index, "content")
         return result_of(id, found, self._parts(sent, index), self._given, *steps)
 
