@@ -115,7 +115,8 @@ def reply_of(wire: str, record: Record) -> RecordedReply | None:
     row, model = host_of(record, wire)
     body = body_of(record)
     try:
-        if body.lstrip()[:1] == b"{":
+        of_lines = wire == "ollama" and len(body.splitlines()) > 1
+        if body.lstrip()[:1] == b"{" and not of_lines:
             reply = WIRES[wire].call(_ASKED, model, row).parse(body)
             plain = json.loads(body)
             return RecordedReply(record["id"], wire, row, model, plain, [], reply, [], record)

@@ -13,6 +13,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True, metaclass=Fields):
     vendor_rules: bool = False
     """The host enforces the rules of Ollama's server. Other hosts enforce only what `check` reports
     for an unknown provider."""
+    server_tools: tuple[tuple[str, str], ...] = ()
+    """The tools that the host runs: none, at any host that is known."""
 
 
 PLAIN = Dialect()

@@ -214,7 +214,7 @@ def _tools(request: Request, model: str, row: Provider, notes: list[Note]) -> li
     if len(functions) < len(request.tools):
         from wire.neutral.server_tools import hosted  # few requests have one
 
-        hosted(request.tools, (), {}, row.name, model)
+        hosted(request.tools, row.dialect.server_tools, {}, row.name, model)
     choice = request.tool_choice
     if choice == "none" and functions:
         notes.append(Note("tool_choice", "sent without the tools: the wire has no choice"))

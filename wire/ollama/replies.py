@@ -76,6 +76,8 @@ def body_of(
     }
     if reply.usage is not None or received is not None:
         body |= counts_of(reply.usage or Usage())
+    if received is None and reply.usage is not None and not reply.usage.input:
+        del body["prompt_eval_count"]  # a prompt that was cached is not counted
     return body
 
 
